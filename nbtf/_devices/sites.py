@@ -29,6 +29,8 @@ class Part(_Names):
 
     call_sites: dict[int, CallSite]
     """Where it ran, by the address of the instruction: each place is one object, however often it is passed."""
+    call_site: Where | None = None
+    """The place that counts, whoever calls: that of an op of a traced function, in each call of the function."""
 
     def __init__(self, *names: str | int | None, **named: str | int | None) -> None:
         """Begins without places."""
@@ -56,6 +58,8 @@ def find_call_site(position: Part, inner: int = 0) -> CallSite:
       position: the replica or the node that runs.
       inner: how many of the innermost frames are known to be of the package.
     """
+    if position.call_site is not None:
+        return position.call_site
     try:
         frame: Any = sys._getframe(1 + inner)
         while _IS_OURS[frame.f_globals["__name__"]]:

@@ -21,12 +21,14 @@ from nbtf._graph.signature import (
     rebuilt,
     shown,
 )
+from nbtf._graph.steps import EndStep
 from nbtf._graph.tensor import GraphTensor
 from nbtf._graph.trial import inside
 from nbtf._ops.structure import map_structure
 from nbtf._ops.variables.variable import Variable
+from nbtf._runtime.context import CURRENT
 from nbtf._runtime.conversion import as_tensor
-from nbtf._runtime.scopes import EMPTY, SCOPE
+from nbtf._runtime.scopes import EMPTY, HERE, SCOPE
 from nbtf._runtime.tensor import Tensor
 from nbtf._shapes import TensorShape, TensorSpec
 from nbtf._types import int32
@@ -67,6 +69,7 @@ class ConcreteFunction:
         outer = SCOPE() or EMPTY
         graph.compute = lambda inner, tensor: self._compute(inner, tensor, leaves)
         try:
+            HERE.watched = True  # so that everybody says which phase and which layer it is
             with inside(outer.with_(graph=graph, tapes=(), request=None)):
                 named = [leaf_types(argument, name) for argument, name in zip(self.types, self.names, strict=True)]
                 leaf_names = [leaf for argument in named for leaf in argument]
@@ -78,6 +81,7 @@ class ConcreteFunction:
                 self._structure = self._split(result, function)
                 graph.settle()
         finally:
+            HERE.watched = CURRENT.context.watched
             graph.compute = None
             graph.is_finished = True
         self._plan = Plan(graph, self._results, self._stand_ins)
@@ -283,11 +287,15 @@ def repeated(plan: Plan, leaves: Sequence[Any], graph: FunctionGraph) -> list[An
     counterparts: dict[int, Any] = {id(inner): leaf for inner, leaf in zip(plan.arguments, leaves, strict=True)}
     counterparts |= {id(inner): outer for outer, inner in plan.graph.captures.values()}
     for step in plan.steps:
+        if step.__class__ is EndStep:
+            counterparts.pop(id(step.inputs[0]), None)
+            continue
         inputs = [_counterpart(value, counterparts) for value in step.inputs]
         attrs = {name: _counterpart(value, counterparts) for name, value in step.attrs.items()}
         with inside(scope_at((step.request, step.replica), SCOPE())):
             outputs = step.add_to(graph, inputs, attrs)
         counterparts.update({id(inner): outer for inner, outer in zip(step.outputs, outputs, strict=True)})
+        del inputs, attrs, outputs
     return [counterparts[id(result)] for result in plan.result_tensors]
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
+from weakref import ref
 
 from nbtf._devices.base import Spec
 from nbtf._devices.cpu import CPU
@@ -12,7 +13,7 @@ from nbtf._graph.operation import PLACEHOLDER, Operation, flat
 from nbtf._graph.seeds import GraphStream, seeds_of
 from nbtf._graph.shapes import Known, spec_of
 from nbtf._graph.signature import tensors_taken
-from nbtf._graph.steps import CompositeStep, ConstantStep, GivenValue, OpStep, Step, UpdateStep
+from nbtf._graph.steps import CompositeStep, ConstantStep, EndStep, GivenValue, OpStep, Step, UpdateStep
 from nbtf._graph.tensor import GraphTensor
 from nbtf._graph.trace import Trace
 from nbtf._graph.trial import inside
@@ -98,6 +99,7 @@ class FunctionGraph(Trace):
         self.seeds = FunctionSeeds(seeds())
         self.is_finished = False
         self._fresh: dict[GraphTensor, ConstantStep] | None = None
+        self._lives: dict[int, ref[GraphTensor]] = {}
 
     def __repr__(self) -> str:
         """Returns `FuncGraph(name=f, id=1)`."""
@@ -125,8 +127,11 @@ class FunctionGraph(Trace):
         result = super().add(op, [self._own(value) for value in tensors], self._own_attrs(attrs), name)
         outputs: list[GraphTensor] = [] if result.__class__ is Operation else flat([result])
         self.steps.append(OpStep(op, taken, attrs, name, outputs, SCOPE() or EMPTY))
-        self._tell_tapes(op, tensors, attrs, outputs if op.many else result)
-        return result
+        if not outputs:
+            return result
+        handles = [self._hand_out(output) for output in outputs]
+        self._tell_tapes(op, tensors, attrs, handles if op.many else handles[0])
+        return handles if op.many else handles[0]
 
     def _add_on_variable(
         self, op: Op, tensors: Sequence[Any], taken: Sequence[Any], attrs: dict[str, Any], name: str | None
@@ -141,8 +146,8 @@ class FunctionGraph(Trace):
         whole = self.scoped_name(name or op.form.node_name or op.type)
         others = [self._own(x) for x in tensors[1:]]
         node = self._made(op, others, attrs, whole, [(TensorShape(dims), dtypes[0])])
-        (result,) = node.outputs
-        self.steps.append(OpStep(op, taken, attrs, name, [result], SCOPE() or EMPTY))
+        self.steps.append(OpStep(op, taken, attrs, name, list(node.outputs), SCOPE() or EMPTY))
+        result = self._hand_out(node.outputs[0])
         self._tell_tapes(op, tensors, attrs, result)
         return result
 
@@ -160,9 +165,25 @@ class FunctionGraph(Trace):
         """
         owned = [self._own(value) for value in inputs]
         node = self._made(record, owned, {}, self.scoped_name(record.type), known)
-        self.steps.append(CompositeStep(record, list(inputs), {}, None, list(node.outputs), SCOPE() or EMPTY))
-        self._tell_tapes(record, inputs, {}, list(node.outputs))
-        return list(node.outputs)
+        taken = [_original(value) for value in inputs]
+        self.steps.append(CompositeStep(record, taken, {}, None, list(node.outputs), SCOPE() or EMPTY))
+        handles = [self._hand_out(output) for output in node.outputs]
+        self._tell_tapes(record, inputs, {}, handles)
+        return handles
+
+    def _hand_out(self, tensor: GraphTensor) -> GraphTensor:
+        """Returns what the program gets of a tensor: when that dies, each call lets the value go, too."""
+        handle = GraphTensor(self, tensor._dtype, tensor._shape, tensor.value_index)
+        handle._node, handle._consumers, handle._original = tensor._node, tensor._consumers, tensor
+        number = id(tensor)
+
+        def note_end(reference: object) -> None:
+            del self._lives[number]
+            if not self.is_finished:
+                self.steps.append(EndStep(tensor))
+
+        self._lives[number] = ref(handle, note_end)
+        return handle
 
     def call(
         self,
@@ -210,11 +231,11 @@ class FunctionGraph(Trace):
         """Returns a constant; one that an op makes of a Python value belongs to the op's step."""
         tensor = super().constant(array, dtype)
         step = ConstantStep(array, dtype, value, requested, tensor, SCOPE() or EMPTY)
-        if self._fresh is None:
-            self.steps.append(step)
-        else:
+        if self._fresh is not None:
             self._fresh[tensor] = step
-        return tensor
+            return tensor
+        self.steps.append(step)
+        return self._hand_out(tensor.called(None))
 
     def _convert(self, op: Op, inputs: Sequence[Any]) -> tuple[Sequence[Any], list[Any]]:
         """Returns the inputs as tensors, and as the step takes them."""
@@ -230,7 +251,7 @@ class FunctionGraph(Trace):
         if tensor.__class__ is list:
             return [self._as_taken(item, raw) for item, raw in zip(tensor, value, strict=True)]
         if tensor.__class__ is not GraphTensor or self._fresh is None or tensor not in self._fresh:
-            return tensor
+            return _original(tensor)
         return GivenValue(self._frozen(value), tensor, self._fresh[tensor])
 
     def _frozen(self, value: Any) -> Any:
@@ -238,7 +259,7 @@ class FunctionGraph(Trace):
         if value.__class__ is list or value.__class__ is tuple:
             items: Any = value
             return items.__class__([self._frozen(item) for item in items])
-        return value.copy() if isinstance(value, CPU.xp.ndarray) else value
+        return value.copy() if isinstance(value, CPU.xp.ndarray) else _original(value)
 
     def _made(self, record: Any, *arguments: Any, **more: Any) -> Operation:
         node = super()._made(record, *arguments, **more)
@@ -257,6 +278,7 @@ class FunctionGraph(Trace):
         """Returns an input as a tensor of this graph; what comes from outside is captured."""
         if value.__class__ is list:
             return [self._own(item) for item in value]
+        value = _original(value)
         if value.__class__ is GraphTensor and value._graph is self:
             return value
         if value.__class__ is not GraphTensor and value.__class__ is not Tensor:
@@ -265,6 +287,7 @@ class FunctionGraph(Trace):
 
     def capture(self, value: Any) -> GraphTensor:
         """Returns what stands for a tensor from outside."""
+        value = _original(value)
         if value.__class__ is GraphTensor and not self.reaches(value._graph):
             raise self.refuse(value)
         if id(value) not in self.captures:
@@ -349,12 +372,20 @@ class FunctionGraph(Trace):
         if value.__class__ is GraphTensor:
             if self.compute is None:
                 raise ValueError(f"The initial value of a variable, {value!r}, is only known when the function is run.")
-            return self.compute(self, value)
+            return self.compute(self, self._own(value))
         return value
 
 
 def _dims_of(variable: Any) -> Any:
     return variable.shape._dims
+
+
+def _original(value: Any) -> Any:
+    """Returns the tensor of the graph that a program was handed as another object; other values as they are."""
+    if value.__class__ is not GraphTensor or value._original is None:
+        return value
+    value._original._shape = value._shape  # the program may know more of it by now
+    return value._original
 
 
 def _read(value: Any) -> Any:

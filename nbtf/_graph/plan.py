@@ -8,10 +8,11 @@ from typing import Any, NamedTuple
 from nbtf._graph.function_graph import FunctionGraph
 from nbtf._graph.operation import flat
 from nbtf._graph.seeds import GraphStream
-from nbtf._graph.steps import GivenValue, Step
+from nbtf._graph.steps import EndStep, GivenValue, Step
 from nbtf._graph.tensor import GraphTensor
 from nbtf._ops.random.streams import seeds
 from nbtf._runtime.context import CURRENT
+from nbtf._runtime.phases import current_words, restore_words
 from nbtf._runtime.scopes import EMPTY, HERE, SCOPE, Request, Scope, set_scope
 from nbtf._runtime.seeds import Stream
 
@@ -29,7 +30,7 @@ class PlannedStep(NamedTuple):
     inputs: tuple[Filler, ...]
     attrs: Mapping[str, Filler]
     outputs: tuple[int, ...]
-    ends: tuple[int, ...]
+    ends: list[int]
     place: tuple[Request | None, int | None]
 
 
@@ -55,9 +56,14 @@ class Plan:
         self.steps = _needed(graph.steps, results)
         outside = {id(outer): inner for outer, inner in captures}
         self._inside = outside
-        planned = [self._planned(step) for step in self.steps]
+        planned: list[PlannedStep] = []
+        for step in self.steps:
+            if step.__class__ is not EndStep:
+                planned.append(self._planned(step))
+            elif planned:
+                planned[-1].ends.append(self._slots[id(step.inputs[0])])
         self.results = [self._slots[id(result)] for result in results]
-        self._planned_steps = _ended(planned, {*self.results}, len(arguments) + len(captures))
+        self._planned_steps = planned
         self._size = len(self._slots)
         self._streams: dict[int, Stream] = {}
         self._seeded_by: Any = None
@@ -65,28 +71,26 @@ class Plan:
     def _slot(self, tensor: Any) -> int:
         return self._slots.setdefault(id(tensor), len(self._slots))
 
-    def _planned(self, step: Step) -> tuple[PlannedStep, set[int]]:
-        used: set[int] = set()
-        inputs = tuple([self._filler(value, used) for value in step.inputs])
-        attrs = {name: self._filler(value, used) for name, value in step.attrs.items() if self._depends(value)}
+    def _planned(self, step: Step) -> PlannedStep:
+        inputs = tuple([self._filler(value) for value in step.inputs])
+        attrs = {name: self._filler(value) for name, value in step.attrs.items() if self._depends(value)}
         outputs = tuple([self._slot(tensor) for tensor in step.outputs])
-        return PlannedStep(step, inputs, attrs, outputs, (), (step.request, step.replica)), used
+        return PlannedStep(step, inputs, attrs, outputs, [], (step.request, step.replica))
 
     def _depends(self, value: Any) -> bool:
         if value.__class__ is list or value.__class__ is tuple:
             return any([self._depends(item) for item in value])
         return value.__class__ is GraphStream or id(value) in self._slots or id(value) in self._inside
 
-    def _filler(self, value: Any, used: set[int]) -> Filler:
+    def _filler(self, value: Any) -> Filler:
         if value.__class__ is GraphStream:
             return lambda values: self._stream(value)
         inner = self._inside.get(id(value), value)
         slot = self._slots.get(id(inner))
         if slot is not None:
-            used.add(slot)
             return lambda values: values[slot]
         if (value.__class__ is list or value.__class__ is tuple) and self._depends(value):
-            fillers = [self._filler(item, used) for item in value]
+            fillers = [self._filler(item) for item in value]
             return lambda values: value.__class__([filler(values) for filler in fillers])
         return lambda values: value
 
@@ -110,7 +114,8 @@ class Plan:
         values: Values = [*arguments, *(self.captured if captured is None else captured)]
         values += [None] * (self._size - len(values))
         del arguments, captured
-        outer = SCOPE()
+        outer, caller = SCOPE(), current_words()
+        is_watched = HERE.watched
         scopes: dict[tuple[Request | None, int | None], Scope | None] = {(None, None): outer}
         here: tuple[Request | None, int | None] = (None, None)
         try:
@@ -120,17 +125,20 @@ class Plan:
                         scopes[place] = scope_at(place, outer)
                     set_scope(scopes[place])
                     here = place
+                if is_watched:
+                    step.words.say(caller)
                 attrs = step.attrs
                 if late:
                     attrs = {**attrs, **{name: filler(values) for name, filler in late.items()}}
                 results = step.run([filler(values) for filler in inputs], attrs)
                 for slot, value in zip(outputs, results, strict=True):
                     values[slot] = value
-                del results
+                results = value = None  # nothing lives longer than its last use
                 for slot in ends:
                     values[slot] = None
         finally:
             set_scope(outer)
+            restore_words(caller)
         return [values[slot] for slot in self.results]
 
 
@@ -149,13 +157,23 @@ def _needed(steps: Sequence[Step], results: Sequence[GraphTensor]) -> list[Step]
     needed: set[int] = {id(result) for result in results}
     kept: list[Step] = []
     for step in reversed(steps):
-        if step.is_stateful or not needed.isdisjoint([id(tensor) for tensor in step.outputs]):
+        if step.__class__ is EndStep:
+            kept.append(step)
+        elif step.is_stateful or not needed.isdisjoint([id(tensor) for tensor in step.outputs]):
             kept.append(step)
             needed.update([id(tensor) for tensor in _tensors_in([*step.inputs, *step.attrs.values()])])
         else:
             values = [value for value in flat(step.inputs) if value.__class__ is GivenValue]
             kept += [value.step for value in values if id(value.tensor) in needed]
-    return [settled for step in reversed(kept) for settled in _settled(step, needed)]
+    computed: set[int] = set()
+    in_order: list[Step] = []
+    for step in reversed(kept):
+        if step.__class__ is not EndStep:
+            in_order += _settled(step, needed)
+            computed.update([id(tensor) for tensor in step.outputs])
+        elif id(step.inputs[0]) in computed and id(step.inputs[0]) not in {id(result) for result in results}:
+            in_order.append(step)
+    return in_order
 
 
 def _settled(step: Step, needed: set[int]) -> list[Step]:
@@ -184,14 +202,3 @@ def _tensors_in(values: Sequence[Any]) -> list[GraphTensor]:
         elif value.__class__ is list or value.__class__ is tuple:
             tensors += _tensors_in(value)
     return tensors
-
-
-def _ended(planned: Sequence[tuple[PlannedStep, set[int]]], results: set[int], first: int) -> list[PlannedStep]:
-    """Returns the steps with what nobody needs after each; arguments and captures belong to the caller."""
-    seen = {*results, *range(first)}
-    steps: list[PlannedStep] = []
-    for step, used in reversed(planned):
-        ends = (used | {*step.outputs}) - seen
-        seen |= ends
-        steps.append(step._replace(ends=tuple(ends)))
-    return steps[::-1]

@@ -32,6 +32,7 @@ class GraphTensor(Operators[Any]):
         "_graph",
         "_link",
         "_node",
+        "_original",
         "_shape",
         "_value",
         "_watch",
@@ -57,6 +58,8 @@ class GraphTensor(Operators[Any]):
         self._consumers: list[Operation] = []
         self._link: Link | None = None
         self._watch: object = None
+        self._original: GraphTensor | None = None
+        """Which tensor of the graph it is, where a program was handed another object, whose end counts."""
         self.value_index = value_index
 
     @property

@@ -38,6 +38,9 @@ class Op:
     it stands; a dtype's name is that dtype; a name of an attribute is the dtype it says; `*` marks a list.
     """
 
+    lane: Callable[..., Any] | None = None
+    """The public function with the express lane, if there is one."""
+
     def __init__(
         self,
         type: str,
@@ -118,7 +121,9 @@ class Op:
 
     def express(self, road: F) -> F:
         """Puts the express lane in front of a public function whose body is the road."""
-        return express(self, road)
+        lane = express(self, road)
+        self.lane = self.lane or lane
+        return lane
 
     def infer(self, infer: Infer) -> Infer:
         """Says what the results will be, from the inputs' specs, whose lengths need not be known, and the attributes.

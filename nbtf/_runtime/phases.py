@@ -12,7 +12,7 @@ from functools import wraps
 from typing import Any, TypeVar, cast
 from weakref import ref
 
-from nbtf._devices.sites import NOWHERE, Part
+from nbtf._devices.sites import NOWHERE, Part, Where, find_call_site
 from nbtf._runtime.blocks import call_variable, leaving
 from nbtf._runtime.scopes import HERE, Scope
 
@@ -42,15 +42,18 @@ _REMEMBERED = 4096
 class _Saying:
     """What a block says; `outer` is what holds again after it."""
 
-    __slots__ = ("holder", "layer", "outer", "owner", "parts", "phase")
+    __slots__ = ("call_site", "holder", "layer", "outer", "owner", "parts", "phase")
 
     outer: _Saying | None
     owner: ref[Any] | None
 
-    def __init__(self, phase: str, layer: str, holder: str) -> None:
+    def __init__(self, phase: str, layer: str, holder: str, call_site: Where | None = None) -> None:
         """Begins without an owner."""
-        self.phase, self.layer, self.holder = phase, layer, holder
+        self.phase, self.layer, self.holder, self.call_site = phase, layer, holder, call_site
         self.outer = self.owner = None
+        if call_site is not None:
+            self.parts: _Parts = {}
+            return
         key = phase, layer, holder
         earlier_parts = _PARTS.get(key)
         if earlier_parts is None:
@@ -98,7 +101,48 @@ def _new_part(saying: _Saying, key: tuple[Any, Any, bool]) -> Part:
     phase = saying.phase or ("" if unheard else FORWARD)
     holder = saying.holder or _BORN_IN.get(phase, _OTHERWISE)
     step_part = saying.parts[key] = Part(node, None if node else replica, phase, saying.layer, holder)
+    if saying.call_site is not None:
+        code, instruction, _ = saying.call_site
+        step_part.call_site = code, instruction, step_part
     return step_part
+
+
+class Remembered:
+    """What holds where a step of a function is traced: phase, layer, holder, and the line of the program.
+
+    It holds again whenever the step runs. What its caller says counts where the step says nothing.
+    """
+
+    __slots__ = ("_call_site", "_sayings", "_words")
+
+    def __init__(self) -> None:
+        """Takes down what holds now."""
+        saying = _current()
+        self._words = saying.phase, saying.layer, saying.holder
+        self._call_site = saying.call_site or find_call_site(NOWHERE)
+        self._sayings: dict[tuple[str, str, str], _Saying] = {}
+
+    def say(self, caller: object) -> None:
+        """Has it hold again, within what `current_words` has returned."""
+        outer: Any = caller
+        key = outer.phase, outer.layer, outer.holder
+        saying = self._sayings.get(key)
+        if saying is None:
+            phase, layer, holder = self._words
+            path = f"{outer.layer}/{layer}" if outer.layer and layer else outer.layer or layer
+            words = phase or outer.phase, path, holder or outer.holder
+            saying = self._sayings[key] = _Saying(*words, outer.call_site or self._call_site)
+        _SAID.set(saying)
+
+
+def current_words() -> object:
+    """Returns what holds now, for `Remembered.say` and `restore_words`."""
+    return _current()
+
+
+def restore_words(words: Any) -> None:
+    """Has hold again what `current_words` has returned."""
+    _SAID.set(words)
 
 
 class stage:  # noqa: N801  # as blocks are called

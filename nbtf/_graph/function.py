@@ -164,7 +164,7 @@ class Function:
         """Returns what is traced for arguments, and the tensors and variables in them."""
         leaves: list[Any] = []
         types = self._types(arguments, leaves)
-        surroundings = scope.strategy, scope.replica
+        surroundings = getattr(scope.strategy, "strategy", scope.strategy), scope.replica
         traces = self._traces
         concrete = traces.dispatched.get((surroundings, types))
         if concrete is None:

@@ -98,6 +98,8 @@ class FunctionGraph(Trace):
         """Returns the value that a tensor has in the call for which the function is traced."""
         self.seeds = FunctionSeeds(seeds())
         self.is_finished = False
+        self.replica = (SCOPE() or EMPTY).replica
+        """The replica that traces it for itself, if one does."""
         self._fresh: dict[GraphTensor, ConstantStep] | None = None
         self._lives: dict[int, ref[GraphTensor]] = {}
 

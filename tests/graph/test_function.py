@@ -435,3 +435,32 @@ def test_a_device_asked_for_inside_counts_and_others_are_those_of_the_call() -> 
             pinned, free = function(x)
         assert (True, True) == (pinned.device.endswith("GPU:1"), free.device.endswith(name))
     assert 1 == function.experimental_get_tracing_count()
+
+
+def test_replicas_trace_once_each_and_those_that_meet_run_as_they_are() -> None:
+    tf.runtime.simulate_gpus(2)
+    strategy = tf.distribute.MirroredStrategy()
+    with strategy.scope():
+        variable = tf.Variable(1.0, aggregation=tf.VariableAggregation.SUM)
+    traced: list[str] = []
+
+    @tf.function
+    def alone(x: Any) -> Any:
+        traced.append("alone")
+        return x * variable
+
+    @tf.function
+    def together(x: Any) -> Any:
+        return tf.distribute.get_replica_context().all_reduce("SUM", x * variable)
+
+    @tf.function
+    def whole(x: Any) -> Any:
+        traced.append("whole")
+        return strategy.reduce("SUM", strategy.run(together, (x,)), axis=None)
+
+    for number in (1.0, 2.0):
+        x = tf.constant(number)
+        assert 2 * number == float(strategy.reduce("SUM", strategy.run(alone, (x,)), axis=None))
+        assert 4 * number == float(strategy.reduce("SUM", strategy.run(together, (x,)), axis=None))
+        assert 4 * number == float(whole(x))
+    assert ["alone", "alone", "whole"] == traced

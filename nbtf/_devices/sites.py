@@ -29,7 +29,7 @@ class Part(_Names):
 
     call_sites: dict[int, CallSite]
     """Where it ran, by the address of the instruction: each place is one object, however often it is passed."""
-    call_site: Where | None = None
+    call_site: CallSite | None = None
     """The place that counts, whoever calls: that of an op of a traced function, in each call of the function."""
 
     def __init__(self, *names: str | int | None, **named: str | int | None) -> None:

@@ -12,7 +12,7 @@ from functools import wraps
 from typing import Any, TypeVar, cast
 from weakref import ref
 
-from nbtf._devices.sites import NOWHERE, Part, Where, find_call_site
+from nbtf._devices.sites import NOWHERE, CallSite, Part, find_call_site
 from nbtf._runtime.blocks import call_variable, leaving
 from nbtf._runtime.scopes import HERE, Scope
 
@@ -47,7 +47,7 @@ class _Saying:
     outer: _Saying | None
     owner: ref[Any] | None
 
-    def __init__(self, phase: str, layer: str, holder: str, call_site: Where | None = None) -> None:
+    def __init__(self, phase: str, layer: str, holder: str, call_site: CallSite | None = None) -> None:
         """Begins without an owner."""
         self.phase, self.layer, self.holder, self.call_site = phase, layer, holder, call_site
         self.outer = self.owner = None

@@ -55,9 +55,8 @@ class Lab:
 
         JupyterLab draws saved widgets only after it has started a kernel, whatever that kernel knows.
         """
-        file = self.server.notebooks / f"{self.name}.ipynb"
         whole = [code_cell(cell) if isinstance(cell, str) else cell for cell in cells]
-        file.write_text(json.dumps(notebook(whole, {**PYTHON, **(metadata or {})})), encoding="utf-8")
+        file = self.write(f"{self.name}.ipynb", whole, metadata)
         if any(cell.get("outputs") for cell in whole):
             self.server.trust(file)
         self.page.goto(self.server.page(file.name, self.name))
@@ -65,6 +64,12 @@ class Lab:
         self.page.evaluate("() => jupyterapp.shell.collapseLeft()")  # all the width there is
         self.page.evaluate(f"() => {NOTEBOOK}.sessionContext.ready")
         self.wait(f"{self.kernel}?.status == 'idle'")
+
+    def write(self, name: str, cells: list[dict[str, Any]], metadata: dict[str, Any] | None = None) -> Path:
+        """Writes a notebook where the server finds it, and returns its file."""
+        file = self.server.notebooks / name
+        file.write_text(json.dumps(notebook(cells, {**PYTHON, **(metadata or {})})), encoding="utf-8")
+        return file
 
     def start(self, index: int) -> None:
         """Starts a cell, and does not wait for it."""

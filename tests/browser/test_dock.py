@@ -95,15 +95,16 @@ def test_rooms_are_in_sight_and_run_while_the_third_cell_runs(
     assert lab.page.evaluate(f"() => {NOTEBOOK}.content.node.contains(document.activeElement)")
 
 
-@pytest.mark.parametrize("width", [1366, 1024])
+@pytest.mark.parametrize(("width", "height", "each", "theme"), WINDOWS)
 def test_rooms_are_in_sight_in_notebook_7_too(
-    new_lab: Callable[..., Lab], notebook_server: LabServer, width: int
+    new_lab: Callable[..., Lab], notebook_server: LabServer, width: int, height: int, each: bool, theme: str
 ) -> None:
-    lab = new_lab(notebook_server, viewport={"width": width, "height": 768})
+    lab = new_lab(notebook_server, viewport={"width": width, "height": height})
+    notebook_server.theme(theme)
     lab.open(*first_cells())
     lab.page.evaluate(WATCH_ROWS)
 
-    press(lab, 3, each=False)
+    press(lab, 3, each)
     lab.wait("window.__rows.ran.size == 4")
     lab.interrupt()
 

@@ -109,8 +109,11 @@ function makePanel(shell, widget, notebook, id) {
     if (area === "right" && !document.querySelector(".nbtf-panel")) shell.collapseRight?.();
   };
   const add = (member) => {
+    const isMap = ({ root }) => root.classList.contains("nbtf-map");
+    const first = isMap(member); // the devices stand above their memory, and once: an older view of them goes back to its cell
+    const older = first ? [...members].filter(isMap) : [];
     members.add(member);
-    const first = member.root.classList.contains("nbtf-map"); // the devices stand above their memory
+    older.forEach((map) => map.leave());
     widget.node[first ? "prepend" : "append"](member.root);
   };
   widget.onCloseRequest = leaveAll; // by default a panel that is closed is taken out of the page, and lives on

@@ -74,7 +74,8 @@ function enter(self, found) {
     panel.remove(self);
     note.remove();
     delete root.dataset.dock;
-    if (!self.stopped) el.append(root);
+    if (self.stopped) root.remove();
+    else el.append(root);
     self.changed(null);
   };
   panel.add(self);

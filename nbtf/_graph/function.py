@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable, Mapping, Sequence
+from copy import copy
 from importlib import import_module
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -40,6 +41,9 @@ class Traces:
         """By the types for which they were traced."""
         self.dispatched: dict[Key, ConcreteFunction] = {}
         """By the types of calls, which may be narrower."""
+        self.of_tensors: dict[Key, ConcreteFunction] = {}
+        """By dtypes and shapes alone, for calls with tensors and nothing else."""
+        self.signature: inspect.Signature | None = None
         self.count = 0
         self.has_been_called = False
         self.lock = new_lock()
@@ -77,25 +81,27 @@ class Function:
             return self.python_function(*args, **kwargs)
         if graph is not None and graph.__class__ is not FunctionGraph:
             return map_structure(as_result, self.python_function(*args, **kwargs))
-        arguments = self._bind(args, kwargs)
-        concrete, leaves = self._concrete(arguments, scope or EMPTY)
+        scope = scope or EMPTY
+        key = None if kwargs or self.input_signature is not None else _key_of_tensors(args, scope)
+        concrete = None if key is None else self._traces.of_tensors.get(key)
+        leaves: Sequence[Any] = args
+        if concrete is None:
+            concrete, leaves = self._concrete(self._bind(args, kwargs), scope)
+            if key is not None and len(leaves) == len(args):
+                self._traces.of_tensors[key] = concrete
         return concrete.run(leaves) if concrete.is_traced else concrete.run_python(self.python_function, leaves)
 
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
         """Binds a method to its object."""
         if instance is None:
             return self
-        bound = Function(
-            self.python_function.__get__(instance, owner),
-            self.input_signature,
-            self._reduces_retracing,
-            self._autograph,
-        )
+        bound = copy(self)
+        bound.python_function = self.python_function.__get__(instance, owner)
         bound._bound_to = instance
         try:
-            bound._traces = self._of_instances.setdefault(instance, bound._traces)
+            bound._traces = self._of_instances.get(instance) or self._of_instances.setdefault(instance, Traces())
         except TypeError:  # nothing may refer to it
-            pass
+            bound._traces = Traces()
         return bound
 
     @property
@@ -130,7 +136,7 @@ class Function:
         Raises:
           TypeError: they do not suit the function or the signature, in TensorFlow's words.
         """
-        signature = inspect.signature(self.python_function)
+        signature = self._traces.signature = self._traces.signature or inspect.signature(self.python_function)
         try:
             bound = signature.bind(*args, **kwargs)
             bound.apply_defaults()
@@ -244,6 +250,18 @@ class Function:
                 if None not in common:
                     types = tuple([argument for argument in common if argument is not None])
         return types
+
+
+def _key_of_tensors(args: tuple[Any, ...], scope: Scope) -> Key | None:
+    """Returns what tells calls with tensors apart; None where there are other arguments."""
+    if scope.strategy is not None:
+        return None
+    key: list[Any] = []
+    for value in args:
+        if value.__class__ is not Tensor:
+            return None
+        key += [value._dtype, value._array.shape]
+    return tuple(key)
 
 
 def _has_open_lengths(types: Sequence[ArgumentType]) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from nbtf._graph.fast_plan import written_plan
 from nbtf._graph.function_graph import FunctionGraph
 from nbtf._graph.operation import flat
 from nbtf._graph.seeds import GraphStream
@@ -67,6 +68,16 @@ class Plan:
         self._size = len(self._slots)
         self._streams: dict[int, Stream] = {}
         self._seeded_by: Any = None
+        self._is_plain = all([step.place == (None, None) for step in planned])
+        """Whether it asks for no device."""
+        self._fast: Callable[[Sequence[Any]], list[Any]] | None = None
+
+    def _written(self) -> Callable[[Sequence[Any]], list[Any]]:
+        """Returns the plan as one function."""
+        slots = self._slots | {number: self._slots[id(inner)] for number, inner in self._inside.items()}
+        steps = [(planned.step, planned.outputs, planned.ends) for planned in self._planned_steps]
+        count = len(self.arguments) + len(self.captured)
+        return written_plan(steps, slots, self._stream).compiled(self.graph.name, count, self.results)
 
     def _slot(self, tensor: Any) -> int:
         return self._slots.setdefault(id(tensor), len(self._slots))
@@ -112,6 +123,10 @@ class Plan:
           captured: values for the captures, where they are none themselves.
         """
         values: Values = [*arguments, *(self.captured if captured is None else captured)]
+        if HERE.first is not None and self._is_plain:
+            if self._fast is None:
+                self._fast = self._written()
+            return self._fast(values)
         values += [None] * (self._size - len(values))
         del arguments, captured
         outer, caller = SCOPE(), current_words()

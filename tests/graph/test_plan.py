@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import inspect
 import random
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
@@ -190,3 +191,22 @@ def test_a_traced_function_listens_to_no_more_than_its_trace() -> None:
         function.get_concrete_function(x)
 
         assert [] == [event for event in events if getattr(event, "op", "") in ("Mul", "AddV2")]
+
+
+def test_where_nobody_listens_a_plan_is_a_function_whose_text_can_be_read() -> None:
+    variable = tf.Variable([1.0, 2.0])
+
+    @tf.function
+    def step(x: Any) -> Any:
+        variable.assign_add(x * 2.0)
+        return tf.concat([x, variable], 0), tf.random.uniform([2], seed=1)
+
+    tf.random.set_seed(1)
+    joined, drawn = step(tf.constant([1.0, 1.0]))
+    (concrete,) = step._traces.concrete.values()
+    text = inspect.getsource(concrete._plan._fast)
+
+    assert [1.0, 1.0, 3.0, 4.0] == joined.numpy().tolist()
+    assert text.startswith("def replay(values):\n    v0, = values\n")
+    assert ".assign_add(" in text
+    assert drawn.numpy().tolist() != step(tf.constant([1.0, 1.0]))[1].numpy().tolist()

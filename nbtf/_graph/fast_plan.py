@@ -1,0 +1,104 @@
+"""A plan as one Python function, for where nobody listens: a line for each step, which calls the op's express lane."""
+
+from __future__ import annotations
+
+import linecache
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from nbtf._graph.seeds import GraphStream
+from nbtf._graph.steps import ConstantStep, OpStep, Step, UpdateStep
+from nbtf._ops.variables.resource import AssignAddVariableOp, AssignSubVariableOp, AssignVariableOp
+from nbtf._runtime.conversion import constant_of
+
+_METHODS = {AssignVariableOp: "assign", AssignAddVariableOp: "assign_add", AssignSubVariableOp: "assign_sub"}
+
+
+class PlanText:
+    """Writes the function: values are `v0`, `v1`, by slot; what else a step takes are names of its own space."""
+
+    def __init__(self, slot_of: Callable[[Any], int | None], stream: Callable[[GraphStream], Any]) -> None:
+        """Takes what tells the slot of a tensor, None for other values, and what gives a random op its numbers."""
+        self._slot_of = slot_of
+        self._lines: list[str] = []
+        self._space: dict[str, Any] = {"stream": stream, "constant_of": constant_of}
+
+    def add(self, step: Step, outputs: Sequence[int], ends: Sequence[int]) -> None:
+        """Adds a step.
+
+        Args:
+          step: what to do.
+          outputs: the slots of what it makes.
+          ends: the slots of what nobody needs after it.
+        """
+        targets = _targets(outputs)
+        call = self._call(step)
+        single = isinstance(step, OpStep | ConstantStep) and len(outputs) == 1 and call.startswith(("k", "constant_of"))
+        self._lines.append(f"{targets[:-1] if single else targets} = {call}" if targets else call)
+        if ends:
+            self._lines.append("".join([f"v{slot} = " for slot in ends]) + "None")
+
+    def _call(self, step: Step) -> str:
+        """Returns the expression that does a step."""
+        inputs = [self._expression(value) for value in step.inputs]
+        if isinstance(step, ConstantStep):
+            return f"constant_of({', '.join(inputs)})"
+        if isinstance(step, UpdateStep) and step.record in _METHODS:
+            return f"{inputs[0]}.{_METHODS[step.record]}({inputs[1]}, None, None, False)"
+        attrs = step.attrs
+        lane = step.record.lane if isinstance(step, OpStep) else None
+        if lane is not None and [*attrs] == [*step.record.attrs]:
+            arguments = [*inputs, *[self._expression(value) for value in attrs.values()]]
+            return f"{self._name(lane)}({', '.join(arguments)})"
+        items = ", ".join([f"{name!r}: {self._expression(value)}" for name, value in attrs.items()])
+        return f"({self._name(step.run)})([{', '.join(inputs)}], {{{items}}})"
+
+    def _expression(self, value: Any) -> str:
+        slot = self._slot_of(value)
+        if slot is not None:
+            return f"v{slot}"
+        if value.__class__ is GraphStream:
+            return f"stream({self._name(value)})"
+        if value.__class__ is list:
+            return f"[{', '.join(map(self._expression, value))}]"
+        if value.__class__ is tuple:
+            return f"({''.join([f'{self._expression(item)}, ' for item in value])})"
+        return self._name(value)
+
+    def _name(self, value: Any) -> str:
+        name = f"k{len(self._space)}"
+        self._space[name] = value
+        return name
+
+    def compiled(self, name: str, count: int, results: Sequence[int]) -> Callable[[Sequence[Any]], list[Any]]:
+        """Returns the function.
+
+        Args:
+          name: of the traced function.
+          count: how many values it is given, by slot from 0 on.
+          results: the slots of what it returns.
+        """
+        first = [f"{_targets(range(count))} = values", "del values"] if count else []
+        lines = [*first, *self._lines, f"return [{', '.join([f'v{slot}' for slot in results])}]"]
+        text = "def replay(values):\n    " + "\n    ".join(lines) + "\n"
+        filename = f"<plan of {name}>"
+        space: dict[str, Any] = {"__name__": __name__, **self._space}
+        exec(compile(text, filename, "exec"), space)
+        linecache.cache[filename] = (len(text), None, text.splitlines(True), filename)
+        return space["replay"]
+
+
+def _targets(slots: Sequence[int]) -> str:
+    return "".join([f"v{slot}, " for slot in slots]).rstrip()
+
+
+def written_plan(
+    steps: Sequence[tuple[Step, Sequence[int], Sequence[int]]],
+    slots: Mapping[int, int],
+    stream: Callable[[GraphStream], Any],
+) -> PlanText:
+    """Returns the text of steps, each with the slots of its outputs and of what ends with it."""
+    text = PlanText(lambda value: slots.get(id(value)), stream)
+    for step, outputs, ends in steps:
+        text.add(step, outputs, ends)
+    return text

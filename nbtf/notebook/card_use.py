@@ -50,21 +50,21 @@ class CardUse(NamedTuple):
             return f"{self.name}: what nvidia-smi shows is not known: {self.why}."
         used, terms = _mib(self.used), [(_mib(self.pool), "pool of nbtf")]
         terms += [(_mib(nbytes), f"pool of {library}") for library, nbytes in self.libraries]
-        known = sum([mib for mib, _ in terms])
+        total = sum([mib for mib, _ in terms])
         if self.process is None or self.others is None:
-            terms.append((used - known, "context of this process, and other processes"))
-            told = f" They cannot be told apart: {self.why}."
+            terms.append((used - total, "context of this process, and other processes"))
+            remark = f" They cannot be told apart: {self.why}."
         else:
-            process, others = _mib(self.process), _mib(self.others)
-            terms.append((process - known, "context and libraries of this process"))
+            process, other_mib = _mib(self.process), _mib(self.others)
+            terms.append((process - total, "context and libraries of this process"))
             processes = "1 other process" if self.other_processes == 1 else f"{self.other_processes} other processes"
-            terms.append((others, processes))
-            terms.append((used - process - others, "that no process is charged with"))
-            told = ""
-        parts = " + ".join(f"{mib:,} MiB {what}" for mib, what in terms if mib > 0) or "nothing"
+            terms.append((other_mib, processes))
+            terms.append((used - process - other_mib, "that no process is charged with"))
+            remark = ""
+        equation = " + ".join(f"{mib:,} MiB {owner}" for mib, owner in terms if mib > 0) or "nothing"
         of = "" if self.total is None else f" of {_mib(self.total):,}"
         sign = "≈" if any(mib < 0 for mib, _ in terms) else "="  # the driver's figures are from different moments
-        return f"{self.name}: nvidia-smi shows {used:,}{of} MiB {sign} {parts}.{told}{self._lent()}"
+        return f"{self.name}: nvidia-smi shows {used:,}{of} MiB {sign} {equation}.{remark}{self._lent()}"
 
     def _lent(self) -> str:
         """Says what other libraries have lent to tensors; it is in a pool of theirs."""
@@ -75,7 +75,7 @@ class CardUse(NamedTuple):
 
     def to_dict(self) -> dict[str, Any]:
         """Returns the figures as plain values."""
-        return self._asdict() | {"libraries": [list(one) for one in self.libraries]}
+        return self._asdict() | {"libraries": [list(library) for library in self.libraries]}
 
 
 class CardUses:
@@ -86,25 +86,25 @@ class CardUses:
         self._monitor = monitor
         self._last: tuple[float, object, dict[str, CardUse]] = (0.0, None, {})
 
-    def of(self, found: Sequence[runtime.DeviceInfo], age: float = SECOND) -> dict[str, CardUse]:
+    def of(self, devices: Sequence[runtime.DeviceInfo], age: float = SECOND) -> dict[str, CardUse]:
         """Returns the use of the cards, by short names of the devices on them; of real ones only.
 
         Args:
-          found: all devices, as `tf.runtime.devices()` tells them.
+          devices: all devices, as `tf.runtime.devices()` tells them.
           age: what is so many seconds old will do.
         """
-        real = [one for one in found if one.cuda is not None]
+        real = [device for device in devices if device.cuda is not None]
         if not real:
             return {}
-        names = [one.name for one in real]
-        at, before, known = self._last
-        if before != names or time.monotonic() - at >= age:
+        names = [device.name for device in real]
+        at, earlier, uses = self._last
+        if earlier != names or time.monotonic() - at >= age:
             cards: dict[int | None, list[runtime.DeviceInfo]] = {}
-            for one in real:
-                cards.setdefault(one.cuda, []).append(one)
-            known = {one.name: use for group in cards.values() for use in [self.use(group, age)] for one in group}
-            self._last = time.monotonic(), names, known
-        return known
+            for device in real:
+                cards.setdefault(device.cuda, []).append(device)
+            uses = {device.name: use for group in cards.values() for use in [self.use(group, age)] for device in group}
+            self._last = time.monotonic(), names, uses
+        return uses
 
     def processes(self, device: runtime.DeviceInfo) -> Sequence[runtime.CardProcess]:
         """Returns the processes on a card, as they were when it was looked at last; none where they are not told."""
@@ -132,9 +132,9 @@ class CardUses:
         card = self._monitor.card(first.uuid, first.bus_id, age)
         in_use, pool = (sum([value or 0 for value in values]) for values in zip(*map(_account, group), strict=True))
         libraries = () if first.cuda is None else _pools(f"cuda:{first.cuda}")
-        process, others, why = _shares(card, bool(pool))
-        known = pool + sum([taken for _, taken in libraries])
-        charged = None if process is None or others is None or card.used is None else process + others
+        process, other_bytes, reason = _shares(card, bool(pool))
+        known_bytes = pool + sum([nbytes for _, nbytes in libraries])
+        charged = None if process is None or other_bytes is None or card.used is None else process + other_bytes
         number = first.card if card.number is None else card.number
         return CardUse(
             name=f"card {number} ({first.bus_id})"
@@ -146,18 +146,18 @@ class CardUses:
             pool=pool,
             libraries=libraries,
             process=process,
-            context=None if process is None else max(0, process - known),
-            others=others,
-            other_processes=len([one for one in card.processes or () if one.pid != os.getpid()]),
+            context=None if process is None else max(0, process - known_bytes),
+            others=other_bytes,
+            other_processes=len([process for process in card.processes or () if process.pid != os.getpid()]),
             rest=None if charged is None or card.used is None else max(0, card.used - charged),
             used=card.used,
             total=card.total if card.total is not None else first.memory,
             utilization=card.utilization,
             temperature=card.temperature,
             number=number,
-            external=sum([one.external for one in group]),
+            external=sum([device.external for device in group]),
             watts=None if card.power is None else round(card.power),
-            why=why if card.used is not None else f"the card's memory is not told ({card.missing.get('used', '')})",
+            why=reason if card.used is not None else f"the card's memory is not told ({card.missing.get('used', '')})",
         )
 
 
@@ -175,13 +175,13 @@ def _shares(card: runtime.CardReading, started: bool) -> tuple[int | None, int |
     """Returns what this process has of a card, what all others have, and why that is not known."""
     if card.processes is None:
         return None, None, f"{_NOT_TOLD} ({card.missing.get('processes', '')})"
-    own = [one.nbytes for one in card.processes if one.pid == os.getpid()]
-    others = [one.nbytes for one in card.processes if one.pid != os.getpid()]
-    if None in own or None in others:
+    own_bytes = [process.nbytes for process in card.processes if process.pid == os.getpid()]
+    other_bytes = [process.nbytes for process in card.processes if process.pid != os.getpid()]
+    if None in own_bytes or None in other_bytes:
         return None, None, _NOT_TOLD
-    if started and not own:
+    if started and not own_bytes:
         return None, None, "the driver does not list this process"
-    return _sum(own), _sum(others), ""
+    return _sum(own_bytes), _sum(other_bytes), ""
 
 
 def _sum(sizes: Collection[int | None]) -> int:

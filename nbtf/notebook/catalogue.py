@@ -47,8 +47,8 @@ def asked_for() -> str:
 
     Empty where the page decides.
     """
-    asked = os.environ.get(VARIABLE, "") or _language_in(os.environ.get(NOTEBOOK_VARIABLE, ""))
-    return language_of(asked) if asked else ""
+    requested = os.environ.get(VARIABLE, "") or _language_in(os.environ.get(NOTEBOOK_VARIABLE, ""))
+    return language_of(requested) if requested else ""
 
 
 @cache
@@ -73,17 +73,17 @@ def language_of(name: str) -> str:
     if _TRADITIONAL.match(text):
         return ENGLISH
     first = re.split("[-.]", text)[0]
-    return next((one for one in LANGUAGES if one.partition("_")[0] == first), ENGLISH)
+    return next((language for language in LANGUAGES if language.partition("_")[0] == first), ENGLISH)
 
 
 def sections_in(script: str) -> frozenset[str]:
     """Returns the sections that a program of the views uses."""
-    return frozenset(one or other for one, other in _USED.findall(script))
+    return frozenset(section or quoted for section, quoted in _USED.findall(script))
 
 
 def module(sections: Set[str]) -> str:
     """Returns the English texts of some sections, as a module of the views."""
-    english = {name: one for name, one in read(ENGLISH).items() if name in sections}
+    english = {name: words for name, words in read(ENGLISH).items() if name in sections}
     return f"export const ENGLISH = {json.dumps(english, ensure_ascii=False, separators=(',', ':'))};\n"
 
 
@@ -116,8 +116,8 @@ def read(language: str) -> dict[str, Any]:
 
 def leaves(tree: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
     """Yields what a catalogue says, in order, with the keys that lead there."""
-    for name, one in tree.items():
-        if isinstance(one, dict):
-            yield from leaves(one, (*path, name))
+    for name, branch in tree.items():
+        if isinstance(branch, dict):
+            yield from leaves(branch, (*path, name))
         else:
-            yield (*path, name), one
+            yield (*path, name), branch

@@ -30,10 +30,10 @@ def in_words(site: runtime.Site, shell: Any) -> str:
     code = linecache.getline(file, line).strip()
     if len(code) > LONGEST:
         code = f"{code[: LONGEST - 1]}…"
-    return f"{_place(file, shell)}, line {line}{': ' if code else ''}{code}"
+    return f"{_file_name(file, shell)}, line {line}{': ' if code else ''}{code}"
 
 
-def _place(file: str, shell: Any) -> str:
+def _file_name(file: str, shell: Any) -> str:
     """Returns the name of a cell or a file; folders are left out, since they differ from machine to machine."""
     format_name: Any = getattr(getattr(shell, "compile", None), "format_code_name", None)  # IPython 7 has none
     code_name = file if format_name is None else (format_name(file) or ("", ""))[1]

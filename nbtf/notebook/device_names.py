@@ -36,7 +36,7 @@ def label(name: str) -> str:
     return f"{short(name)} (simulated)" if simulated else short(name)
 
 
-def kind(device: runtime.DeviceInfo) -> str:
+def device_kind(device: runtime.DeviceInfo) -> str:
     """Returns what a device is: `host`, `simulated` or `real`."""
     return "host" if device.device_type == "CPU" else "simulated" if device.simulated else "real"
 
@@ -52,20 +52,20 @@ def require(name: str | None, soft: bool | None, hint: str) -> None:
     Raises:
       MissingDeviceError: the device is not here, and none may do instead.
     """
-    here = [device.name for device in runtime.devices()]
-    if name is None or short(name) in here:
+    names = [device.name for device in runtime.devices()]
+    if name is None or short(name) in names:
         return
     soft = config.get_soft_device_placement() if soft is None else soft
     local = name.startswith(_LOCAL)
     if soft and local:
         return
     hint = hint if local else "Only the devices of this process can be used."
-    types = sorted({device.partition(":")[0] for device in here}, reverse=True)
+    types = sorted({device.partition(":")[0] for device in names}, reverse=True)
     raise errors.MissingDeviceError(
         None,
         None,
         f"Could not satisfy device specification '{name}'. enable_soft_placement={int(soft)}. "
         f"Supported device types [{', '.join(types)}]. "
-        f"All available devices [{', '.join(_LOCAL + device for device in here)}]. "
-        f"Devices here: {', '.join(label(device) for device in here)}. {hint}",
+        f"All available devices [{', '.join(_LOCAL + device for device in names)}]. "
+        f"Devices here: {', '.join(label(device) for device in names)}. {hint}",
     )

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from nbtf import runtime
-from nbtf.notebook.device_names import kind, label, short
+from nbtf.notebook.device_names import device_kind, label, short
 from nbtf.notebook.session import Session
 from nbtf.notebook.tables import Column, Table, size
 
@@ -43,11 +43,11 @@ def logical(session: Session) -> Table:
     ops: dict[str, int] = {}
     for (_, device, _), count in session.recorder.snapshot(0).ops.items():
         ops[short(device)] = ops.get(short(device), 0) + count
-    found = [session.cards.numbered(device) for device in runtime.devices()]
+    devices = [session.cards.numbered(device) for device in runtime.devices()]
     rows: list[dict[str, Any]] = [
         {
             "device": device.name,
-            "kind": kind(device),
+            "kind": device_kind(device),
             "model": device.model,
             "card": device.card,
             "bus_id": device.bus_id,
@@ -57,46 +57,48 @@ def logical(session: Session) -> Table:
             "ops": ops.get(device.name, 0),
             **({} if device.cuda is None else {"cuda": device.cuda}),
         }
-        for device in found
+        for device in devices
     ]
-    return Table(LOGICAL, rows, _notes(found))
+    return Table(LOGICAL, rows, _notes(devices))
 
 
-def _notes(found: Sequence[runtime.DeviceInfo]) -> list[str]:
-    gpus = [device for device in found if device.device_type == "GPU"]
+def _notes(devices: Sequence[runtime.DeviceInfo]) -> list[str]:
+    gpus = [device for device in devices if device.device_type == "GPU"]
     default = runtime.get_default_device()
     if default is not None:
         goes = f"Default device of this session: {label(default)}."
     else:
         goes = f"Automatic placement prefers {gpus[0].name}." if gpus else "No GPU here: ops run on CPU:0."
     simulated = sum(device.simulated for device in gpus)
-    kinds = f"{simulated} of {len(gpus)} GPUs {'is' if simulated == 1 else 'are'} simulated by NumPy on the CPU."
-    named = [device.naming for device in gpus if device.naming is not None]
-    return [goes, *([kinds] if simulated else []), *named]
+    note = f"{simulated} of {len(gpus)} GPUs {'is' if simulated == 1 else 'are'} simulated by NumPy on the CPU."
+    namings = [device.naming for device in gpus if device.naming is not None]
+    return [goes, *([note] if simulated else []), *namings]
 
 
 def physical(session: Session) -> Table:
     """Returns a row for each card, hidden ones too."""
     used: dict[tuple[str, int | None], list[str]] = {}
-    for one in map(session.cards.numbered, runtime.devices()):
-        used.setdefault((one.device_type, one.card), []).append(one.name)
+    for device in map(session.cards.numbered, runtime.devices()):
+        used.setdefault((device.device_type, device.card), []).append(device.name)
     rows: list[dict[str, Any]] = [
         {
-            "physical": one.name,
-            "kind": kind(one),
-            "model": one.model,
-            "card": one.card,
-            "bus_id": one.bus_id,
-            "memory": one.memory,
-            "devices": used.get((one.device_type, one.card), []) if one.visible else [],
+            "physical": device.name,
+            "kind": device_kind(device),
+            "model": device.model,
+            "card": device.card,
+            "bus_id": device.bus_id,
+            "memory": device.memory,
+            "devices": used.get((device.device_type, device.card), []) if device.visible else [],
         }
-        for one in map(session.cards.numbered, runtime.physical_devices())
+        for device in map(session.cards.numbered, runtime.physical_devices())
     ]
     listed = {row["bus_id"] for row in rows}
-    others = [card for card in session.cards.all() if card.bus_id not in listed]  # as without CuPy, or hidden
+    unused_cards = [card for card in session.cards.all() if card.bus_id not in listed]  # as without CuPy, or hidden
     rows += [
         {"physical": f"card {card.number}", "kind": "real", "model": card.name, "card": card.number}
         | {"bus_id": card.bus_id, "memory": card.total, "devices": []}
-        for card in others
+        for card in unused_cards
     ]
-    return Table(PHYSICAL, rows, ["nbtf does not use cards that are hidden; `nbtf doctor` says why."] if others else [])
+    return Table(
+        PHYSICAL, rows, ["nbtf does not use cards that are hidden; `nbtf doctor` says why."] if unused_cards else []
+    )

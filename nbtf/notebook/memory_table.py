@@ -7,7 +7,7 @@ from collections.abc import Collection
 from typing import Any
 
 from nbtf import runtime
-from nbtf.notebook.device_names import kind
+from nbtf.notebook.device_names import device_kind
 from nbtf.notebook.holders.card_rows import real_cards
 from nbtf.notebook.session import Session
 from nbtf.notebook.tables import NOTHING, Column, Table, size
@@ -40,7 +40,7 @@ COLUMNS = (
 
 def gpus_named(names: Collection[str]) -> list[runtime.DeviceInfo]:
     """Returns the GPUs of these short names, all when empty."""
-    return [one for one in runtime.devices() if one.device_type == "GPU" and (not names or one.name in names)]
+    return [gpu for gpu in runtime.devices() if gpu.device_type == "GPU" and (not names or gpu.name in names)]
 
 
 def table(session: Session, names: Collection[str]) -> Table:
@@ -50,7 +50,7 @@ def table(session: Session, names: Collection[str]) -> Table:
     rows: list[dict[str, Any]] = [
         {
             "device": gpu.name,
-            "kind": kind(gpu),
+            "kind": device_kind(gpu),
             "in_use": gpu.in_use,
             "percent": 100 * gpu.in_use / gpu.memory_limit if gpu.in_use is not None and gpu.memory_limit else None,
             "peak": gpu.peak,

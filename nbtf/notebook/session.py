@@ -143,10 +143,10 @@ class Session:
         self._restore()
         ending = self._undo_all(is_over)
         failed = result is None or not result.success
-        for one in ending:
-            if one.closing is not None:
+        for undo in ending:
+            if undo.closing is not None:
                 try:
-                    one.closing(failed)
+                    undo.closing(failed)
                 except runtime.ExpectationError as error:
                     failed = True
                     self._fail(result, error)
@@ -163,7 +163,7 @@ class Session:
         for entry in reversed(ending):
             entry[1].undo()
             self._endings.remove(entry)
-        return [one for _, one in ending]
+        return [undo for _, undo in ending]
 
     def _fail(self, result: Any, error: Exception) -> None:
         """Makes a cell that went well fail: the error is shown, and the front end stops running cells."""
@@ -176,12 +176,12 @@ class Session:
 
     def soft_placement(self, soft: bool) -> Undo:
         """Switches soft placement; the undo leaves it alone when the user has set something else since."""
-        before = config.get_soft_device_placement()
+        previous = config.get_soft_device_placement()
         config.set_soft_device_placement(soft)
 
         def undo() -> None:
             if config.get_soft_device_placement() == soft:
-                config.set_soft_device_placement(before)
+                config.set_soft_device_placement(previous)
 
         return undo
 

@@ -35,7 +35,7 @@ class Column(NamedTuple):
 
     name: str
     title: str
-    shown: Callable[[Any], str] = text
+    write: Callable[[Any], str] = text
     number: bool = False
 
 
@@ -47,16 +47,21 @@ class Table:
         columns: Sequence[Column],
         rows: Iterable[Mapping[str, Any]],
         notes: Iterable[str] = (),
-        most: int = MOST_ROWS,
+        limit: int = MOST_ROWS,
         lister: str = "to_dict()",
         folded: Callable[[Mapping[str, Any]], bool] | None = None,
     ) -> None:
-        """Takes the rows by column name; at most `most` are shown, all are in the data.
+        """Takes the rows by column name; at most `limit` are shown, all are in the data.
 
         A row may have `parts`, rows of the same columns that it opens to; `lister` shows all of them. Rows that
         are `folded` are in the data alone.
         """
-        self.columns, self.rows, self.notes, self._most = tuple(columns), [dict(row) for row in rows], list(notes), most
+        self.columns, self.rows, self.notes, self._most = (
+            tuple(columns),
+            [dict(row) for row in rows],
+            list(notes),
+            limit,
+        )
         self._lister = lister
         self._unfolded = self.rows if folded is None else [row for row in self.rows if not folded(row)]
 
@@ -77,74 +82,74 @@ class Table:
 
     def __repr__(self) -> str:
         """Returns the table as text."""
-        cells = [[column.title for column in self._shown]]
-        for row, shown in zip(self._unfolded, self._cells(self._unfolded[: self._most]), strict=False):
-            cells += [shown, *self._first_parts(row.get("parts", ()))]
+        cells = [[column.title for column in self._filled]]
+        for row, values in zip(self._unfolded, self._cells(self._unfolded[: self._most]), strict=False):
+            cells += [values, *self._first_parts(row.get("parts", ()))]
         widths = [max(map(_width, column)) for column in zip(*cells, strict=True)]
-        lines = ["  ".join(map(_padded, row, widths, self._shown)).rstrip() for row in cells] if self._unfolded else []
+        lines = ["  ".join(map(_padded, row, widths, self._filled)).rstrip() for row in cells] if self._unfolded else []
         return "\n".join([*lines, *self._below()])
 
     def _repr_html_(self) -> str:
         """Returns the table as HTML: no script, no ids, no style but the side on which a column stands."""
-        head = "".join(f'<th scope="col"{_side(one)}>{html.escape(one.title)}</th>' for one in self._shown)
+        head = "".join(f'<th scope="col"{_side(column)}>{html.escape(column.title)}</th>' for column in self._filled)
         rows = "".join(map(self._html_row, self._unfolded, self._cells(self._unfolded[: self._most])))
         table = f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>" if self._unfolded else ""
         return f"<div>{table}{''.join(f'<p>{html.escape(note)}</p>' for note in self._below())}</div>"
 
     @cached_property
-    def _shown(self) -> list[Column]:
+    def _filled(self) -> list[Column]:
         """The columns that say something: looked for once, as a table may have 100,000 rows."""
-        first, *others = self.columns
+        first, *columns = self.columns
         return [
             first,
-            *(one for one in others if any(one.shown(row.get(one.name)) != NOTHING for row in self._unfolded)),
+            *(each for each in columns if any(each.write(row.get(each.name)) != NOTHING for row in self._unfolded)),
         ]
 
     def _cells(self, rows: Iterable[Mapping[str, Any]]) -> list[list[str]]:
-        return [[one_line(column.shown(row.get(column.name))) for column in self._shown] for row in rows]
+        return [[one_line(column.write(row.get(column.name))) for column in self._filled] for row in rows]
 
-    def _first_parts(self, parts: Sequence[Mapping[str, Any]]) -> list[list[str]]:
+    def _first_parts(self, rows: Sequence[Mapping[str, Any]]) -> list[list[str]]:
         """Returns the cells of the first parts of a row, below which it says how many more there are."""
-        shown = len(parts) if len(parts) <= FEW_PARTS + 1 else FEW_PARTS
-        cells = [[f"  {first}", *others] for first, *others in self._cells(parts[:shown])]
-        more = [f"  {self._more(parts[shown:])}", *[""] * (len(self._shown) - 1)]
-        return [*cells, more] if parts[shown:] else cells
+        count = len(rows) if len(rows) <= FEW_PARTS + 1 else FEW_PARTS
+        cells = [[f"  {first}", *values] for first, *values in self._cells(rows[:count])]
+        summary = [f"  {self._summary(rows[count:])}", *[""] * (len(self._filled) - 1)]
+        return [*cells, summary] if rows[count:] else cells
 
-    def _more(self, parts: Sequence[Mapping[str, Any]]) -> str:
-        nbytes = sum([part["nbytes"] for part in parts])
-        return f"and {len(parts):,} more, {runtime.exact(nbytes)}; {self._lister} lists them"
+    def _summary(self, rows: Sequence[Mapping[str, Any]]) -> str:
+        nbytes = sum([row["nbytes"] for row in rows])
+        return f"and {len(rows):,} more, {runtime.exact(nbytes)}; {self._lister} lists them"
 
-    def _html_row(self, row: Mapping[str, Any], shown: list[str]) -> str:
+    def _html_row(self, row: Mapping[str, Any], values: list[str]) -> str:
         """Returns a row; one with parts opens to them, by mouse and by keyboard."""
-        cells = list(map(_cell, shown, self._shown))
-        parts = row.get("parts", ())
-        if parts:
+        cells = list(map(_cell, values, self._filled))
+        entries = row.get("parts", ())
+        if entries:
             rows = "".join(
-                f"<tr>{''.join(map(_cell, one, self._shown))}</tr>" for one in self._cells(parts[:MOST_ROWS])
+                f"<tr>{''.join(map(_cell, cells, self._filled))}</tr>" for cells in self._cells(entries[:MOST_ROWS])
             )
-            more = f"<p>{html.escape(self._more(parts[MOST_ROWS:]))}</p>" if parts[MOST_ROWS:] else ""
-            summary = f"<summary>{html.escape(shown[0])}</summary>"
-            opened = f"<details>{summary}<table><tbody>{rows}</tbody></table>{more}</details>"
-            cells[0] = f"<td{_side(self._shown[0])}>{opened}</td>"
+            ending = f"<p>{html.escape(self._summary(entries[MOST_ROWS:]))}</p>" if entries[MOST_ROWS:] else ""
+            summary = f"<summary>{html.escape(values[0])}</summary>"
+            opened = f"<details>{summary}<table><tbody>{rows}</tbody></table>{ending}</details>"
+            cells[0] = f"<td{_side(self._filled[0])}>{opened}</td>"
         return f"<tr>{''.join(cells)}</tr>"
 
     def _below(self) -> list[str]:
-        more = len(self._unfolded) - self._most
-        return [*([f"… {more:,} more rows: to_dict() has all"] if more > 0 else []), *self.notes]
+        hidden = len(self._unfolded) - self._most
+        return [*([f"… {hidden:,} more rows: to_dict() has all"] if hidden > 0 else []), *self.notes]
 
 
 LONGEST = 120
 """Characters of a cell that are shown; names are data, and may have ten thousand."""
 
 
-def one_line(shown: str) -> str:
+def one_line(value: str) -> str:
     """Returns a text that stays in its cell: no line breaks or control characters, and not too long."""
-    cut = shown if len(shown) <= LONGEST else f"{shown[: LONGEST - 1]}…"
+    cut = value if len(value) <= LONGEST else f"{value[: LONGEST - 1]}…"
     return cut if cut.isprintable() else "".join(char if char.isprintable() else "�" for char in cut)
 
 
-def _cell(shown: str, column: Column) -> str:
-    return f"<td{_side(column)}>{html.escape(shown)}</td>"
+def _cell(value: str, column: Column) -> str:
+    return f"<td{_side(column)}>{html.escape(value)}</td>"
 
 
 def _side(column: Column) -> str:
@@ -152,10 +157,10 @@ def _side(column: Column) -> str:
     return "" if column.number else ' style="text-align:left"'
 
 
-def _width(shown: str) -> int:
-    return sum(2 if unicodedata.east_asian_width(char) in "WF" else 1 for char in shown)
+def _width(value: str) -> int:
+    return sum(2 if unicodedata.east_asian_width(char) in "WF" else 1 for char in value)
 
 
-def _padded(shown: str, width: int, column: Column) -> str:
-    room = " " * (width - _width(shown))
-    return room + shown if column.number else shown + room
+def _padded(value: str, width: int, column: Column) -> str:
+    room = " " * (width - _width(value))
+    return room + value if column.number else value + room

@@ -135,7 +135,7 @@ def test_long_names_and_line_breaks_stay_in_their_cell() -> None:
 
 
 def test_rows_that_are_not_shown_are_counted_and_in_the_data() -> None:
-    table = Table([Column("n", "n")], [{"n": number} for number in range(100)], most=60)
+    table = Table([Column("n", "n")], [{"n": number} for number in range(100)], limit=60)
 
     assert "… 40 more rows: to_dict() has all" == repr(table).splitlines()[-1]
     assert 100 == len(table.to_dict()["rows"])

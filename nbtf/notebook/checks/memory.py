@@ -18,23 +18,23 @@ def guest(answers: Answers) -> Verdict:
     pool = sum(device.pool or 0 for device in tf.runtime.devices() if device.name == "GPU:0") / _MIB
     if short_device(product) == "GPU:0" and pool < 64:
         return Verdict(True, f"a pool of {pool:.0f} MiB.")
-    where = short_device(product)
-    told = f"a pool of {pool:.0f} MiB, and the product is on {where}."
-    return Verdict(False, f"{told} Wanted: less than 64 MiB, on GPU:0.")
+    device = short_device(product)
+    report = f"a pool of {pool:.0f} MiB, and the product is on {device}."
+    return Verdict(False, f"{report} Wanted: less than 64 MiB, on GPU:0.")
 
 
 @exercise
 def causes(answers: Answers) -> Verdict:
     """The causes of three errors, compared with what the errors say."""
     answer: dict[Any, Any] = answers.read("causes", dict)
-    really = {name: _cause(_told(answers.call(name))) for name in ("first", "second", "third")}
+    really = {name: _cause(_message_of(answers.call(name))) for name in ("first", "second", "third")}
     wrong = [name for name in really if answer.get(name) != really[name]]
     if wrong:
         return Verdict(False, f"{', '.join(wrong)}. Read what the errors say.")
     return Verdict(True, "all three.")
 
 
-def _told(function: Callable[[], object]) -> str:
+def _message_of(function: Callable[[], object]) -> str:
     """The text of the error; empty where there is none."""
     try:
         function()
@@ -55,15 +55,15 @@ def repair(answers: Answers) -> Verdict:
     """The same steps on the same card, without the error."""
     third = answers.call("third")
     with tf.runtime.recording() as attempt:
-        failed = bool(_told(third))
+        failed = bool(_message_of(third))
     gpu = next((device for device in tf.runtime.devices() if device.name == "GPU:0"), None)
-    made = sum(op == "Fill" for op, _ in attempt.ops)
+    fills = sum(op == "Fill" for op, _ in attempt.ops)
     if gpu is None or gpu.memory_limit != 4 * _MIB:
         problem = "the card has another size"
     elif failed:
         problem = "it runs out of memory"
-    elif made != 21:
-        problem = f"it makes {made} tensors"
+    elif fills != 21:
+        problem = f"it makes {fills} tensors"
     else:
         return Verdict(True, f"{(gpu.peak or 0) / _MIB:.2f} MiB at the peak.")
     return Verdict(False, f"{problem}. Wanted: 20 steps and one more tensor, within 4 MiB.")

@@ -79,11 +79,11 @@ def copies(answers: Answers) -> Verdict:
     moved = sum(attempt.snapshot().moves.values())  # of tensors
     is_tensor = isinstance(result, tf.Tensor)
     right = is_tensor and result.shape == [16, 16] and bool(tf.reduce_all(tf.equal(result, 100.0)))
-    where = short_device(result)
-    told = f"{moved} copies, {'the same' if right else 'another'} result, on {where}."
-    if right and where == "GPU:1" and moved == 2:
-        return Verdict(True, told)
-    return Verdict(False, f"{told} Wanted: 2 copies, the same result, on GPU:1.")
+    device = short_device(result)
+    report = f"{moved} copies, {'the same' if right else 'another'} result, on {device}."
+    if right and device == "GPU:1" and moved == 2:
+        return Verdict(True, report)
+    return Verdict(False, f"{report} Wanted: 2 copies, the same result, on GPU:1.")
 
 
 @exercise
@@ -94,22 +94,22 @@ def without(answers: Answers) -> Verdict:
     reasons = [reason for op, _, reason in attempt.snapshot().ops if op == "MatMul"]
     if not reasons:
         return Verdict(False, "no product was computed. Wanted: GPU:1, without tf.device.")
-    where = dict(attempt.ops)["MatMul"]
-    told = tf.runtime.in_words("MatMul", where, reasons[0])
-    by_hand = "tf.device" in told and "cell" not in told
-    right = where == "GPU:1" and not by_hand
-    return Verdict(right, f"MatMul ran on {told}.{'' if right else ' Wanted: GPU:1, without tf.device.'}")
+    device = dict(attempt.ops)["MatMul"]
+    report = tf.runtime.in_words("MatMul", device, reasons[0])
+    by_hand = "tf.device" in report and "cell" not in report
+    right = device == "GPU:1" and not by_hand
+    return Verdict(right, f"MatMul ran on {report}.{'' if right else ' Wanted: GPU:1, without tf.device.'}")
 
 
 @exercise
 def loudly(answers: Answers) -> Verdict:
     """A function that fails on a missing device, and leaves soft placement as it was."""
     run_on = answers.call("run_on")
-    before = tf.config.get_soft_device_placement()
+    previous = tf.config.get_soft_device_placement()
     try:
         results = [_attempt(run_on, device, soft) for device in ("/GPU:1", "/GPU:7") for soft in (True, False)]
     finally:
-        tf.config.set_soft_device_placement(before)
+        tf.config.set_soft_device_placement(previous)
     expected = [("GPU:1", "setting kept")] * 2 + [("an error", "setting kept")] * 2
     for result, right in zip(results, expected, strict=True):
         if result != right:

@@ -20,12 +20,12 @@ def share(answers: Answers) -> Verdict:
     pairs = [(tf.fill([2, 2], float(n)), tf.ones([2, 2])) for n in range(8)]
     with tf.runtime.recording() as attempt:
         result = compute(gpus, pairs)
-    places = Counter(device for op, device in attempt.ops if op == "MatMul")
-    total, where = _value(result), short_device(result)
-    told = ", ".join(f"{count} on {place}" for place, count in sorted(places.items())) or "no product was computed"
-    if places == {"GPU:0": 4, "GPU:1": 4} and total == [[56.0, 56.0]] * 2 and where == "CPU:0":
-        return Verdict(True, f"{told}.")
-    return Verdict(False, f"{told}; the sum is {total} on {where}.")
+    counts = Counter(device for op, device in attempt.ops if op == "MatMul")
+    total, device = _value(result), short_device(result)
+    report = ", ".join(f"{count} on {device}" for device, count in sorted(counts.items())) or "no product was computed"
+    if counts == {"GPU:0": 4, "GPU:1": 4} and total == [[56.0, 56.0]] * 2 and device == "CPU:0":
+        return Verdict(True, f"{report}.")
+    return Verdict(False, f"{report}; the sum is {total} on {device}.")
 
 
 def _value(result: Any) -> Any:
@@ -53,18 +53,18 @@ def allreduce(answers: Answers) -> Verdict:
 @exercise
 def today(answers: Answers) -> Verdict:
     """The towers of the graph, run line by line: same result, same places."""
-    expected = _places(answers.read("then", tf.runtime.Recording))
+    expected = _devices_of(answers.read("then", tf.runtime.Recording))
     function = answers.call("today")
     with tf.runtime.recording() as now:
         answer = function()
-    places, value = _places(now), answer.numpy().tolist() if hasattr(answer, "numpy") else "not computed"
-    told = f"{', '.join(places) or 'nothing ran'}; the result is {value}."
-    if value == [[44.0, 56.0], [98.0, 128.0]] and places == expected:
-        return Verdict(True, told)
-    return Verdict(False, f"{told} Wanted: {', '.join(expected)}.")
+    devices, value = _devices_of(now), answer.numpy().tolist() if hasattr(answer, "numpy") else "not computed"
+    report = f"{', '.join(devices) or 'nothing ran'}; the result is {value}."
+    if value == [[44.0, 56.0], [98.0, 128.0]] and devices == expected:
+        return Verdict(True, report)
+    return Verdict(False, f"{report} Wanted: {', '.join(expected)}.")
 
 
-def _places(record: Any) -> list[str]:
+def _devices_of(record: Any) -> list[str]:
     """Where the products and the sum ran, in order."""
     return [f"{op} on {device}" for op, device in record.ops if op in ("MatMul", "AddN")]
 

@@ -52,11 +52,11 @@ def _of_library(card: runtime.Card) -> runtime.DeviceInfo:
     return runtime.DeviceInfo(f"cuda:{card.number}", "GPU", model=card.model or None, **facts)
 
 
-def others(holders: Holders, arrays: Sequence[runtime.Arrays], cards: Cards, gather: Gather) -> list[Row]:
+def foreign_rows(holders: Holders, arrays: Sequence[runtime.Arrays], cards: Cards, gather: Gather) -> list[Row]:
     """Returns rows for what other libraries of this process have on cards."""
     numbers = [card[0].cuda for card in cards if card[0].cuda is not None]
-    ours = [place for card in cards for gpu in card for place in addresses(gpu.name)]
-    rows = ForeignArrays(holders, arrays, numbers, ours).rows(gather)
+    own_ranges = [span for card in cards for gpu in card for span in addresses(gpu.name)]
+    rows = ForeignArrays(holders, arrays, numbers, own_ranges).rows(gather)
     return rows + pool_rows(numbers, rows, holders.finished)
 
 
@@ -68,26 +68,26 @@ def on_cards(session: Session, cards: Cards, rows: Sequence[Row]) -> tuple[list[
       cards: the cards.
       rows: what was told of arrays.
     """
-    told, notes = list[Row](), list[str]()
+    card_rows, notes = list[Row](), list[str]()
     for card in cards:
         use = session.cards.use(card)
         device = f"card {use.number}" if use.number is not None else use.name
-        kept = use.pool - use.in_use
-        if kept > 0:
-            told.append(_row(device, "nbtf: kept in its pool for later tensors", kept))
+        unused = use.pool - use.in_use
+        if unused > 0:
+            card_rows.append(_row(device, "nbtf: kept in its pool for later tensors", unused))
         if use.context:
-            told.append(_row(device, "this process: CUDA's context, and libraries without a pool", use.context))
-        told += [_process(device, one) for one in session.cards.processes(card[0]) if one.pid != os.getpid()]
+            card_rows.append(_row(device, "this process: CUDA's context, and libraries without a pool", use.context))
+        card_rows += [_process(device, each) for each in session.cards.processes(card[0]) if each.pid != os.getpid()]
         notes.append(use.sum())
         notes += [gpu.naming for gpu in map(session.cards.numbered, card) if gpu.naming and gpu.name.startswith("GPU")]
-    if any(row.get("kernel") for row in told):
+    if any(row.get("kernel") for row in card_rows):
         notes.append(SHUT_DOWN)
-    return told, notes
+    return card_rows, notes
 
 
 def _process(device: str, process: runtime.CardProcess) -> Row:
-    known = owner(process.pid)
-    return _row(device, known.text, process.nbytes) | known._asdict()
+    process_owner = owner(process.pid)
+    return _row(device, process_owner.text, process.nbytes) | process_owner._asdict()
 
 
 def _row(device: str, holder: str, nbytes: int | None) -> Row:

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from types import FrameType
 
-from nbtf.notebook.holders.names import LONGEST, Names, Place
-from nbtf.notebook.holders.reference import ITEM, Way
+from nbtf.notebook.holders.names import LONGEST, AccessPath, Names
+from nbtf.notebook.holders.reference import ITEM, Reference
 from nbtf.notebook.holders.search import Root
 
 FORGET = "%gpu_memory --forget-last-error"
@@ -31,23 +31,23 @@ class Freeing:
     """Finds the lines that free objects of a graph."""
 
     def __init__(
-        self, names: Names, forgotten: Sequence[FrameType], variables: Mapping[str, object], late: Callable[[], bool]
+        self, names: Names, forgotten: Sequence[FrameType], variables: Mapping[str, object], is_late: Callable[[], bool]
     ) -> None:
         """Takes the names, the frames that forgetting the last error clears, the user's variables, and the time."""
-        self._names, self._variables, self._late = names, variables, late
+        self._names, self._variables, self._late = names, variables, is_late
         self._forgotten = {id(frame) for frame in forgotten}
 
-    def lines(self, numbers: Collection[int], whole: bool = False) -> list[str] | None:
+    def lines(self, numbers: Collection[int], all_items: bool = False) -> list[str] | None:
         """Returns the lines that free objects, to be run in this order.
 
         Args:
           numbers: the objects.
-          whole: frees lists as a whole, not entry by entry.
+          all_items: frees lists as a whole, not entry by entry.
 
         Returns:
           None when they would not die, or the time is over; no lines when they die by themselves when the cell ends.
         """
-        cut = _Cut(self._names, self._forgotten, self._variables, whole, self._late)
+        cut = _Cut(self._names, self._forgotten, self._variables, all_items, self._late)
         try:
             for number in numbers:
                 cut.free(number, 0)
@@ -71,11 +71,11 @@ class _Cut:
         names: Names,
         forgotten: Collection[int],
         variables: Mapping[str, object],
-        whole: bool,
-        late: Callable[[], bool],
+        all_items: bool,
+        is_late: Callable[[], bool],
     ) -> None:
         self._names, self._graph, self._forgotten, self._variables = names, names.graph, forgotten, variables
-        self._whole, self._late = whole, late
+        self._whole, self._late = all_items, is_late
         self._freed: set[int] = set()
         self._being_freed: set[int] = set()
         self.lines: list[str] = []
@@ -92,7 +92,7 @@ class _Cut:
             raise _NotFreedError
         self._being_freed.add(number)
         parents = dict.fromkeys(self._graph.into[number])
-        self._free_of_roots(number, [one for one in parents if type(self._graph.objects[one]) is Root])
+        self._free_of_roots(number, [parent for parent in parents if type(self._graph.objects[parent]) is Root])
         for parent in parents:
             if type(self._graph.objects[parent]) is not Root:
                 self._free_of(parent, number, depth)
@@ -100,23 +100,23 @@ class _Cut:
         self._freed.add(number)
 
     def _free_of_roots(self, number: int, roots: list[int]) -> None:
-        kinds = {self._graph.objects[root].kind for root in roots}
-        if kinds & {"module", "running"}:
+        root_kinds = {self._graph.objects[root].kind for root in roots}
+        if root_kinds & {"module", "running"}:
             raise _NotFreedError
-        if "error" in kinds:
+        if "error" in root_kinds:
             self.lines.append(FORGET)
-        if kinds & {"variable", "output", "moving", "kept"}:
+        if root_kinds & {"variable", "output", "moving", "kept"}:
             self.lines += self._deletion(number, roots)
 
     def _deletion(self, number: int, roots: list[int]) -> list[str]:
         """Returns the lines that take an object from all of IPython's places; `%xdel` needs a variable for that."""
-        thing = self._graph.objects[number]
-        found = [place for root in roots for place in self._names.below_root(root, number)]
-        places = sorted(found, key=lambda place: place.rank)
-        for place in places:
-            if place.body in self._variables and self._variables[place.body] is thing:
-                return [f"%xdel {place.body}"]
-        code = next((place.code for place in places if place.code is not None), None)
+        obj = self._graph.objects[number]
+        candidates = [path for root in roots for path in self._names.below_root(root, number)]
+        paths = sorted(candidates, key=lambda path: path.rank)
+        for path in paths:
+            if path.body in self._variables and self._variables[path.body] is obj:
+                return [f"%xdel {path.body}"]
+        code = next((path.code for path in paths if path.code is not None), None)
         if code is None:
             raise _NotFreedError
         name = "held"
@@ -126,34 +126,34 @@ class _Cut:
 
     def _free_of(self, parent: int, number: int, depth: int) -> None:
         """Takes away the references that one object has to another: each by a line, or by freeing the former, too."""
-        thing = self._graph.objects[parent]
-        if id(thing) in self._forgotten:
+        obj = self._graph.objects[parent]
+        if id(obj) in self._forgotten:
             self.lines.append(FORGET)
             return
-        if id(thing) in self._graph.running:
+        if id(obj) in self._graph.running:
             raise _NotFreedError
         best = self._names.best(parent)
-        lines: dict[Way, str | None] = {}
-        for place, way in self._names.steps(parent, number):
-            if not (self._whole and way.pattern == ITEM):
-                lines[way] = _removal(place, way, best)
-        known = [line for line in lines.values() if line is not None]
-        if len(known) == self._graph.into[number].count(parent):
-            self.lines += known
+        lines: dict[Reference, str | None] = {}
+        for path, reference in self._names.steps(parent, number):
+            if not (self._whole and reference.pattern == ITEM):
+                lines[reference] = _removal(path, reference, best)
+        deletions = [line for line in lines.values() if line is not None]
+        if len(deletions) == self._graph.into[number].count(parent):
+            self.lines += deletions
         else:
             self.free(parent, depth + 1)
 
 
-def _removal(place: Place, way: Way, parent: Place | None) -> str | None:
+def _removal(path: AccessPath, reference: Reference, parent: AccessPath | None) -> str | None:
     """Returns the line that takes one reference away; None where there is none."""
-    if way.removal == "clear" and parent is not None and parent.code is not None:
+    if reference.removal == "clear" and parent is not None and parent.code is not None:
         line = f"{parent.code}.cache_clear()"
-    elif way.removal == "close" and parent is not None and parent.code is not None:
+    elif reference.removal == "close" and parent is not None and parent.code is not None:
         line = f"{parent.code}.close()"
-    elif way.removal in ("del", "None") and place.code is not None and not place.owner:
-        line = f"del {place.code}" if way.removal == "del" else f"{place.code} = None"
+    elif reference.removal in ("del", "None") and path.code is not None and not path.owner:
+        line = f"del {path.code}" if reference.removal == "del" else f"{path.code} = None"
     else:
         return None
-    if place.needs:
-        line = f"import {place.needs}; {line}"
+    if path.needs:
+        line = f"import {path.needs}; {line}"
     return line if len(line) <= LONGEST else None

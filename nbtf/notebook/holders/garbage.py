@@ -36,70 +36,76 @@ def garbage(pieces: Collection[Piece], deadline: float) -> set[Piece]:
     """
     if not pieces or time.monotonic() >= deadline:
         return set()
-    tensors, found = _tensors(set(pieces)), set[Piece]()
+    tensors, garbage_pieces = _tensors(set(pieces)), set[Piece]()
     waiting = [piece for piece in pieces if piece in tensors]
     while waiting and time.monotonic() < deadline:
-        some, waiting = waiting[:_SEEDS], waiting[_SEEDS:]
-        ids = {piece: [id(thing) for thing in tensors[piece]] for piece in some}
-        seeds = [thing for piece in some for thing in tensors.pop(piece)]
+        batch, waiting = waiting[:_SEEDS], waiting[_SEEDS:]
+        ids = {piece: [id(tensor) for tensor in tensors[piece]] for piece in batch}
+        seeds = [tensor for piece in batch for tensor in tensors.pop(piece)]
         dead = _dead(seeds, deadline)
-        found |= {piece for piece in some if dead.issuperset(ids[piece])}
-    return found
+        garbage_pieces |= {piece for piece in batch if dead.issuperset(ids[piece])}
+    return garbage_pieces
 
 
 def _tensors(pieces: Collection[Piece]) -> dict[Piece, list[Any]]:
     """Returns all tensors that hold pieces of memory, whoever holds them."""
-    found: dict[Piece, list[Any]] = {}
-    for thing in gc.get_objects():
-        held = runtime.holding(thing) if issubclass(type(thing), HOLDERS) else None
-        if held is not None and (held.device, held.region, held.offset) in pieces:
-            found.setdefault((held.device, held.region, held.offset), []).append(thing)
-    return found
+    tensors: dict[Piece, list[Any]] = {}
+    for obj in gc.get_objects():
+        holding = runtime.holding(obj) if issubclass(type(obj), HOLDERS) else None
+        if holding is not None and (holding.device, holding.region, holding.offset) in pieces:
+            tensors.setdefault((holding.device, holding.region, holding.offset), []).append(obj)
+    return tensors
 
 
-def _dead(things: list[Any], deadline: float) -> set[int]:
+def _dead(objects: list[Any], deadline: float) -> set[int]:
     """Returns the ids of garbage, among some objects and all that lead to them. The latter are added to the list."""
-    if not _add_what_leads_to(things, deadline):
+    if not _add_what_leads_to(objects, deadline):
         return set()
-    numbers = {id(thing): number for number, thing in enumerate(things)}
-    known, gauge = _references_among(things, numbers), [object()]
-    own = sys.getrefcount(gauge[0])
-    alive = {number for number in range(len(things)) if sys.getrefcount(things[number]) - own != known[number]}
+    numbers = {id(obj): number for number, obj in enumerate(objects)}
+    counts, gauge = _references_among(objects, numbers), [object()]
+    base_count = sys.getrefcount(gauge[0])
+    alive = {
+        number for number in range(len(objects)) if sys.getrefcount(objects[number]) - base_count != counts[number]
+    }
     waiting = list(alive)
     while waiting:
-        for one in gc.get_referents(things[waiting.pop()]):
-            number = numbers.get(id(one))
+        for referent in gc.get_referents(objects[waiting.pop()]):
+            number = numbers.get(id(referent))
             if number is not None and number not in alive:
                 alive.add(number)
                 waiting.append(number)
     return {key for key, number in numbers.items() if number not in alive}
 
 
-def _references_among(things: list[Any], numbers: dict[int, int]) -> list[int]:
+def _references_among(objects: list[Any], numbers: dict[int, int]) -> list[int]:
     """Returns how many references from among some objects each of them has."""
-    known = [0] * len(things)
-    for refers_to in map(gc.get_referents, things):
+    counts = [0] * len(objects)
+    for refers_to in map(gc.get_referents, objects):
         for key in filter(numbers.__contains__, map(id, refers_to)):
-            known[numbers[key]] += 1
-    return known
+            counts[numbers[key]] += 1
+    return counts
 
 
-def _add_what_leads_to(things: list[Any], deadline: float) -> bool:
+def _add_what_leads_to(objects: list[Any], deadline: float) -> bool:
     """Adds to a list all objects that lead to those in it; says whether it came to an end."""
-    seen, start = {id(things), *map(id, things)}, 0
+    seen_ids, start = {id(objects), *map(id, objects)}, 0
     gauge = object()
-    own = sys.getrefcount(gauge)
-    while start < len(things):
-        if len(things) > _MOST or time.monotonic() > deadline:
+    base_count = sys.getrefcount(gauge)
+    while start < len(objects):
+        if len(objects) > _MOST or time.monotonic() > deadline:
             return False
-        last = things[start:]
-        start, seen = len(things), seen | {id(last)}
-        found = gc.get_referrers(*last)
-        while found:
-            one = found.pop()
+        last = objects[start:]
+        start, seen_ids = len(objects), seen_ids | {id(last)}
+        referrers = gc.get_referrers(*last)
+        while referrers:
+            referrer = referrers.pop()
             # Modules and classes live on: what they lead to has a reference more than is found, which tells that it
             # lives. To the arguments of the question, a tuple, nobody refers but this function.
-            if id(one) not in seen and not issubclass(type(one), ModuleType | type) and sys.getrefcount(one) > own:
-                seen.add(id(one))
-                things.append(one)
+            if (
+                id(referrer) not in seen_ids
+                and not issubclass(type(referrer), ModuleType | type)
+                and sys.getrefcount(referrer) > base_count
+            ):
+                seen_ids.add(id(referrer))
+                objects.append(referrer)
     return True

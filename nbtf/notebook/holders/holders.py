@@ -13,7 +13,7 @@ from nbtf.notebook.holders import last_error
 from nbtf.notebook.holders.freeing import Freeing
 from nbtf.notebook.holders.garbage import Piece, garbage
 from nbtf.notebook.holders.introspection import class_name, items_of, kind_of, names_in, running_frames
-from nbtf.notebook.holders.names import MOVING, OUTPUTS, UNDERSCORES, Names, Place
+from nbtf.notebook.holders.names import MOVING, OUTPUTS, UNDERSCORES, AccessPath, Names
 from nbtf.notebook.holders.search import Graph, Kind, Root, users_modules
 from nbtf.notebook.session import Session
 
@@ -36,15 +36,15 @@ class Held(NamedTuple):
     the search did not reach all of them.
     """
 
-    names: list[Place]
-    views: list[Place]
+    names: list[AccessPath]
+    views: list[AccessPath]
     unknown: bool
 
 
 class Holders:
     """What a search found. It keeps what it found alive: use it at once, and let it go."""
 
-    def __init__(self, session: Session, seconds: float, kinds: Sequence[Kind] = ()) -> None:
+    def __init__(self, session: Session, seconds: float, foreign_kinds: Sequence[Kind] = ()) -> None:
         """Searches, for no longer than this; also for what of other libraries holds memory."""
         shell = session.shell
         start = time.monotonic()
@@ -52,16 +52,16 @@ class Holders:
         modules = users_modules()
         running = _running(shell, modules)
         hidden = [shell.user_ns, shell.user_global_ns, shell.user_ns_hidden, _outputs(shell), shell, session]
-        self._graph = Graph(_roots(shell, running, modules), running, hidden, kinds)
+        self._graph = Graph(_roots(shell, running, modules), running, hidden, foreign_kinds)
         self._graph.search(start + seconds * _SEARCHING)
         self._names = Names(self._graph)
         self._deadline = max(self._deadline, time.monotonic() + seconds * (1 - _SEARCHING))
         deadline = self._deadline  # not `self`: what refers to itself outlives its use
-        late = lambda: time.monotonic() > deadline  # noqa: E731
-        self._freeing = Freeing(self._names, last_error.frames(shell), shell.user_ns, late)
+        is_late = lambda: time.monotonic() > deadline  # noqa: E731
+        self._freeing = Freeing(self._names, last_error.frames(shell), shell.user_ns, is_late)
         self.by_piece: dict[Piece, list[int]] = {}
-        for number, held in self._graph.holdings.items():
-            self.by_piece.setdefault((held.device, held.region, held.offset), []).append(number)
+        for number, holding in self._graph.holdings.items():
+            self.by_piece.setdefault((holding.device, holding.region, holding.offset), []).append(number)
 
     @property
     def largest_first(self) -> list[Piece]:
@@ -79,7 +79,7 @@ class Holders:
         return self._graph.finished
 
     @property
-    def late(self) -> bool:
+    def is_late(self) -> bool:
         """Whether the time is over."""
         return time.monotonic() > self._deadline
 
@@ -88,9 +88,9 @@ class Holders:
         numbers = self.by_piece.get(piece)
         if not numbers:
             return None
-        first, *others = numbers
+        first, *other_numbers = numbers
         names = self._names.of(first)
-        views = [place for other in others for place in self._names.of(other)]
+        views = [path for number in other_numbers for path in self._names.of(number)]
         unknown = self._is_shared_by_others(numbers) or not self._all_references_known(numbers)
         return Held(names, views, unknown)
 
@@ -98,13 +98,13 @@ class Holders:
         """Returns the bytes of a piece that was found."""
         return self._graph.holdings[self.by_piece[piece][0]].nbytes
 
-    def things(self, piece: Piece) -> list[Any]:
+    def objects_of(self, piece: Piece) -> list[Any]:
         """Returns the objects that were found to hold a piece."""
         return [self._graph.objects[number] for number in self.by_piece.get(piece, ())]
 
     def are_variables(self, piece: Piece) -> bool:
         """Says whether what holds a piece are variables."""
-        return all("Variable" in class_name(kind_of(thing)) for thing in self.things(piece))
+        return all("Variable" in class_name(kind_of(obj)) for obj in self.objects_of(piece))
 
     def garbage(self, pieces: list[Piece]) -> set[Piece]:
         """Returns which pieces that have no name are held by reference cycles only."""
@@ -115,11 +115,11 @@ class Holders:
         groups = [self.by_piece[piece] for piece in pieces]
         if any(map(self._is_shared_by_others, groups)):
             return None
-        return self._freeing.lines([number for numbers in groups for number in numbers], whole=len(pieces) > 1)
+        return self._freeing.lines([number for numbers in groups for number in numbers], all_items=len(pieces) > 1)
 
-    def names(self, piece: Piece) -> list[Place]:
+    def names(self, piece: Piece) -> list[AccessPath]:
         """Returns the names of who holds a piece."""
-        return [place for number in self.by_piece.get(piece, ()) for place in self._names.of(number)]
+        return [path for number in self.by_piece.get(piece, ()) for path in self._names.of(number)]
 
     def _is_shared_by_others(self, numbers: list[int]) -> bool:
         sharers = self._graph.holdings[numbers[0]].sharers
@@ -138,26 +138,26 @@ def holder_names(session: Session, seconds: float) -> tuple[dict[Piece, str], bo
     """
     if not any(device.in_use for device in runtime.devices()):
         return {}, True
-    found, labels = Holders(session, seconds), dict[Piece, str]()
-    for piece in found.largest_first:
-        if found.late:
+    holders, labels = Holders(session, seconds), dict[Piece, str]()
+    for piece in holders.largest_first:
+        if holders.is_late:
             return labels, False
-        names = found.names(piece)
-        if any(place.rank == OUTPUTS for place in names):
-            names = [place for place in names if place.rank != UNDERSCORES]
-        labels[piece] = in_few_words([place.text for place in names])
-    return labels, found.finished
+        names = holders.names(piece)
+        if any(path.rank == OUTPUTS for path in names):
+            names = [path for path in names if path.rank != UNDERSCORES]
+        labels[piece] = in_few_words([path.text for path in names])
+    return labels, holders.finished
 
 
-def in_few_words(names: list[str], most: int = 3) -> str:
+def in_few_words(names: list[str], limit: int = 3) -> str:
     """Returns the first of some names, and how many more there are.
 
     >>> in_few_words(["a", "b", "c", "d", "e"])
     'a, b, c and 2 more'
     """
     names = list(dict.fromkeys(names))
-    shown = [name if len(name) <= LONGEST_LABEL else f"{name[: LONGEST_LABEL - 1]}…" for name in names[:most]]
-    return ", ".join(shown) + (f" and {len(names) - most} more" if len(names) > most else "")
+    shortened = [name if len(name) <= LONGEST_LABEL else f"{name[: LONGEST_LABEL - 1]}…" for name in names[:limit]]
+    return ", ".join(shortened) + (f" and {len(names) - limit} more" if len(names) > limit else "")
 
 
 # Where the search begins
@@ -171,41 +171,41 @@ def _roots(shell: Any, running: list[FrameType], modules: Modules) -> list[Root]
         Root("running", lambda: [("", frame) for frame in running]),
         Root("module", lambda: modules),
         Root("moving", lambda: _moving(shell)),
-        Root("kept", lambda: _kept(shell)),
+        Root("kept", lambda: _shell_values(shell)),
         Root("result", lambda: _last_result(shell)),
     ]
 
 
 def _outputs(shell: Any) -> dict[Any, Any]:
-    found: Any = shell.user_ns.get("_oh")
-    return found if kind_of(found) is dict else {}
+    outputs: Any = shell.user_ns.get("_oh")
+    return outputs if kind_of(outputs) is dict else {}
 
 
 def _variables(shell: Any) -> list[tuple[str, object]]:
-    found = list(shell.user_ns.items())
+    variables = list(shell.user_ns.items())
     if shell.user_global_ns is not shell.user_ns:
-        found += shell.user_global_ns.items()
-    return [(name, value) for name, value in found if type(name) is str]
+        variables += shell.user_global_ns.items()
+    return [(name, value) for name, value in variables if type(name) is str]
 
 
-def _kept(shell: Any) -> list[tuple[str, object]]:
+def _shell_values(shell: Any) -> list[tuple[str, object]]:
     """Returns what IPython keeps where users do not look: outputs, and the variables of scripts that `%run` ran."""
-    found = [
+    values = [
         (f"get_ipython().user_ns_hidden[{name!r}]", value)
         for name, value in list(shell.user_ns_hidden.items())
         if type(name) is str and name not in MOVING
     ]
     for file, module in list(shell._main_mod_cache.items()):
         for name, value in items_of(names_in(module)):
-            found.append((f"get_ipython()._main_mod_cache[{file!r}].{name}", value))
-    return found
+            values.append((f"get_ipython()._main_mod_cache[{file!r}].{name}", value))
+    return values
 
 
 def _moving(shell: Any) -> list[tuple[str, object]]:
     """Returns where IPython keeps the last outputs, beside the user's variables `_`, `__` and `___`."""
     hidden, hook = shell.user_ns_hidden, shell.displayhook
-    found = [(name, hidden[name]) for name in MOVING if name in hidden]
-    return found + [(name, getattr(hook, name)) for name in MOVING if hasattr(hook, name)]
+    values = [(name, hidden[name]) for name in MOVING if name in hidden]
+    return values + [(name, getattr(hook, name)) for name in MOVING if hasattr(hook, name)]
 
 
 def _last_result(shell: Any) -> list[tuple[str, object]]:

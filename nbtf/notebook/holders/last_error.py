@@ -23,11 +23,11 @@ _SUSPENDING = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GEN
 
 def references(shell: Any) -> list[tuple[str, object]]:
     """Returns every reference to the last error that Python and IPython keep, with where it is."""
-    found: list[tuple[str, object]] = [(name, getattr(sys, name)) for name in _NAMES if hasattr(sys, name)]
+    errors: list[tuple[str, object]] = [(name, getattr(sys, name)) for name in _NAMES if hasattr(sys, name)]
     last = shell.last_execution_result
     for names in (*_handlers(shell), {} if last is None else attributes_of(last) or {}):
-        found += [(name, value) for name, value in names.items() if _tells_of_an_error(value)]
-    return found
+        errors += [(name, value) for name, value in names.items() if _tells_of_an_error(value)]
+    return errors
 
 
 def frames(shell: Any) -> list[FrameType]:
@@ -36,12 +36,12 @@ def frames(shell: Any) -> list[FrameType]:
     Not those that still run, and not those of generators: clearing one that waits would end it.
     """
     running = {id(frame) for frame in running_frames()}
-    found: dict[int, FrameType] = {}
+    by_id: dict[int, FrameType] = {}
     for traceback in _tracebacks(value for _, value in references(shell)):
         frame = traceback.tb_frame
         if not frame.f_code.co_flags & _SUSPENDING and id(frame) not in running:
-            found[id(frame)] = frame
-    return list(found.values())
+            by_id[id(frame)] = frame
+    return list(by_id.values())
 
 
 def forget(shell: Any) -> bool:
@@ -76,21 +76,21 @@ def _tells_of_an_error(value: object) -> bool:
     return issubclass(type(value), BaseException | TracebackType)
 
 
-def _tracebacks(found: Iterable[object]) -> Iterator[TracebackType]:
+def _tracebacks(errors: Iterable[object]) -> Iterator[TracebackType]:
     """Yields all tracebacks of errors, of those that caused them, and of those that were being handled."""
-    waiting, seen = list(found), set[int]()
+    waiting, seen_ids = list(errors), set[int]()
     while waiting:
-        one = waiting.pop()
-        if one is None or id(one) in seen:
+        error = waiting.pop()
+        if error is None or id(error) in seen_ids:
             continue
-        seen.add(id(one))
-        if type(one) is TracebackType:
-            yield one
-            waiting.append(one.tb_next)
-        elif issubclass(type(one), BaseException):
-            waiting += [_of_errors[name].__get__(one) for name in ("__traceback__", "__cause__", "__context__")]
-            if issubclass(type(one), BaseExceptionGroup):
-                waiting += class_dict(BaseExceptionGroup)["exceptions"].__get__(one)
+        seen_ids.add(id(error))
+        if type(error) is TracebackType:
+            yield error
+            waiting.append(error.tb_next)
+        elif issubclass(type(error), BaseException):
+            waiting += [_of_errors[name].__get__(error) for name in ("__traceback__", "__cause__", "__context__")]
+            if issubclass(type(error), BaseExceptionGroup):
+                waiting += class_dict(BaseExceptionGroup)["exceptions"].__get__(error)
 
 
 _of_errors = class_dict(BaseException)

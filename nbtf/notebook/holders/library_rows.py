@@ -10,7 +10,7 @@ from nbtf import runtime
 from nbtf.notebook.holders.containers import Entry, Gather, Row, merge
 from nbtf.notebook.holders.garbage import Piece
 from nbtf.notebook.holders.holders import Holders
-from nbtf.notebook.holders.names import Place
+from nbtf.notebook.holders.names import AccessPath
 
 _NAMES = 10
 """Names of an array that are shown."""
@@ -24,7 +24,11 @@ class ForeignArrays:
     """The arrays of other libraries that a search has found on some cards."""
 
     def __init__(
-        self, holders: Holders, libraries: Sequence[runtime.Arrays], cards: Collection[int], ours: Collection[range]
+        self,
+        holders: Holders,
+        libraries: Sequence[runtime.Arrays],
+        cards: Collection[int],
+        own_ranges: Collection[range],
     ) -> None:
         """Takes the search.
 
@@ -32,14 +36,14 @@ class ForeignArrays:
           holders: a search that was told of `libraries`.
           libraries: what their arrays are.
           cards: the numbers of the cards that are asked for, as CUDA has them.
-          ours: addresses that belong to nbtf's tensors; arrays there only look at them.
+          own_ranges: addresses that belong to nbtf's tensors; arrays there only look at them.
         """
         self._holders, self._libraries = holders, libraries
         devices = {f"cuda:{number}" for number in cards}
         self._pieces = [
             piece
             for piece in holders.largest_first
-            if piece[0] in devices and not any(piece[2] in addresses for addresses in ours)
+            if piece[0] in devices and not any(piece[2] in addresses for addresses in own_ranges)
         ]
         self._listed = set(holders.by_piece)  # no piece stands in two rows
 
@@ -54,18 +58,18 @@ class ForeignArrays:
         optimizer = _optimizer(row)
         if optimizer:
             return f"{optimizer}: optimizer state"
-        places = self._places(piece)
-        names = ", ".join(dict.fromkeys(tidy(place.container) for place in places))
-        in_modules = bool(places) and all(_IN_MODULE.search(place.text) for place in places)
+        paths = self._paths(piece)
+        names = ", ".join(dict.fromkeys(tidy(path.container) for path in paths))
+        in_modules = bool(paths) and all(_IN_MODULE.search(path.text) for path in paths)
         return f"{names}: weights" if names and in_modules else names
 
     def _library(self, array: Any) -> runtime.Arrays:
         return next(library for library in self._libraries if issubclass(type(array), library.type))
 
     def _row(self, piece: Piece) -> Row:
-        array = self._holders.things(piece)[0]
-        library, places = self._library(array), self._places(piece)
-        names = [tidy(place.text) for place in places]
+        array = self._holders.objects_of(piece)[0]
+        library, paths = self._library(array), self._paths(piece)
+        names = [tidy(path.text) for path in paths]
         return {
             "device": piece[0],
             "library": library.library,
@@ -73,22 +77,22 @@ class ForeignArrays:
             "names": names,
             "nbytes": self._holders.nbytes(piece),
             "tensor": f"{library.describe(array)} ({library.library})",
-            "patterns": list(dict.fromkeys(tidy(place.kind) for place in places)),
+            "patterns": list(dict.fromkeys(tidy(path.pattern_text) for path in paths)),
         }
 
-    def _places(self, piece: Piece) -> list[Place]:
+    def _paths(self, piece: Piece) -> list[AccessPath]:
         """Returns the places of a piece that say most: parts of a module as such, and no keys where there are names."""
-        held = self._holders.of(piece)
-        places = list(
-            {tidy(place.text): place for place in ([] if held is None else [*held.names, *held.views])}.values()
+        holder = self._holders.of(piece)
+        paths = list(
+            {tidy(path.text): path for path in ([] if holder is None else [*holder.names, *holder.views])}.values()
         )
-        in_modules = [place for place in places if _IN_MODULE.search(place.text)]
-        clear = [place for place in places if "<" not in tidy(place.text)]
-        return in_modules or clear or places[:1]
+        in_modules = [path for path in paths if _IN_MODULE.search(path.text)]
+        clear = [path for path in paths if "<" not in tidy(path.text)]
+        return in_modules or clear or paths[:1]
 
     def _lines(self, pieces: Sequence[Piece]) -> list[str] | None:
         """Returns the lines that free pieces, where their library holds none of them where Python cannot see."""
-        groups = [self._holders.things(piece) for piece in pieces]
+        groups = [self._holders.objects_of(piece) for piece in pieces]
         if not all(self._library(arrays[0]).is_pythons(arrays, 0) for arrays in groups):
             return None
         lines = self._holders.lines(pieces)
@@ -102,21 +106,21 @@ class ForeignArrays:
         """Returns rows for gradients that no name leads to; those of a module together."""
         groups: dict[tuple[str, str], list[Row]] = {}
         for piece, row in rows.items():
-            for array in self._holders.things(piece):
+            for array in self._holders.objects_of(piece):
                 library = self._library(array)
                 gradient = library.gradient(array)
-                held = None if gradient is None else library.holding(gradient)
-                if held is None or not self._is_new(held):
+                holding = None if gradient is None else library.holding(gradient)
+                if holding is None or not self._is_new(holding):
                     continue
-                place = next(iter(self._places(piece)), None)
+                path = next(iter(self._paths(piece)), None)
                 name = f"{row['names'][0]}.grad" if row["names"] else "a gradient"
-                code = None if place is None or place.code is None else tidy(place.code)
-                module = "" if code is None or place is None else _module_of(place.code or "")
+                code = None if path is None or path.code is None else tidy(path.code)
+                module = "" if code is None or path is None else _module_of(path.code or "")
                 alone = code is not None and library.is_pythons([gradient], 1)
-                told: Row = {"holder": name, "names": [name], "nbytes": held.nbytes, "alone": alone}
-                told |= {"tensor": f"{library.describe(gradient)} ({library.library})"}
-                told |= {"frees": [f"{code}.grad = None"] if alone else None}
-                groups.setdefault((piece[0], module or name), []).append(row | told)
+                gradient_row: Row = {"holder": name, "names": [name], "nbytes": holding.nbytes, "alone": alone}
+                gradient_row |= {"tensor": f"{library.describe(gradient)} ({library.library})"}
+                gradient_row |= {"frees": [f"{code}.grad = None"] if alone else None}
+                groups.setdefault((piece[0], module or name), []).append(row | gradient_row)
         return [
             row
             for (_, name), group in groups.items()
@@ -125,31 +129,31 @@ class ForeignArrays:
 
     def _saved(self, rows: dict[Piece, Row]) -> list[Row]:
         """Returns rows for what arrays keep for backward passes and no name leads to: what keeps most comes first."""
-        kept: dict[Piece, tuple[int, dict[Piece, int]]] = {}
+        kept_sizes: dict[Piece, tuple[int, dict[Piece, int]]] = {}
         for piece in rows:
-            for array in self._holders.things(piece):
+            for array in self._holders.objects_of(piece):
                 library = self._library(array)
                 saved = library.saved(array)
-                holdings = [held for held in map(library.holding, saved.tensors) if held is not None]
-                sizes = {key(held): held.nbytes for held in holdings if key(held) not in self._listed}
+                holdings = [holding for holding in map(library.holding, saved.tensors) if holding is not None]
+                sizes = {key(holding): holding.nbytes for holding in holdings if key(holding) not in self._listed}
                 if sizes:
-                    kept[piece] = saved.nodes, sizes
+                    kept_sizes[piece] = saved.nodes, sizes
         result: list[Row] = []
-        most_first = sorted(kept.items(), key=lambda item: (sum(item[1][1].values()), item[1][0]), reverse=True)
+        most_first = sorted(kept_sizes.items(), key=lambda item: (sum(item[1][1].values()), item[1][0]), reverse=True)
         for piece, (nodes, sizes) in most_first:
             new = {saved: nbytes for saved, nbytes in sizes.items() if saved not in self._listed}
             if new:
                 self._listed |= new.keys()
-                keepers = [other for other, (_, others) in kept.items() if others.keys() & new.keys()]
+                keepers = [keeper for keeper, (_, sizes) in kept_sizes.items() if sizes.keys() & new.keys()]
                 name = rows[piece]["holder"]
                 holder = f"{name}: kept for its backward pass ({nodes:,} nodes, {len(new):,} tensors)"
-                told = {
+                row = {
                     "holder": holder,
                     "nbytes": sum(new.values()),
                     "tensor": "",
                     "frees": self._letting_go(keepers, rows),
                 }
-                result.append(rows[piece] | told)
+                result.append(rows[piece] | row)
         return result
 
     def _letting_go(self, keepers: list[Piece], rows: dict[Piece, Row]) -> list[str] | None:
@@ -160,16 +164,16 @@ class ForeignArrays:
         name = rows[keepers[0]]["names"][0] if rows[keepers[0]]["names"] else ""
         return [f"{name} = {name}.item()"] if lines == [f"%xdel {name}"] else lines
 
-    def _is_new(self, held: runtime.Holding) -> bool:
+    def _is_new(self, holding: runtime.Holding) -> bool:
         """Says whether a piece stands in no row yet; from now on it does."""
-        new = key(held) not in self._listed
-        self._listed.add(key(held))
+        new = key(holding) not in self._listed
+        self._listed.add(key(holding))
         return new
 
 
-def key(held: runtime.Holding) -> Piece:
+def key(holding: runtime.Holding) -> Piece:
     """Returns which piece of memory something holds."""
-    return held.device, held.region, held.offset
+    return holding.device, holding.region, holding.offset
 
 
 def _optimizer(row: Row) -> str:
@@ -214,11 +218,11 @@ def pool_rows(cards: Collection[int], rows: Sequence[Row], complete: bool) -> li
     ]
     result: list[Row] = []
     for library, pool in sorted(pools, key=lambda pair: pair[1].device):
-        named = sum([row["nbytes"] for row in rows if (row["device"], row["library"]) == (pool.device, library)])
+        named_bytes = sum([row["nbytes"] for row in rows if (row["device"], row["library"]) == (pool.device, library)])
         base = {"device": pool.device, "library": library, "frees": None}
-        if pool.in_use > named:
+        if pool.in_use > named_bytes:
             holder = f"{library}: arrays {'that no name leads to' if complete else 'not found in time'}"
-            result.append(base | {"holder": holder, "nbytes": pool.in_use - named})
+            result.append(base | {"holder": holder, "nbytes": pool.in_use - named_bytes})
         if pool.reserved > pool.in_use:
             frees = None if pool.returns is None else [pool.returns]
             idle = pool.reserved - pool.in_use

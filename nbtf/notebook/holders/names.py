@@ -10,8 +10,8 @@ from types import AsyncGeneratorType, CoroutineType, FrameType, GeneratorType, M
 from typing import Any, NamedTuple
 
 from nbtf.notebook.holders.introspection import class_name, kind_of, module_of, mro_of
-from nbtf.notebook.holders.reference import OURS, Way, key_text
-from nbtf.notebook.holders.references import others, ways
+from nbtf.notebook.holders.reference import OURS, Reference, key_text
+from nbtf.notebook.holders.references import other_reference, references_of
 from nbtf.notebook.holders.search import Graph, Root
 
 LONGEST = 100
@@ -31,7 +31,7 @@ PLAIN, OUTPUTS, UNDERSCORES, HIDDEN, INNER, LAST = range(6)
 what is told only where nothing else is."""
 
 
-class Place(NamedTuple):
+class AccessPath(NamedTuple):
     """How an object is reached: `before`, `body` and `after` are its name, `code` an expression for it.
 
     `pattern` is the body with any index for each index. `origin` says whose local variables these are, `needs` which
@@ -42,8 +42,8 @@ class Place(NamedTuple):
 
     body: str
     code: str | None = None
-    before: str = ""
-    after: str = ""
+    prefix: str = ""
+    suffix: str = ""
     pattern: str = ""
     rank: int = PLAIN
     origin: str = ""
@@ -59,17 +59,17 @@ class Place(NamedTuple):
     @property
     def text(self) -> str:
         """The name."""
-        return f"{self.before}{_short(self.body)}{self.after}{f' ({self.seal})' if self.seal else ''}"
+        return f"{self.prefix}{_short(self.body)}{self.suffix}{f' ({self.seal})' if self.seal else ''}"
 
     @property
-    def kind(self) -> str:
+    def pattern_text(self) -> str:
         """The name with any index for each index: many entries of a list have the same."""
-        return f"{self.before}{self.pattern}{self.after}{f' ({self.seal})' if self.seal else ''}"
+        return f"{self.prefix}{self.pattern}{self.suffix}{f' ({self.seal})' if self.seal else ''}"
 
     @property
     def container(self) -> str:
         """The name of the outermost list, model or the like that it is inside of; its own where there is none."""
-        return f"{self.before}{_short(self.root or self.body)}{self.after}"
+        return f"{self.prefix}{_short(self.root or self.body)}{self.suffix}"
 
 
 def _short(body: str) -> str:
@@ -82,63 +82,69 @@ class Names:
     def __init__(self, graph: Graph) -> None:
         """Looks at nothing yet."""
         self.graph = graph
-        self._best: dict[int, Place | None] = {}
-        self._ways: dict[int, dict[int, list[Way]]] = {}
+        self._best: dict[int, AccessPath | None] = {}
+        self._references: dict[int, dict[int, list[Reference]]] = {}
         self._roots: dict[int, dict[int, list[str]]] = {}
-        self._above: dict[tuple[int, int], list[Place]] = {}
+        self._above: dict[tuple[int, int], list[AccessPath]] = {}
         self._nouns: dict[type, str] = {}
 
-    def of(self, number: int) -> list[Place]:
+    def of(self, number: int) -> list[AccessPath]:
         """Returns the names of an object, those first that a user knows best."""
-        ranked = sorted(self._places(number, 3), key=lambda place: place.rank)
-        known = [place for place in ranked if place.rank < HIDDEN]
-        owners: dict[str, Place] = {}  # an object of nbtf has many names for what is inside of it: one will do
-        for place in reversed(known):
-            owners[place.owner or place.text] = place
-        known = [place for place in known if owners[place.owner or place.text] is place]
-        known = known or [place for place in ranked if place.rank == HIDDEN][:1]
-        inner = [place for place in ranked if place.rank == INNER and all(place.origin != one.origin for one in known)]
-        return [*known, *inner[:1]] or ranked  # a function of nbtf has many names for its inputs
+        ranked = sorted(self._paths(number, 3), key=lambda path: path.rank)
+        visible = [path for path in ranked if path.rank < HIDDEN]
+        owners: dict[str, AccessPath] = {}  # an object of nbtf has many names for what is inside of it: one will do
+        for path in reversed(visible):
+            owners[path.owner or path.text] = path
+        visible = [path for path in visible if owners[path.owner or path.text] is path]
+        visible = visible or [path for path in ranked if path.rank == HIDDEN][:1]
+        inner = [
+            path
+            for path in ranked
+            if path.rank == INNER and all(path.origin != other_path.origin for other_path in visible)
+        ]
+        return [*visible, *inner[:1]] or ranked  # a function of nbtf has many names for its inputs
 
-    def steps(self, parent: int, child: int, places: list[Place] | None = None) -> list[tuple[Place, Way]]:
+    def steps(
+        self, parent: int, child: int, paths: list[AccessPath] | None = None
+    ) -> list[tuple[AccessPath, Reference]]:
         """Returns the places of an object below one that refers to it, and how it does.
 
         Args:
           parent: the one that refers, no root.
           child: the object.
-          places: those of the parent; its best when None.
+          paths: those of the parent; its best when None.
         """
-        if places is None:
+        if paths is None:
             best = self.best(parent)
-            places = [] if best is None else [best]
-        thing = self.graph.objects[parent]
-        found: list[tuple[Place, Way]] = []
-        for place in places:
-            other = others(thing)
-            known = self._of(parent, place).get(id(self.graph.objects[child]))
-            via = *place.via[-32:], parent
-            for way in known or ([] if other is None else [other]):
-                found.append((_below(place, thing, way, self._noun(kind_of(thing)), via), way))
-        return found
+            paths = [] if best is None else [best]
+        obj = self.graph.objects[parent]
+        steps: list[tuple[AccessPath, Reference]] = []
+        for path in paths:
+            fallback = other_reference(obj)
+            references = self._of(parent, path).get(id(self.graph.objects[child]))
+            via = *path.via[-32:], parent
+            for reference in references or ([] if fallback is None else [fallback]):
+                steps.append((_below(path, obj, reference, self._noun(kind_of(obj)), via), reference))
+        return steps
 
-    def _noun(self, kind: type[Any]) -> str:
+    def _noun(self, cls: type[Any]) -> str:
         """Returns what tensors are to an object of a class; looked for once, as a list may have 100,000 of them."""
-        if kind not in self._nouns:
-            bases = {class_name(base) for base in mro_of(kind) if module_of(base).startswith(("nbtf.", "torch."))}
-            self._nouns[kind] = next((noun for base, noun in _NOUNS.items() if base in bases), "")
-        return self._nouns[kind]
+        if cls not in self._nouns:
+            bases = {class_name(base) for base in mro_of(cls) if module_of(base).startswith(("nbtf.", "torch."))}
+            self._nouns[cls] = next((noun for base, noun in _NOUNS.items() if base in bases), "")
+        return self._nouns[cls]
 
-    def below_root(self, root: int, number: int) -> list[Place]:
+    def below_root(self, root: int, number: int) -> list[AccessPath]:
         """Returns the places of an object that a root lists."""
-        thing = self.graph.objects[root]
-        known = self._roots.get(root)
-        if known is None:
-            known = self._roots[root] = {}
-            for name, value in thing.look():
-                known.setdefault(id(value), []).append(name)
-        return [_ROOTS[thing.kind](name) for name in known.get(id(self.graph.objects[number]), ())]
+        obj = self.graph.objects[root]
+        names = self._roots.get(root)
+        if names is None:
+            names = self._roots[root] = {}
+            for name, value in obj.look():
+                names.setdefault(id(value), []).append(name)
+        return [_ROOTS[obj.kind](name) for name in names.get(id(self.graph.objects[number]), ())]
 
-    def best(self, number: int) -> Place | None:
+    def best(self, number: int) -> AccessPath | None:
         """Returns the shortest place of an object; None where nobody could name it."""
         chain: list[int] = []
         while number not in self._best:
@@ -147,68 +153,68 @@ class Names:
             if type(self.graph.objects[parent]) is Root:
                 break
             number = parent
-        for one in reversed(chain):
-            self._best[one] = next(iter(self._places(one, 0)), None)
+        for ancestor in reversed(chain):
+            self._best[ancestor] = next(iter(self._paths(ancestor, 0)), None)
         return self._best[chain[0] if chain else number]
 
-    def _places(self, number: int, depth: int) -> list[Place]:
-        found: dict[str, Place] = {}
+    def _paths(self, number: int, depth: int) -> list[AccessPath]:
+        by_text: dict[str, AccessPath] = {}
         for parent in islice(dict.fromkeys(self.graph.into[number]), _PARENTS):
             if type(self.graph.objects[parent]) is Root:
-                places = self.below_root(parent, number)
+                paths = self.below_root(parent, number)
             elif depth == 0:
-                places = [place for place, _ in self.steps(parent, number)]
+                paths = [path for path, _ in self.steps(parent, number)]
             elif parent != number:
                 if (parent, depth) not in self._above:
-                    self._above[parent, depth] = self._places(parent, depth - 1)
-                above = [place for place in self._above[parent, depth] if number not in place.via]
-                places = [place for place, _ in self.steps(parent, number, above)]
+                    self._above[parent, depth] = self._paths(parent, depth - 1)
+                above = [path for path in self._above[parent, depth] if number not in path.via]
+                paths = [path for path, _ in self.steps(parent, number, above)]
             else:
                 continue
-            for place in places:
-                found.setdefault(place.text, place)
-            if depth == 0 or len(found) >= _NAMES:  # the first that refers to it is the nearest
+            for path in paths:
+                by_text.setdefault(path.text, path)
+            if depth == 0 or len(by_text) >= _NAMES:  # the first that refers to it is the nearest
                 break
-        return list(found.values())
+        return list(by_text.values())
 
-    def _of(self, number: int, place: Place) -> dict[int, list[Way]]:
-        known = self._ways.get(number)
-        if known is None:
-            known = self._ways[number] = {}
-            thing = self.graph.objects[number]
-            for value, way in ways(thing, place.role, place.names):
-                known.setdefault(id(value), []).append(way)
-        return known
+    def _of(self, number: int, path: AccessPath) -> dict[int, list[Reference]]:
+        references = self._references.get(number)
+        if references is None:
+            references = self._references[number] = {}
+            obj = self.graph.objects[number]
+            for value, reference in references_of(obj, path.role, path.names):
+                references.setdefault(id(value), []).append(reference)
+        return references
 
 
-def _below(place: Place, thing: Any, way: Way, noun: str, via: tuple[int, ...]) -> Place:
+def _below(path: AccessPath, obj: Any, reference: Reference, noun: str, via: tuple[int, ...]) -> AccessPath:
     """Returns the place of what an object at a place refers to, and the objects on the way there."""
-    if place.seal:
-        return place._replace(code=None, role=way.role, names=way.names, via=via)
-    kind = kind_of(thing)
-    origin = place.origin
-    if not origin and (way.local_of or not way.shown):
-        origin = next((f"{text}`{place.body}`" for text, known in _ORIGINS if issubclass(kind, known)), "")
-    if way.local_of:
-        rank = INNER if way.local_of.startswith(OURS) else PLAIN
-        after = f"` of {way.local_of}{f' ({origin})' if origin else ''}"
-        return Place(way.shown, None, "local `", after, way.shown, rank, origin, via=via)
-    root, noun = _container(place, kind, noun)
-    owner = place.owner or (place.text if way.hidden or module_of(kind).startswith("nbtf.") else "")
-    seal = "optimizer slot" if way.role == "slots" else ""
-    if owner and class_name(kind) == "GradientTape":
+    if path.seal:
+        return path._replace(code=None, role=reference.role, names=reference.names, via=via)
+    cls = kind_of(obj)
+    origin = path.origin
+    if not origin and (reference.local_of or not reference.text):
+        origin = next((f"{text}`{path.body}`" for text, classes in _ORIGINS if issubclass(cls, classes)), "")
+    if reference.local_of:
+        rank = INNER if reference.local_of.startswith(OURS) else PLAIN
+        suffix = f"` of {reference.local_of}{f' ({origin})' if origin else ''}"
+        return AccessPath(reference.text, None, "local `", suffix, reference.text, rank, origin, via=via)
+    root, noun = _container(path, cls, noun)
+    owner = path.owner or (path.text if reference.hidden or module_of(cls).startswith("nbtf.") else "")
+    seal = "optimizer slot" if reference.role == "slots" else ""
+    if owner and class_name(cls) == "GradientTape":
         seal = "GradientTape"
-    return Place(
-        place.body if seal else place.body + way.shown,
-        None if seal or place.code is None or way.code is None else place.code + way.code,
-        place.before,
-        place.after,
-        place.pattern if seal else place.pattern + (way.shown if way.pattern is None else way.pattern),
-        max(place.rank, HIDDEN) if way.hidden and not seal else place.rank,
-        place.origin if seal else origin,
-        place.needs,
-        way.role,
-        way.names,
+    return AccessPath(
+        path.body if seal else path.body + reference.text,
+        None if seal or path.code is None or reference.code is None else path.code + reference.code,
+        path.prefix,
+        path.suffix,
+        path.pattern if seal else path.pattern + (reference.text if reference.pattern is None else reference.pattern),
+        max(path.rank, HIDDEN) if reference.hidden and not seal else path.rank,
+        path.origin if seal else origin,
+        path.needs,
+        reference.role,
+        reference.names,
         via,
         owner,
         seal,
@@ -217,13 +223,13 @@ def _below(place: Place, thing: Any, way: Way, noun: str, via: tuple[int, ...]) 
     )
 
 
-def _container(place: Place, kind: type[Any], noun: str) -> tuple[str, str]:
+def _container(path: AccessPath, cls: type[Any], noun: str) -> tuple[str, str]:
     """Returns the container of what an object of a class at a place refers to, and what that is to the container."""
     if noun and noun != WEIGHTS:  # also inside of a model
-        return place.body, noun
-    if issubclass(kind, ModuleType):
+        return path.body, noun
+    if issubclass(cls, ModuleType):
         return "", ""
-    return (place.root, place.noun) if place.root else (place.body, noun)
+    return (path.root, path.noun) if path.root else (path.body, noun)
 
 
 WEIGHTS = "weights"
@@ -248,51 +254,51 @@ _ORIGINS: tuple[tuple[str, Any], ...] = (
 # Where names begin
 
 
-def _variable(name: str) -> Place:
+def _variable(name: str) -> AccessPath:
     if name in MOVING:
         return _moving(name)
     if name.isidentifier():
-        return Place(name, name, pattern=name, rank=UNDERSCORES if re.fullmatch(r"_\d+", name) else PLAIN)
+        return AccessPath(name, name, pattern=name, rank=UNDERSCORES if re.fullmatch(r"_\d+", name) else PLAIN)
     text, is_code = key_text(name)
-    return Place(f"globals()[{text}]", f"globals()[{text}]" if is_code else None, pattern=text)
+    return AccessPath(f"globals()[{text}]", f"globals()[{text}]" if is_code else None, pattern=text)
 
 
-def _output(name: str) -> Place:
-    return Place(f"Out[{name}]", f"Out[{name}]", pattern=f"Out[{name}]", rank=OUTPUTS)
+def _output(name: str) -> AccessPath:
+    return AccessPath(f"Out[{name}]", f"Out[{name}]", pattern=f"Out[{name}]", rank=OUTPUTS)
 
 
-def _moving(_: str) -> Place:
-    told = f"one of {', '.join(MOVING)}"
-    return Place(told, pattern=told, rank=UNDERSCORES)
+def _moving(_: str) -> AccessPath:
+    text = f"one of {', '.join(MOVING)}"
+    return AccessPath(text, pattern=text, rank=UNDERSCORES)
 
 
-def _kept(code: str) -> Place:
-    return Place(f"{code} (kept by IPython)", code, pattern=code, rank=LAST)
+def _kept_path(code: str) -> AccessPath:
+    return AccessPath(f"{code} (kept by IPython)", code, pattern=code, rank=LAST)
 
 
-def _result(name: str) -> Place:
-    return Place("the result of the last cell, until this one ends", pattern=name, rank=LAST)
+def _result(name: str) -> AccessPath:
+    return AccessPath("the result of the last cell, until this one ends", pattern=name, rank=LAST)
 
 
-def _error(name: str) -> Place:
-    return Place("last error", pattern=name, origin="last error")
+def _error(name: str) -> AccessPath:
+    return AccessPath("last error", pattern=name, origin="last error")
 
 
-def _module(name: str) -> Place:
+def _module(name: str) -> AccessPath:
     above, dot, last = name.rpartition(".")
-    found = not dot or getattr(sys.modules.get(above), "__dict__", {}).get(last) is sys.modules.get(name)
-    return Place(name, name if found else None, pattern=name, needs=name)
+    is_loaded = not dot or getattr(sys.modules.get(above), "__dict__", {}).get(last) is sys.modules.get(name)
+    return AccessPath(name, name if is_loaded else None, pattern=name, needs=name)
 
 
-def _running(name: str) -> Place:
-    return Place(name, pattern=name, origin="running")
+def _running(name: str) -> AccessPath:
+    return AccessPath(name, pattern=name, origin="running")
 
 
-_ROOTS: dict[str, Callable[[str], Place]] = {
+_ROOTS: dict[str, Callable[[str], AccessPath]] = {
     "variable": _variable,
     "output": _output,
     "moving": _moving,
-    "kept": _kept,
+    "kept": _kept_path,
     "result": _result,
     "error": _error,
     "module": _module,

@@ -25,7 +25,7 @@ class Owner(NamedTuple):
 
     pid: int
     user: str | None = None
-    own: bool = False
+    is_self: bool = False
     command: str | None = None
     notebook: str | None = None
     kernel: bool = False
@@ -36,14 +36,14 @@ class Owner(NamedTuple):
         """The process in few words."""
         if self.pid == os.getpid():
             return "this process"
-        if not self.own:
+        if not self.is_self:
             return f"process {self.pid}" + (f" of {self.user}" if self.user else ", whose it is cannot be seen")
-        where = "" if self.notebook is None else self.notebook
+        location = "" if self.notebook is None else self.notebook
         if self.kernel:
             idle = "" if self.idle is None else f", idle for {duration(self.idle)}"
-            return f"your kernel {f'of {where} ' if where else ''}(process {self.pid}){idle}"
+            return f"your kernel {f'of {location} ' if location else ''}(process {self.pid}){idle}"
         command = f" ({self.command})" if self.command else ""
-        return f"your process {self.pid}{command}{f', started in {where}' if where else ''}"
+        return f"your process {self.pid}{command}{f', started in {location}' if location else ''}"
 
 
 def owner(pid: int, proc: Path = PROC) -> Owner:
@@ -104,8 +104,8 @@ def _idle(folder: Path, proc: Path) -> float | None:
 
 
 def _last_run(folder: Path) -> float | None:
-    found = re.search(rb"se\.exec_start\s*:\s*([0-9.]+)", _read(folder / "sched"))
-    return None if found is None else float(found[1]) / 1000  # it tells milliseconds
+    match = re.search(rb"se\.exec_start\s*:\s*([0-9.]+)", _read(folder / "sched"))
+    return None if match is None else float(match[1]) / 1000  # it tells milliseconds
 
 
 def _read(file: Path) -> bytes:

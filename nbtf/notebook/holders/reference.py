@@ -16,7 +16,7 @@ ITEM = "[…]"
 """Stands for any index, where many entries of a list are told as one."""
 
 
-class Way(NamedTuple):
+class Reference(NamedTuple):
     """One reference of an object.
 
     `shown` and `code` follow the object's own; `code` is None where no expression leads there. `removal` says what
@@ -25,7 +25,7 @@ class Way(NamedTuple):
     variable it is. What is `hidden` inside of an object of nbtf is told only if there is no other way.
     """
 
-    shown: str = ""
+    text: str = ""
     code: str | None = None
     removal: str = ""
     pattern: str | None = None
@@ -40,9 +40,9 @@ def key_text(key: Any) -> tuple[str, bool]:
 
     Only plain keys are shown as they are; others may be anything, and are told by their type.
     """
-    kind = kind_of(key)
-    if kind is str:
+    cls = kind_of(key)
+    if cls is str:
         return (repr(key), True) if len(key) <= LONGEST_KEY else (repr(f"{key[: LONGEST_KEY - 1]}…"), False)
-    if kind is bool or key is None or (kind is int and key.bit_length() <= 64):
+    if cls is bool or key is None or (cls is int and key.bit_length() <= 64):
         return repr(key), True
-    return f"<{class_name(kind)}>", False
+    return f"<{class_name(cls)}>", False

@@ -29,83 +29,83 @@ from nbtf.notebook.holders.introspection import (
     kind_of,
     module_of,
 )
-from nbtf.notebook.holders.reference import ITEM, Way, key_text
+from nbtf.notebook.holders.reference import ITEM, Reference, key_text
 
 _LONG = 100_000
 """Entries of a container that are told apart, at most."""
 
 
-def ways(thing: Any, role: str, names: tuple[str, ...]) -> Iterator[tuple[object, Way]]:
+def references_of(obj: Any, role: str, names: tuple[str, ...]) -> Iterator[tuple[object, Reference]]:
     """Yields what an object refers to, and how.
 
     Args:
-      thing: the object.
-      role: what it is to the one that led to it, from its `Way`.
+      obj: the object.
+      role: what it is to the one that led to it, from its `Reference`.
       names: goes with the role.
     """
     if role in _ROLES:
-        yield from _ROLES[role](thing, names)
+        yield from _ROLES[role](obj, names)
         return
-    kind = kind_of(thing)
-    if _is_long(thing):
+    cls = kind_of(obj)
+    if _is_long(obj):
         return
-    if class_name(kind) == "Reference" and module_of(kind) == "nbtf._runtime.tensor":
-        yield thing.deref(), Way(".deref()", ".deref()")
+    if class_name(cls) == "Reference" and module_of(cls) == "nbtf._runtime.tensor":
+        yield obj.deref(), Reference(".deref()", ".deref()")
         return
-    for known, look in _KINDS:
-        if issubclass(kind, known):
-            yield from look(thing)
+    for classes, look in _KINDS:
+        if issubclass(cls, classes):
+            yield from look(obj)
             break
-    if not issubclass(kind, FrameType | CellType | TracebackType | type):
-        yield from attributes.attributes(thing)
+    if not issubclass(cls, FrameType | CellType | TracebackType | type):
+        yield from attributes.attributes(obj)
 
 
 # Containers
 
 
-def _of_dict(thing: dict[Any, Any]) -> Iterator[tuple[object, Way]]:
-    readable, changeable = is_plain(kind_of(thing), "__getitem__"), is_plain(kind_of(thing), "__delitem__")
-    for key, value in items_of(thing):
+def _of_dict(obj: dict[Any, Any]) -> Iterator[tuple[object, Reference]]:
+    readable, changeable = is_plain(kind_of(obj), "__getitem__"), is_plain(kind_of(obj), "__delitem__")
+    for key, value in items_of(obj):
         text, is_code = key_text(key)
         code = f"[{text}]" if is_code and readable else None
-        yield value, Way(f"[{text}]", code, "del" if changeable else "")
-        yield key, Way(".<key>")
+        yield value, Reference(f"[{text}]", code, "del" if changeable else "")
+        yield key, Reference(".<key>")
 
 
-def _of_list(thing: Any) -> Iterator[tuple[object, Way]]:
-    kind = kind_of(thing)
-    base, is_tuple = base_of(kind), issubclass(kind, tuple)
-    readable = is_plain(kind, "__getitem__")
+def _of_list(obj: Any) -> Iterator[tuple[object, Reference]]:
+    cls = kind_of(obj)
+    base, is_tuple = base_of(cls), issubclass(cls, tuple)
+    readable = is_plain(cls, "__getitem__")
     # Not `del`: the entries behind would move, and the next line would free another one.
-    removal = "None" if not is_tuple and is_plain(kind, "__setitem__") else ""
-    fields: Any = class_dict(kind).get("_fields") if is_tuple else None
-    for index, value in enumerate(list(base.__iter__(thing))):
+    removal = "None" if not is_tuple and is_plain(cls, "__setitem__") else ""
+    fields: Any = class_dict(cls).get("_fields") if is_tuple else None
+    for index, value in enumerate(list(base.__iter__(obj))):
         if kind_of(fields) is tuple and index < len(fields) and type(fields[index]) is str:
-            yield value, Way(f".{fields[index]}", f"[{index}]" if readable else None)
+            yield value, Reference(f".{fields[index]}", f"[{index}]" if readable else None)
         else:
-            yield value, Way(f"[{index}]", f"[{index}]" if readable else None, removal, ITEM)
+            yield value, Reference(f"[{index}]", f"[{index}]" if readable else None, removal, ITEM)
 
 
-def base_of(kind: type[Any]) -> Any:
+def base_of(cls: type[Any]) -> Any:
     """Returns Python's own container that a class is; None for others."""
-    return next((one for one in (dict, list, deque, tuple, set, frozenset) if issubclass(kind, one)), None)
+    return next((base for base in (dict, list, deque, tuple, set, frozenset) if issubclass(cls, base)), None)
 
 
-def _is_long(thing: Any) -> bool:
-    base = base_of(kind_of(thing))
-    return base is not None and int(base.__len__(thing)) > _LONG
+def _is_long(obj: Any) -> bool:
+    base = base_of(kind_of(obj))
+    return base is not None and int(base.__len__(obj)) > _LONG
 
 
-def _of_set(thing: Any) -> Iterator[tuple[object, Way]]:
-    for value in list(base_of(kind_of(thing)).__iter__(thing)):
-        yield value, Way(".<member>", pattern=".<member>")
+def _of_set(obj: Any) -> Iterator[tuple[object, Reference]]:
+    for value in list(base_of(kind_of(obj)).__iter__(obj)):
+        yield value, Reference(".<member>", pattern=".<member>")
 
 
-def _of_array(thing: Any) -> Iterator[tuple[object, Way]]:
-    if type(thing) is np.ndarray and thing.dtype == object:
-        for index, value in np.ndenumerate(thing):
+def _of_array(obj: Any) -> Iterator[tuple[object, Reference]]:
+    if type(obj) is np.ndarray and obj.dtype == object:
+        for index, value in np.ndenumerate(obj):
             text = f"[{', '.join(map(str, index))}]"
-            yield value, Way(text, text, "None", ITEM)
+            yield value, Reference(text, text, "None", ITEM)
 
 
 _ROLES: dict[str, Any] = {
@@ -137,16 +137,16 @@ _KINDS: tuple[tuple[Any, Any], ...] = (
 )
 
 
-def others(thing: Any) -> Way | None:
+def other_reference(obj: Any) -> Reference | None:
     """Returns the way to what an object of a kind not known here refers to; None where all ways are known."""
-    kind = kind_of(thing)
-    if issubclass(kind, _KNOWN):
+    cls = kind_of(obj)
+    if issubclass(cls, _KNOWN):
         return None
-    if _is_long(thing):
-        return Way(ITEM)
-    if class_name(kind) == "_lru_cache_wrapper" and module_of(kind) == "functools":
-        return Way(".<cache>", removal="clear")
-    return Way(f".<inside {class_name(kind)}>")
+    if _is_long(obj):
+        return Reference(ITEM)
+    if class_name(cls) == "_lru_cache_wrapper" and module_of(cls) == "functools":
+        return Reference(".<cache>", removal="clear")
+    return Reference(f".<inside {class_name(cls)}>")
 
 
 _KNOWN = (FunctionType, FrameType, TracebackType, BaseException, GeneratorType, CoroutineType, AsyncGeneratorType)

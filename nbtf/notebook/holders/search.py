@@ -48,9 +48,9 @@ class Root:
 
     __slots__ = ("__weakref__", "kind", "look")
 
-    def __init__(self, kind: str, look: Look) -> None:
+    def __init__(self, root_kind: str, look: Look) -> None:
         """Takes what kind of place it is, and what lists its names and objects."""
-        self.kind, self.look = kind, look
+        self.kind, self.look = root_kind, look
 
 
 class Graph:
@@ -65,7 +65,7 @@ class Graph:
         roots: Iterable[Root],
         running: Iterable[FrameType],
         hidden: Iterable[object],
-        kinds: Iterable[Kind] = (),
+        foreign_kinds: Iterable[Kind] = (),
     ) -> None:
         """Prepares a search.
 
@@ -73,10 +73,10 @@ class Graph:
           roots: where it begins, in the order in which names are preferred.
           running: frames of the user that run now; the collector does not see what is in them.
           hidden: objects that are not entered: the roots stand for them.
-          kinds: what of other libraries holds device memory.
+          foreign_kinds: what of other libraries holds device memory.
         """
-        self._kinds = tuple(kinds)
-        self._holders = (*HOLDERS, *[kind for kind, _ in self._kinds])
+        self._kinds = tuple(foreign_kinds)
+        self._holders = (*HOLDERS, *[cls for cls, _ in self._kinds])
         self.objects: list[Any] = [object(), *roots]  # nobody refers to the first: with it references are gauged
         self.into: list[list[int]] = [[] for _ in self.objects]
         self.holdings: dict[int, runtime.Holding] = {}
@@ -87,24 +87,24 @@ class Graph:
 
     def search(self, deadline: float) -> None:
         """Looks until everything is found or `time.monotonic()` says `deadline`; then counts references."""
-        numbers = {id(thing): number for number, thing in enumerate(self.objects)}
+        numbers = {id(obj): number for number, obj in enumerate(self.objects)}
         objects, number = self.objects, 1
-        rest = deque[tuple[int, int]]()  # long lists: each waits for its next part until all else was looked at
-        while number < len(objects) or rest:
+        long_lists = deque[tuple[int, int]]()  # long lists: each waits for its next part until all else was looked at
+        while number < len(objects) or long_lists:
             if (number % 256 == 0 or number == len(objects)) and time.monotonic() > deadline:
                 break
             if number == len(objects):
-                parent, start = rest.popleft()
+                parent, start = long_lists.popleft()
                 self._take(parent, objects[parent][start : start + _AT_ONCE], numbers)
                 if start + _AT_ONCE < len(objects[parent]):
-                    rest.append((parent, start + _AT_ONCE))
+                    long_lists.append((parent, start + _AT_ONCE))
                 continue
             if is_sequence(objects[number]) and len(objects[number]) > _AT_ONCE:
-                rest.append((number, 0))
+                long_lists.append((number, 0))
             else:
                 self._take(number, self.referents(objects[number]), numbers)
             number += 1
-        self.finished = number == len(objects) and not rest
+        self.finished = number == len(objects) and not long_lists
         self._count()
 
     @property
@@ -112,54 +112,54 @@ class Graph:
         """How many objects were found."""
         return len(self.objects)
 
-    def _take(self, parent: int, found: Iterable[Any], numbers: dict[int, int]) -> None:
+    def _take(self, parent: int, values: Iterable[Any], numbers: dict[int, int]) -> None:
         is_tracked, objects, into = gc.is_tracked, self.objects, self.into
-        for thing in found:
+        for obj in values:
             # Arrays and frames that run lead somewhere although the collector does not know them.
-            if not is_tracked(thing) and type(thing) is not np.ndarray and type(thing) is not FrameType:
+            if not is_tracked(obj) and type(obj) is not np.ndarray and type(obj) is not FrameType:
                 continue
-            known = numbers.get(id(thing))
-            if known is not None:
-                into[known].append(parent)
-            elif self._border.lets_in(thing):
-                number = numbers[id(thing)] = len(objects)
-                objects.append(thing)
+            earlier = numbers.get(id(obj))
+            if earlier is not None:
+                into[earlier].append(parent)
+            elif self._border.lets_in(obj):
+                number = numbers[id(obj)] = len(objects)
+                objects.append(obj)
                 into.append([parent])
-                if issubclass(type(thing), self._holders):
-                    held = self._holding(thing, objects[parent])
-                    if held is not None:
-                        self.holdings[number] = held
+                if issubclass(type(obj), self._holders):
+                    holding = self._holding(obj, objects[parent])
+                    if holding is not None:
+                        self.holdings[number] = holding
 
-    def _holding(self, thing: Any, parent: Any) -> runtime.Holding | None:
-        for kind, look in self._kinds:
-            if issubclass(type(thing), kind):
-                return (
-                    None if issubclass(type(parent), HOLDERS) else look(thing)
-                )  # the array behind a tensor is its own
-        return runtime.holding(thing)
+    def _holding(self, obj: Any, parent: Any) -> runtime.Holding | None:
+        for cls, look in self._kinds:
+            if issubclass(type(obj), cls):
+                return None if issubclass(type(parent), HOLDERS) else look(obj)  # the array behind a tensor is its own
+        return runtime.holding(obj)
 
-    def referents(self, thing: Any) -> list[Any]:
+    def referents(self, obj: Any) -> list[Any]:
         """Returns what an object refers to, once for each reference."""
-        kind = kind_of(thing)
-        if kind is Root:
-            return [value for _, value in thing.look()]
-        if kind is FunctionType:
-            names = thing.__globals__, thing.__builtins__
-            return [one for one in gc.get_referents(thing) if one is not names[0] and one is not names[1]]
-        if kind is FrameType and id(thing) in self.running:
-            return list(locals_of(thing).values())
-        if kind is np.ndarray:
-            return thing.ravel().tolist() if thing.dtype == object else []
-        return gc.get_referents(thing)
+        cls = kind_of(obj)
+        if cls is Root:
+            return [value for _, value in obj.look()]
+        if cls is FunctionType:
+            names = obj.__globals__, obj.__builtins__
+            return [
+                referent for referent in gc.get_referents(obj) if referent is not names[0] and referent is not names[1]
+            ]
+        if cls is FrameType and id(obj) in self.running:
+            return list(locals_of(obj).values())
+        if cls is np.ndarray:
+            return obj.ravel().tolist() if obj.dtype == object else []
+        return gc.get_referents(obj)
 
     def _count(self) -> None:
         """Counts the references to holders and to all that lead to them."""
-        own = sys.getrefcount(self.objects[0])
+        base_count = sys.getrefcount(self.objects[0])
         waiting = list(self.holdings)
         while waiting:
             number = waiting.pop()
             if number not in self.counts:
-                self.counts[number] = sys.getrefcount(self.objects[number]) - own
+                self.counts[number] = sys.getrefcount(self.objects[number]) - base_count
                 waiting += self.into[number]
 
 
@@ -167,42 +167,42 @@ class _Border:
     """What a search does not enter: modules that users did not write, and what makes the notebook and nbtf work."""
 
     def __init__(self, hidden: Iterable[object]) -> None:
-        self._places = _installed()
+        self._folders = _installed()
         self._kinds: dict[int, tuple[bool, type]] = {}  # by id: what a class is equal to, its own class says
-        self._outside = {id(one) for one in hidden}
+        self._outside = {id(obj) for obj in hidden}
         for _, module in modules():
             if not self.is_users(module):
                 self._outside |= {id(module), id(names_in(module))}
 
-    def lets_in(self, thing: Any) -> bool:
+    def lets_in(self, obj: Any) -> bool:
         """Says whether to enter an object."""
-        if id(thing) in self._outside:
+        if id(obj) in self._outside:
             return False
-        kind = kind_of(thing)
-        known = self._kinds.get(id(kind))
-        if known is None:
-            known = self._kinds[id(kind)] = (self._enters(kind), kind)
-        if known[0] and issubclass(kind, type):
-            return self._is_users_class(thing)
-        return known[0] and not (issubclass(kind, ModuleType) and not self.is_users(thing))
+        cls = kind_of(obj)
+        verdict = self._kinds.get(id(cls))
+        if verdict is None:
+            verdict = self._kinds[id(cls)] = (self._enters(cls), cls)
+        if verdict[0] and issubclass(cls, type):
+            return self._is_users_class(obj)
+        return verdict[0] and not (issubclass(cls, ModuleType) and not self.is_users(obj))
 
     def is_users(self, module: ModuleType) -> bool:
         """Says whether a user wrote a module: its file is not where packages are installed, or it has none."""
         names = names_in(module)
         file = names.get("__file__")
         if type(file) is str:
-            return not file.startswith(self._places)
+            return not file.startswith(self._folders)
         return names.get("__spec__") is None and names.get("__name__") != "builtins"
 
-    def _is_users_class(self, kind: type) -> bool:
-        name = class_dict(kind).get("__module__")
+    def _is_users_class(self, cls: type) -> bool:
+        name = class_dict(cls).get("__module__")
         module: Any = sys.modules.get(name) if type(name) is str else None
         return issubclass(type(module), ModuleType) and self.is_users(module)
 
     @staticmethod
-    def _enters(kind: type) -> bool:
-        module = module_of(kind)
-        if issubclass(kind, HOLDERS) or module in OURS:
+    def _enters(class_: type) -> bool:
+        module = module_of(class_)
+        if issubclass(class_, HOLDERS) or module in OURS:
             return True
         return module.partition(".")[0] not in OTHERS and not module.startswith(_INNER)
 

@@ -9,7 +9,7 @@ from IPython.core.error import UsageError
 
 from nbtf import config, runtime
 from nbtf.notebook.device_names import full_name, require, short
-from nbtf.notebook.holders.table import add_hint, forget, who
+from nbtf.notebook.holders.table import add_hint, build_table, forget
 from nbtf.notebook.magics.cell_magics import CellMagics, add_line_magic
 from nbtf.notebook.magics.options import Options, add_without, typed
 from nbtf.notebook.memory_table import gpus_named, table
@@ -61,7 +61,7 @@ def _answer(session: Session, chosen: argparse.Namespace) -> Any:
             if gpu.in_use is not None:  # a device that nobody has started has no peak, and is not started for this
                 config.experimental.reset_memory_stats(gpu.name)
     if chosen.who:
-        return who(session, [gpu.name for gpu in gpus_named(names)], each=chosen.all)
+        return build_table(session, [gpu.name for gpu in gpus_named(names)], each=chosen.all)
     if chosen.forget_last_error and not (chosen.live or chosen.reset_peak):
         return None  # what it has freed is said; nothing else was asked
     if chosen.live:

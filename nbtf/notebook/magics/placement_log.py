@@ -122,7 +122,7 @@ def each(
     ]
     total = len(wanted) if op != "*" or device is not None else snapshot.placed
     notes = [f"{_ops(total)}{'' if len(rows) == total else f', the last {len(rows):,} shown'}", *_folds(rows, fold)]
-    return Table(EACH, rows, notes, most=max(last, 1), folded=_is_folded if fold else None)
+    return Table(EACH, rows, notes, limit=max(last, 1), folded=_is_folded if fold else None)
 
 
 def grouped(snapshot: runtime.Snapshot, op: str = "*", device: str | None = None, fold: bool = False) -> Table:

@@ -12,7 +12,7 @@ from typing import Any
 from nbtf import runtime
 from nbtf.notebook import catalogue
 from nbtf.notebook.card_use import CardUse
-from nbtf.notebook.device_names import kind, short
+from nbtf.notebook.device_names import device_kind, short
 from nbtf.notebook.holders.holders import holder_names
 from nbtf.notebook.session import Session
 from nbtf.notebook.stills.decision import is_as_asked
@@ -169,7 +169,7 @@ class Feed:
         return {
             "name": device.name,
             "label": device.label,
-            "kind": kind(device),
+            "kind": device_kind(device),
             "model": device.model,
             "card": self._session.cards.numbered(device).card,
             "bus_id": device.bus_id,

@@ -12,7 +12,7 @@ import pytest
 import nbtf as tf
 from nbtf.notebook.holders import holders
 from nbtf.notebook.holders.holders import Holders, holder_names, in_few_words
-from nbtf.notebook.holders.table import who
+from nbtf.notebook.holders.table import build_table
 from nbtf.notebook.session import SESSIONS, Session
 from tests.machines import SCRATCH
 from tests.notebook.conftest import ENOUGH, Shell
@@ -168,14 +168,14 @@ def test_search_that_is_cut_says_how_far_it_came(session: Session, shell: Shell)
     assert not found.finished
     assert 0 < found.looked < 10_000
     assert not holder_names(session, 0.0)[1]
-    table = who(session, ["GPU:0"], seconds=0.0)
+    table = build_table(session, ["GPU:0"], seconds=0.0)
     assert "The search stopped after 0 s and" in repr(table)
     assert "not found in time" in [row["holder"] for row in table.rows]
 
 
 def test_many_pieces_that_were_not_looked_at_are_one_row(session: Session, shell: Shell) -> None:
     shell.run("x = {number: tf.ones([10]) for number in range(20)}")
-    rows = [row for row in who(session, ["GPU:0"], seconds=0.0).rows if row["op"] == "Fill"]
+    rows = [row for row in build_table(session, ["GPU:0"], seconds=0.0).rows if row["op"] == "Fill"]
 
     assert [("not found in time (20 tensors)", 20, 20 * 256)] == [
         (row["holder"], row["pieces"], row["nbytes"]) for row in rows

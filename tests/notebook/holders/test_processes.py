@@ -100,4 +100,4 @@ def test_user_without_a_name_has_a_number(monkeypatch: pytest.MonkeyPatch) -> No
 def test_this_process_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     found = owner(os.getpid())
 
-    assert (True, "this process") == (found.own, found.text)
+    assert (True, "this process") == (found.is_self, found.text)

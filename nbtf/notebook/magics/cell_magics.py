@@ -28,7 +28,7 @@ class CellMagics:
         transforms = session.shell.input_transformers_cleanup
         transform = self._transform  # one object: every look at a method makes another
         transforms.append(_Transform(transform))
-        session.on_stop(lambda mine=transforms[-1]: transforms.remove(mine))
+        session.on_stop(lambda transform=transforms[-1]: transforms.remove(transform))
 
     def add(self, name: str, options: Options, begin: Begin) -> None:
         """Adds a magic; `begin` is given its options before the body runs."""
@@ -38,22 +38,24 @@ class CellMagics:
             if chosen is None:
                 return
             if cell.strip():
-                other = cell.split()[0]
-                above = f"write {other} above it, as the first line of the cell."
-                raise UsageError(f"%%{name}: {above if other.startswith('%%') else 'run it as a cell, by run_cell.'}")
+                own_name = cell.split()[0]
+                above = f"write {own_name} above it, as the first line of the cell."
+                raise UsageError(
+                    f"%%{name}: {above if own_name.startswith('%%') else 'run it as a cell, by run_cell.'}"
+                )
             begin(chosen)
 
         self._names.append(name)
         _register(self._session, options, magic, "cell", name)
 
     def _transform(self, lines: list[str]) -> list[str]:
-        ours = rf"%%({'|'.join(self._names)})(?:\s+(.*?))?\s*$"
+        pattern = rf"%%({'|'.join(self._names)})(?:\s+(.*?))?\s*$"
         heads: list[str] = []
         for line in lines:
-            found = re.match(ours, line)
-            if found is None:
+            match = re.match(pattern, line)
+            if match is None:
                 break
-            name, options = found[1], found[2] or ""
+            name, options = match[1], match[2] or ""
             heads.append(f"get_ipython().run_cell_magic({name!r}, {options!r}, '\\n')\n")
             if {"-h", "--help"} & set(options.split()):
                 return [heads[-1]]  # whoever asks for help does not want the body to run
@@ -74,13 +76,13 @@ class _Transform:
         return self._transform(lines)
 
 
-def _register(session: Session, options: Options, magic: Callable[..., object], kind: str, name: str) -> None:
-    """Adds a magic function to the shell until the session stops; `kind` is `line` or `cell`."""
+def _register(session: Session, options: Options, magic: Callable[..., object], magic_type: str, name: str) -> None:
+    """Adds a magic function to the shell until the session stops; `magic_type` is `line` or `cell`."""
     manager = session.shell.magics_manager
     magic.__doc__ = options.format_help()
     session.magic_words[options.prog] = options.words
-    manager.register_function(magic, magic_kind=kind, magic_name=name)
-    session.on_stop(lambda: manager.magics[kind].pop(name, None))
+    manager.register_function(magic, magic_kind=magic_type, magic_name=name)
+    session.on_stop(lambda: manager.magics[magic_type].pop(name, None))
 
 
 def add_line_magic(session: Session, name: str, options: Options, answer: Callable[[Any], object]) -> None:

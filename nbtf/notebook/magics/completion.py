@@ -38,24 +38,24 @@ def words(session: Session, line: str) -> list[str]:
     match = re.match(r"\s*(%%?\w+)\s+(?:(.*)\s)?(\S*)$", line)
     if match is None or match[1] not in session.magic_words:
         return []
-    before, typed = (match[2] or "").split(), match[3].lower()
-    fitting = _fitting(match[1], before, session.magic_words[match[1]])
-    return [word for word in fitting if word.lower().startswith(typed) and word not in before]
+    words_before, typed = (match[2] or "").split(), match[3].lower()
+    fitting = _fitting(match[1], words_before, session.magic_words[match[1]])
+    return [word for word in fitting if word.lower().startswith(typed) and word not in words_before]
 
 
-def _fitting(magic: str, before: list[str], options: tuple[str, ...]) -> list[str]:
+def _fitting(magic: str, words_before: list[str], options: tuple[str, ...]) -> list[str]:
     devices = [device.name for device in runtime.devices()]
-    last = before[-1] if before else ""
+    last = words_before[-1] if words_before else ""
     if magic == "%placement_log":
         if last == "--device":
             return devices
         if last in ("export", "--format"):
             return list(FORMATS)
-        actions = ACTIONS if set(before) & set(ACTIONS) else ()
+        actions = ACTIONS if set(words_before) & set(ACTIONS) else ()
         return [word for word in options if word not in actions]
     if magic in ("%%device", "%device"):
-        named = any(not word.startswith("-") for word in before)
-        return [*([] if named else [*devices, AUTO]), *options]
+        has_name = any(not word.startswith("-") for word in words_before)
+        return [*([] if has_name else [*devices, AUTO]), *options]
     if magic == "%check":
         return [*exercise_names(), *QUESTIONS, *options]
     gpus = [name for name in devices if name.startswith("GPU")]

@@ -70,12 +70,12 @@ def _sent_to(session: Session, name: str | None) -> Undo:
 
 def _automatic() -> Undo:
     """Suspends the session's default device."""
-    before = runtime.get_default_device()
+    previous = runtime.get_default_device()
     runtime.set_default_device(None)
 
     def undo() -> None:
         if runtime.get_default_device() is None:  # else the cell has set another one
-            runtime.set_default_device(before)
+            runtime.set_default_device(previous)
 
     return undo
 
@@ -86,14 +86,14 @@ def _summary(record: runtime.Recording) -> str:
     for (_, device, _), count in snapshot.ops.items():
         counts[device] = counts.get(device, 0) + count
     memory = {use.device: f", {use.kept:+,} B (peak {runtime.exact(use.peak)})" for use in record.memory}
-    parts = [
+    sentences = [
         f"{label(device)}: {count:,} {'op' if count == 1 else 'ops'}{memory.get(short(device), '')}"
         for device, count in sorted(counts.items())
     ]
     copies = sum(snapshot.moves.values())
     nbytes = runtime.exact(sum(snapshot.moved_bytes.values()))
-    told = f"{copies:,} {'copy' if copies == 1 else 'copies'}, {nbytes}" if copies else "no copies"
-    return "; ".join([*(parts or ["no ops"]), told])
+    copies_text = f"{copies:,} {'copy' if copies == 1 else 'copies'}, {nbytes}" if copies else "no copies"
+    return "; ".join([*(sentences or ["no ops"]), copies_text])
 
 
 # %device
@@ -102,14 +102,14 @@ def _summary(record: runtime.Recording) -> str:
 class CurrentDevice:
     """Where ops go that no `with tf.device` sends elsewhere, and why."""
 
-    def __init__(self, name: str, why: str, naming: str | None = None) -> None:
+    def __init__(self, name: str, reason: str, naming: str | None = None) -> None:
         """Takes the full name, the reason in words, and for a real card all its names."""
-        self.name, self.why, self.naming = name, why, naming
+        self.name, self.why, self.naming = name, reason, naming
 
     def to_dict(self) -> dict[str, str]:
         """Returns name, label and reason as plain values, and all names of a real card."""
-        told = {"device": self.name, "label": label(self.name), "why": self.why}
-        return told if self.naming is None else told | {"naming": self.naming}
+        fields = {"device": self.name, "label": label(self.name), "why": self.why}
+        return fields if self.naming is None else fields | {"naming": self.naming}
 
     def __repr__(self) -> str:
         """Returns one line."""
@@ -129,30 +129,30 @@ def _device(session: Session, spec: tuple[str, str | None] | None) -> CurrentDev
         return _current(session)
     name = spec[1]
     require(name, None, "tf.config.set_soft_device_placement(True) lets ops fall back.")
-    before = runtime.get_default_device()
+    previous = runtime.get_default_device()
     runtime.set_default_device(name)
     naming = None if name is None else _naming(session, name)
-    say(f"default device: {_named(name)} (was {_named(before)}){f'; {naming}' if naming else ''}")
-    here = [device.name for device in runtime.devices()]
-    if name is not None and short(name) not in here:
-        gpus = [device for device in here if device.startswith("GPU")]
+    say(f"default device: {_name_of(name)} (was {_name_of(previous)}){f'; {naming}' if naming else ''}")
+    names = [device.name for device in runtime.devices()]
+    if name is not None and short(name) not in names:
+        gpus = [device for device in names if device.startswith("GPU")]
         say(f"There is no {short(name)} here: ops will run on {label((*gpus, 'CPU:0')[0])} instead (soft placement).")
     return None
 
 
-def _named(name: str | None) -> str:
+def _name_of(name: str | None) -> str:
     return AUTO if name is None else label(name)
 
 
 def _naming(session: Session, name: str) -> str | None:
     """Returns all names of a real card; None for other devices."""
-    found = [device for device in runtime.devices() if device.name == short(name)]
-    return session.cards.numbered(found[0]).naming if found else None
+    devices = [device for device in runtime.devices() if device.name == short(name)]
+    return session.cards.numbered(devices[0]).naming if devices else None
 
 
 def _current(session: Session) -> CurrentDevice:
-    name, why = _chosen(session)
-    return CurrentDevice(name, why, _naming(session, name))
+    name, reason = _chosen(session)
+    return CurrentDevice(name, reason, _naming(session, name))
 
 
 def _chosen(session: Session) -> tuple[str, str]:

@@ -18,11 +18,11 @@ from nbtf.notebook.views.live import live
 def add_devices_magic(session: Session) -> None:
     """Adds the magic."""
     options = Options("%devices", "Returns a table of the devices. A look: it starts nothing and fixes nothing.")
-    shown = options.add_mutually_exclusive_group()
-    shown.add_argument("--physical", action="store_true", help="one row for each card, hidden ones too")
-    shown.add_argument("--map", action="store_true", help="a picture: what ran where and why, and what was copied")
-    shown.add_argument("--live", action="store_true", help="a map that shows ops and copies while cells run")
-    shown.add_argument(
+    choices = options.add_mutually_exclusive_group()
+    choices.add_argument("--physical", action="store_true", help="one row for each card, hidden ones too")
+    choices.add_argument("--map", action="store_true", help="a picture: what ran where and why, and what was copied")
+    choices.add_argument("--live", action="store_true", help="a map that shows ops and copies while cells run")
+    choices.add_argument(
         "--save", metavar="FILE", help="what ran since %%load_ext nbtf as one HTML page: time and memory"
     )
     options.add_argument("--here", action="store_true", help="with --live: the whole view in this cell, not in a panel")

@@ -62,7 +62,7 @@ def exported(snapshot: runtime.Snapshot, form: str, devices: Sequence[runtime.De
     events = [_plain(event, code_line) for event in snapshot.events]
     if form == "csv":
         return _csv(events)
-    described = [{"name": one.name, "simulated": one.simulated, "model": one.model} for one in devices]
+    described = [{"name": device.name, "simulated": device.simulated, "model": device.model} for device in devices]
     head = {"schema": SCHEMA, "devices": described, "heard": snapshot.heard, "cut": snapshot.cut}
     return json.dumps(head | {"events": events}, indent=1)
 
@@ -76,8 +76,8 @@ def _plain(event: runtime.Event, code_line: CodeLine) -> dict[str, Any]:
         fields |= {"reason": event.reason.kind, "why": words}
     elif isinstance(event, runtime.OpExecuted):
         fields |= {"kind": "executed", "op": event.op, "device": event.device}
-        fields |= {"outputs": [one._asdict() for one in event.outputs], "seconds": event.seconds}
-        fields |= {"nbytes": sum(one.nbytes for one in event.outputs), "timing": event.timing}
+        fields |= {"outputs": [output._asdict() for output in event.outputs], "seconds": event.seconds}
+        fields |= {"nbytes": sum(output.nbytes for output in event.outputs), "timing": event.timing}
     elif isinstance(event, runtime.Copied):
         fields |= {"kind": "copied", "source": event.source, "target": event.target, "nbytes": event.nbytes}
         fields |= {"seconds": event.seconds, "timing": "modelled" if event.modelled else "finished"}
@@ -101,6 +101,6 @@ def _csv(events: Sequence[dict[str, Any]]) -> str:
     writer: csv.DictWriter[str] = csv.DictWriter(text, FIELDS, restval="", lineterminator="\n")
     writer.writeheader()
     for event in events:
-        outputs = "; ".join(f"{list(one['shape'])} {one['dtype']}" for one in event.get("outputs", ()))
+        outputs = "; ".join(f"{list(output['shape'])} {output['dtype']}" for output in event.get("outputs", ()))
         writer.writerow(event | {"schema": SCHEMA, "outputs": outputs})
     return text.getvalue()

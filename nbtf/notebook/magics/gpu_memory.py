@@ -23,15 +23,15 @@ def add_memory_magics(session: Session, cells: CellMagics) -> None:
     now = Options("%gpu_memory", "Returns what is in use on each GPU, in bytes of its allocator.")
     now.add_argument("spec", metavar="SPEC", type=typed(full_name), nargs="*", help="only these GPUs")
     now.add_argument("--reset-peak", action="store_true", help="from now on the peak is counted anew")
-    shown = now.add_mutually_exclusive_group()
-    shown.add_argument("--live", action="store_true", help="a view that follows the memory while cells run")
+    choices = now.add_mutually_exclusive_group()
+    choices.add_argument("--live", action="store_true", help="a view that follows the memory while cells run")
     now.add_argument("--here", action="store_true", help="with --live: the whole view in this cell, not in a panel")
-    shown.add_argument("--who", action="store_true", help="who holds it, and the line that frees it")
+    choices.add_argument("--who", action="store_true", help="who holds it, and the line that frees it")
     now.add_argument("--all", action="store_true", help="with --who: each tensor of a list, a model or an optimizer")
     drawn: Any = {"dest": "picture", "action": "store_const"}
-    shown.add_argument("--plane", **drawn, const="plane", help="a picture: what was where, and what did not fit")
-    shown.add_argument("--stacked", **drawn, const="stacked", help="a picture: how much is held for what, over time")
-    shown.add_argument("--treemap", **drawn, const="treemap", help="a picture: who holds how much at the peak")
+    choices.add_argument("--plane", **drawn, const="plane", help="a picture: what was where, and what did not fit")
+    choices.add_argument("--stacked", **drawn, const="stacked", help="a picture: how much is held for what, over time")
+    choices.add_argument("--treemap", **drawn, const="treemap", help="a picture: who holds how much at the peak")
     now.add_argument("--forget-last-error", action="store_true", help="free what the last error keeps alive")
     add_line_magic(session, "gpu_memory", now, lambda chosen: _answer(session, chosen))
 
@@ -43,7 +43,7 @@ def add_memory_magics(session: Session, cells: CellMagics) -> None:
     add_without(of_cell)
 
     def begin(chosen: Any) -> None:
-        session.record_cell(lambda record, failed: _told(record, failed, chosen))
+        session.record_cell(lambda record, failed: _report(record, failed, chosen))
 
     cells.add("gpu_memory", of_cell, begin)
 
@@ -90,7 +90,7 @@ def _picture(session: Session, view: str, names: list[str]) -> Any:
 # Of a cell
 
 
-def _told(record: runtime.Recording, failed: bool, chosen: Any) -> None:
+def _report(record: runtime.Recording, failed: bool, chosen: Any) -> None:
     uses, unmeasured = record.memory, record.watch.unmeasured(chosen.without)
     for use in uses:
         note = f" ({use.note})" if use.note else ""

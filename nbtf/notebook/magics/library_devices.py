@@ -82,10 +82,10 @@ def also_on(device: str | None, libraries: Sequence[str]) -> Undo:
 def _ordinal(device: str | None) -> int:
     if device is None:
         raise ValueError("--also needs a GPU, as in %%device GPU:1 --also cupy,torch; auto is none.")
-    found = next((one for one in runtime.devices() if one.name == short(device)), None)
-    if found is None or found.cuda is None:
+    device_info = next((info for info in runtime.devices() if info.name == short(device)), None)
+    if device_info is None or device_info.cuda is None:
         raise ValueError(f"--also needs a real GPU; {label(device)} is none, and other libraries cannot use it.")
-    return found.cuda
+    return device_info.cuda
 
 
 def _module(name: str) -> Any:

@@ -29,8 +29,8 @@ class Options(argparse.ArgumentParser):
     @property
     def words(self) -> tuple[str, ...]:
         """The words that may be typed: the choices of arguments, and options by their long names."""
-        first, *others = self._actions  # the help comes last
-        return tuple(str(word) for each in (*others, first) for word in each.option_strings[-1:] or each.choices or ())
+        first, *actions = self._actions  # the help comes last
+        return tuple(str(word) for each in (*actions, first) for word in each.option_strings[-1:] or each.choices or ())
 
     def error(self, message: str) -> NoReturn:
         """Raises instead of ending the process."""

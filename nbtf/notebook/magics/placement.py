@@ -12,7 +12,7 @@ from nbtf import runtime
 from nbtf.notebook.device_names import label
 from nbtf.notebook.magics.cell_magics import CellMagics
 from nbtf.notebook.magics.options import Options, add_without, typed
-from nbtf.notebook.magics.placement_log import each, grouped, why
+from nbtf.notebook.magics.placement_log import each, explain, grouped
 from nbtf.notebook.session import Session, say
 from nbtf.notebook.tables import MOST_ROWS, Table
 
@@ -24,9 +24,9 @@ show: Callable[[Table], object] = getattr(display, "display")  # noqa: B009  # I
 def add_placement_magic(session: Session, cells: CellMagics) -> None:
     """Adds the magic."""
     options = Options("%%placement", "Runs this cell and shows where its ops ran: op, device, reason, code line.")
-    shown = options.add_mutually_exclusive_group()
-    shown.add_argument("--table", action="store_true", help="counts by op, device and reason")
-    shown.add_argument("--diff", action="store_true", help="what changed since the last run of this cell")
+    choices = options.add_mutually_exclusive_group()
+    choices.add_argument("--table", action="store_true", help="counts by op, device and reason")
+    choices.add_argument("--diff", action="store_true", help="what changed since the last run of this cell")
     options.add_argument(
         "--expect",
         metavar="OP=DEVICE",
@@ -82,11 +82,11 @@ def _close(
         record.expect(*chosen.expect, no_copies=chosen.no_copies, without=chosen.without)
 
 
-def _changes(before: Lines | None, now: Lines) -> list[str]:
+def _changes(earlier: Lines | None, now: Lines) -> list[str]:
     """Returns what differs between two runs; the order of the ops does not matter."""
-    if before is None:
+    if earlier is None:
         return ["First run of this cell: the next one is compared with it."]
-    lines = [f"- {line}" for line in _counted(before - now)] + [f"+ {line}" for line in _counted(now - before)]
+    lines = [f"- {line}" for line in _counted(earlier - now)] + [f"+ {line}" for line in _counted(now - earlier)]
     return lines or ["No change since the last run of this cell."]
 
 
@@ -94,7 +94,7 @@ def _lines(ops: Mapping[tuple[str, str, runtime.Reason], int]) -> Lines:
     """Returns how often which op ran where and why, in words: their machine may be gone when they are shown."""
     lines: Lines = Counter()
     for (op, device, reason), count in ops.items():
-        lines[f"{op} on {label(device)}: {why(op, device, reason)}"] += count
+        lines[f"{op} on {label(device)}: {explain(op, device, reason)}"] += count
     return lines
 
 

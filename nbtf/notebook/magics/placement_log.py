@@ -79,9 +79,9 @@ def _answer(session: Session, printer: Printer, chosen: argparse.Namespace) -> T
         case "off":
             printer.off()
         case "clear":
-            heard = session.recorder.snapshot(0).heard
+            event_count = session.recorder.snapshot(0).heard
             session.recorder.clear()
-            say(f"cleared {heard:,} events")
+            say(f"cleared {event_count:,} events")
         case "export":
             _export(session, chosen)
         case "table":
@@ -94,7 +94,7 @@ def _answer(session: Session, printer: Printer, chosen: argparse.Namespace) -> T
 # Tables
 
 
-def why(op: str, device: str, reason: runtime.Reason) -> str:
+def explain(op: str, device: str, reason: runtime.Reason) -> str:
     """Returns a reason in words, without the device."""
     return runtime.in_words(op, device, reason).partition(": ")[2]
 
@@ -109,18 +109,18 @@ def each(
 ) -> Table:
     """Returns a row for each op, the last ones; constants are folded where `fold` says so."""
     placed = [event for event in snapshot.events if isinstance(event, runtime.OpPlaced)]
-    wanted = [one for one in placed if fnmatchcase(one.op, op) and device in (None, one.device)]
+    matching = [event for event in placed if fnmatchcase(event.op, op) and device in (None, event.device)]
     rows = [
         {
-            "op": one.op,
-            "device": label(one.device),
-            "why": why(one.op, one.device, one.reason),
-            "code": code_line(one.site),
+            "op": event.op,
+            "device": label(event.device),
+            "why": explain(event.op, event.device, event.reason),
+            "code": code_line(event.site),
         }
-        | ({"node": one.node} if one.node else {})
-        for one in wanted[-last:]
+        | ({"node": event.node} if event.node else {})
+        for event in matching[-last:]
     ]
-    total = len(wanted) if op != "*" or device is not None else snapshot.placed
+    total = len(matching) if op != "*" or device is not None else snapshot.placed
     notes = [f"{_ops(total)}{'' if len(rows) == total else f', the last {len(rows):,} shown'}", *_folds(rows, fold)]
     return Table(EACH, rows, notes, limit=max(last, 1), folded=_is_folded if fold else None)
 
@@ -134,35 +134,35 @@ def grouped(snapshot: runtime.Snapshot, op: str = "*", device: str | None = None
     rows: list[dict[str, Any]] = [
         {
             "op": name,
-            "device": label(where),
+            "device": label(place_name),
             "count": count,
-            "nbytes": snapshot.nbytes.get((name, where, reason), 0),
-            "why": why(name, where, reason),
+            "nbytes": snapshot.nbytes.get((name, place_name, reason), 0),
+            "why": explain(name, place_name, reason),
         }
-        for (name, where, reason), count in sorted(snapshot.ops.items())
-        if fnmatchcase(name, op) and device in (None, where)
+        for (name, place_name, reason), count in sorted(snapshot.ops.items())
+        if fnmatchcase(name, op) and device in (None, place_name)
     ]
     total = sum(row["count"] for row in rows)
     moves = sorted(snapshot.moves.items()) if op == "*" and device is None else []
-    ways: list[dict[str, Any]] = []
-    for way, count in moves:
-        nbytes = snapshot.moved_bytes[way]
-        small = (snapshot.small_moves.get(way, 0), snapshot.small_moved_bytes.get(way, 0)) if fold else (0, 0)
+    copy_rows: list[dict[str, Any]] = []
+    for route, count in moves:
+        nbytes = snapshot.moved_bytes[route]
+        small = (snapshot.small_moves.get(route, 0), snapshot.small_moved_bytes.get(route, 0)) if fold else (0, 0)
         if count > small[0]:
-            ways.append(_copies(way, count - small[0], nbytes - small[1]))
+            copy_rows.append(_copies(route, count - small[0], nbytes - small[1]))
         if small[0]:
-            ways.append(_copies(way, *small) | {"small": True})
-    shown = sum(not _is_folded(row) for row in rows + ways) if fold else len(rows) + len(ways)
-    rows = rows + ways if shown <= MOST_ROWS else ways + rows
+            copy_rows.append(_copies(route, *small) | {"small": True})
+    row_count = sum(not _is_folded(row) for row in rows + copy_rows) if fold else len(rows) + len(copy_rows)
+    rows = rows + copy_rows if row_count <= MOST_ROWS else copy_rows + rows
     copies = sum(count for _, count in moves)
     notes = [f"{_ops(total)}, {copies:,} {'copy' if copies == 1 else 'copies'} of tensors", *_folds(rows, fold)]
     return Table(GROUPED, rows, notes, folded=_is_folded if fold else None)
 
 
-def _copies(way: tuple[str, str], count: int, nbytes: int) -> dict[str, Any]:
-    source, target = map(label, way)
-    why = "input elsewhere"
-    return {"op": "(copy)", "device": f"{source} → {target}", "count": count, "nbytes": nbytes, "why": why}
+def _copies(route: tuple[str, str], count: int, nbytes: int) -> dict[str, Any]:
+    source, target = map(label, route)
+    reason = "input elsewhere"
+    return {"op": "(copy)", "device": f"{source} → {target}", "count": count, "nbytes": nbytes, "why": reason}
 
 
 def _is_folded(row: Mapping[str, Any]) -> bool:
@@ -195,9 +195,9 @@ def _export(session: Session, chosen: argparse.Namespace) -> None:
     if form not in FORMATS:
         raise UsageError(f"%placement_log export: {file!r} ends neither in .csv nor in .json; add --format.")
     snapshot = session.recorder.snapshot()
-    told = exported(snapshot, form, runtime.devices(), session.code_line)
+    content = exported(snapshot, form, runtime.devices(), session.code_line)
     try:
-        files.write(Path(file).expanduser(), told)
+        files.write(Path(file).expanduser(), content)
     except OSError as error:
         raise UsageError(f"%placement_log export: cannot write {file}: {error.strerror or error}") from None
     older = f" ({snapshot.cut:,} older ones were cut)" if snapshot.cut else ""

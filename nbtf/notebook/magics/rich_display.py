@@ -30,13 +30,13 @@ def _draw(session: Session, mime: str, subject: type[Any], draw: Callable[[Any],
     """Has results of a class drawn; without a MIME type, as the data of several."""
     display = session.shell.display_formatter
     formatter = display.formatters[mime] if mime else display.mimebundle_formatter
-    before = formatter.for_type(subject, draw)
+    previous = formatter.for_type(subject, draw)
 
     def undo() -> None:
-        if before is None:
+        if previous is None:
             formatter.pop(subject, None)
         else:
-            formatter.for_type(subject, before)
+            formatter.for_type(subject, previous)
 
     session.on_stop(undo)
 

@@ -21,11 +21,13 @@ MODELLED = " (modelled time)"
 class _Timeline:
     """Tracks by device, filled event by event."""
 
-    def __init__(self, devices: Sequence[runtime.DeviceInfo], code_line: Callable[[runtime.Site], str], began: float):
+    def __init__(
+        self, devices: Sequence[runtime.DeviceInfo], code_line: Callable[[runtime.Site], str], began_at: float
+    ):
         self.events: list[dict[str, Any]] = []
         self._labels = {device.name: device.label for device in devices}
         self._simulated = {device.name for device in devices if device.simulated}
-        self._code_line, self._began = code_line, began
+        self._code_line, self._began = code_line, began_at
         self._tracks: dict[str, int] = {}
         self._free_from: dict[int, float] = {}
         self._waiting: dict[tuple[str, str, runtime.Site], list[runtime.OpPlaced]] = {}
@@ -37,7 +39,7 @@ class _Timeline:
             self._waiting.setdefault((event.op, event.device, event.site), []).append(event)
         elif isinstance(event, runtime.OpExecuted):
             placed = self._waiting.get((event.op, event.device, event.site))
-            args = {"timing": event.timing} | (_why(placed.pop()) if placed else {})
+            args = {"timing": event.timing} | (_explain(placed.pop()) if placed else {})
             modelled = event.timing == "modelled"
             self._slice(event.device, event.op, event, event.seconds, modelled, args)
         elif isinstance(event, runtime.Copied):
@@ -48,11 +50,11 @@ class _Timeline:
 
     def finish(self) -> list[dict[str, Any]]:
         """Returns all events: ops that never finished as marks, and the names of the tracks first."""
-        for placed in [one for some in self._waiting.values() for one in some]:
-            self._add("i", f"{placed.op} did not finish", placed.device, self._at(placed), s="t", args=_why(placed))
-        named = [_name("process_name", 0, "nbtf")]
-        named += [_name("thread_name", track, self._label(device)) for device, track in self._tracks.items()]
-        return named + self.events
+        for placed in [event for waiting in self._waiting.values() for event in waiting]:
+            self._add("i", f"{placed.op} did not finish", placed.device, self._at(placed), s="t", args=_explain(placed))
+        names = [_name("process_name", 0, "nbtf")]
+        names += [_name("thread_name", track, self._label(device)) for device, track in self._tracks.items()]
+        return names + self.events
 
     def _copy(self, event: runtime.Copied) -> None:
         self._copies += 1
@@ -103,9 +105,9 @@ def trace_events(
     return timeline.finish()
 
 
-def _why(placed: runtime.OpPlaced) -> dict[str, str]:
+def _explain(placed: runtime.OpPlaced) -> dict[str, str]:
     return {"why": runtime.in_words(placed.op, placed.device, placed.reason).partition(": ")[2]}
 
 
-def _name(kind: str, track: int, name: str) -> dict[str, Any]:
-    return {"ph": "M", "name": kind, "pid": PROCESS, "tid": track, "args": {"name": name}}
+def _name(event_type: str, track: int, name: str) -> dict[str, Any]:
+    return {"ph": "M", "name": event_type, "pid": PROCESS, "tid": track, "args": {"name": name}}

@@ -76,8 +76,8 @@ def reason_in_words(reason: runtime.Reason, op: str) -> str:
 
 def is_as_asked(reason: runtime.Reason, device: str) -> bool:
     """Tells whether an op is on the device that was asked for, if any was."""
-    asked = [rule.answer for rule in reason.path if rule.rule in _ASKED_BY]
-    return reason.kind != "soft placement" and all(name == runtime.short_name(device) for name in asked)
+    requests = [rule.answer for rule in reason.path if rule.rule in _ASKED_BY]
+    return reason.kind != "soft placement" and all(name == runtime.short_name(device) for name in requests)
 
 
 def drawn_way(steps: Sequence[Step], x: float, y: float, width: float) -> tuple[list[Mark], float]:
@@ -121,10 +121,10 @@ def decision(
     width, words = max(width, 240.0), words or catalogue.words("decision")
     op, reason = explanation.op or "", explanation.reason or runtime.Reason("")
     device, _, model = explanation.label.partition(" (simulated ")
-    why = reason_in_words(reason, op)
+    reason_text = reason_in_words(reason, op)
     head = [
         Text(0, 0, device, size=15, weight=650),
-        Text(0, 0, why, "soft" if is_as_asked(reason, explanation.device) else "hot", 13, 600),
+        Text(0, 0, reason_text, "soft" if is_as_asked(reason, explanation.device) else "hot", 13, 600),
     ]
     facts = [
         Text(0, 0, op, weight=600, mono=True),
@@ -137,9 +137,9 @@ def decision(
     boxes, y = drawn_way(steps, _MARGIN, y + 14, right - _MARGIN)
     line = code_line(explanation.site) if explanation.site else ""
     foot, y = flowed([Text(0, 0, line, "soft", 11, mono=True)], _MARGIN, right, y + 20) if line else ([], y)
-    way = " → ".join(f"{step.question} {step.answer}" for step in steps)
+    path = " → ".join(f"{step.question} {step.answer}" for step in steps)
     frame = Rectangle(0.5, 0.5, width - 1, y + 13, stroke="hair", radius=8)
-    return Picture(width, y + 14, f"{device}: {why}. {way}", (frame, *marks, *below, *boxes, *foot))
+    return Picture(width, y + 14, f"{device}: {reason_text}. {path}", (frame, *marks, *below, *boxes, *foot))
 
 
 def _question(rule: runtime.Rule, words: Words) -> str:

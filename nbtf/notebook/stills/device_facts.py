@@ -143,12 +143,12 @@ def _rank(op: OpCount) -> tuple[bool, float, int, str]:
 def _flows(snapshot: runtime.Snapshot) -> tuple[Flow, ...]:
     flows: Counter[tuple[str, str]] = Counter()
     copies: Counter[tuple[str, str]] = Counter()
-    for way, count in snapshot.copies.items():
-        ends = runtime.short_name(way[0]), runtime.short_name(way[1])
-        copies[ends] += count - snapshot.small_copies.get(way, 0)
-        flows[ends] += snapshot.copied_bytes[way] - snapshot.small_copied_bytes.get(way, 0)
-    ways = sorted((way for way in flows if copies[way]), key=lambda way: (_order(way[0]), _order(way[1])))
-    return tuple(Flow(*way, copies[way], flows[way]) for way in ways)
+    for route, count in snapshot.copies.items():
+        ends = runtime.short_name(route[0]), runtime.short_name(route[1])
+        copies[ends] += count - snapshot.small_copies.get(route, 0)
+        flows[ends] += snapshot.copied_bytes[route] - snapshot.small_copied_bytes.get(route, 0)
+    routes = sorted((route for route in flows if copies[route]), key=lambda route: (_order(route[0]), _order(route[1])))
+    return tuple(Flow(*route, copies[route], flows[route]) for route in routes)
 
 
 def _order(name: str) -> tuple[bool, str, int]:

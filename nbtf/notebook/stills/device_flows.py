@@ -32,8 +32,8 @@ class Ribbon(NamedTuple):
 
 def widths(flows: Sequence[Flow], widest: float) -> dict[tuple[str, str], float]:
     """Returns how wide each flow is drawn, in px: as its bytes, the largest `widest`."""
-    most = max((flow.nbytes for flow in flows), default=0) or 1
-    return {(flow.source, flow.target): max(_THINNEST, widest * flow.nbytes / most) for flow in flows}
+    most_bytes = max((flow.nbytes for flow in flows), default=0) or 1
+    return {(flow.source, flow.target): max(_THINNEST, widest * flow.nbytes / most_bytes) for flow in flows}
 
 
 def host_arrows(
@@ -90,14 +90,14 @@ def laid_out(
     levels: list[tuple[float, float, float]] = []
     depths: dict[tuple[str, str], float] = {}
     for pair in pairs:
-        ways = [way for way in (pair, (pair[1], pair[0])) if way in wide]
-        thick = sum(wide[way] for way in ways) + _APART * (len(ways) - 1)
+        routes = [route for route in (pair, (pair[1], pair[0])) if route in wide]
+        thick = sum(wide[route] for route in routes) + _APART * (len(routes) - 1)
         begin, end = rooms[pair[0]][0], rooms[pair[1]][1]
         over = [bottom for first, last, bottom in levels if first < end and last > begin]
         depth = max(over, default=top + 12) + (6 if over else 0) + (max(0.0, _LABEL - thick) / 2 if has_labels else 0)
-        for way in ways:
-            depths[way] = depth
-            depth += wide[way] + _APART
+        for route in routes:
+            depths[route] = depth
+            depth += wide[route] + _APART
         levels.append((begin, end, depth + (max(0.0, _LABEL - thick) / 2 if has_labels else 0)))
     ribbons = [Ribbon(flow, *ports[flow.source, flow.target], depths[flow.source, flow.target]) for flow in flows]
     return ribbons, wide, max((bottom for _, _, bottom in levels), default=top)
@@ -118,9 +118,9 @@ def _fitting(
     """Returns widths with which all ends have room at each room, all by the same measure."""
     wide = widths(flows, widest)
     for name, (begin, end) in rooms.items():
-        here = [way for way in wide if name in way]
-        needed = sum(wide[way] for way in here)
-        free = end - begin - 16 - len(here) * (_APART + 2 * _EAR)
+        routes = [route for route in wide if name in route]
+        needed = sum(wide[route] for route in routes)
+        free = end - begin - 16 - len(routes) * (_APART + 2 * _EAR)
         if needed > free:
             wide = widths(flows, max(1.0, max(wide.values()) * max(free, 1.0) / needed))
     return wide
@@ -133,20 +133,20 @@ def _ports(
     wide: Mapping[tuple[str, str], float],
 ) -> dict[tuple[str, str], tuple[float, float]]:
     """Returns where each flow leaves and enters: arcs to the left first, the nearest outermost, so that none cross."""
-    ends: dict[tuple[str, str], dict[str, float]] = {way: {} for way in wide}
+    ends: dict[tuple[str, str], dict[str, float]] = {route: {} for route in wide}
     for name, (begin, end) in rooms.items():
-        here = [flow for flow in flows if name in (flow.source, flow.target)]
-        far = {(flow.source, flow.target): order[_other(flow, name)] - order[name] for flow in here}
-        ways = sorted(far, key=lambda way: (far[way] > 0, -far[way], (way[0] == name) == (far[way] > 0)))
-        step = min(_APART + 2 * _EAR, (end - begin - 8 - sum(wide[way] for way in ways)) / max(len(ways), 1))
-        x = (begin + end) / 2 - (sum(wide[way] for way in ways) + step * (len(ways) - 1)) / 2
-        for way in ways:
-            ends[way][name] = x + wide[way] / 2
-            x += wide[way] + step
-    return {way: (places[way[0]], places[way[1]]) for way, places in ends.items()}
+        own_flows = [flow for flow in flows if name in (flow.source, flow.target)]
+        far = {(flow.source, flow.target): order[_far_end(flow, name)] - order[name] for flow in own_flows}
+        routes = sorted(far, key=lambda route: (far[route] > 0, -far[route], (route[0] == name) == (far[route] > 0)))
+        step = min(_APART + 2 * _EAR, (end - begin - 8 - sum(wide[route] for route in routes)) / max(len(routes), 1))
+        x = (begin + end) / 2 - (sum(wide[route] for route in routes) + step * (len(routes) - 1)) / 2
+        for route in routes:
+            ends[route][name] = x + wide[route] / 2
+            x += wide[route] + step
+    return {route: (xs[route[0]], xs[route[1]]) for route, xs in ends.items()}
 
 
-def _other(flow: Flow, name: str) -> str:
+def _far_end(flow: Flow, name: str) -> str:
     return flow.target if flow.source == name else flow.source
 
 

@@ -30,7 +30,7 @@ def drawn_grid(facts: MapFacts, x: float, y: float, width: float, words: Words) 
     per_row = max(1, min(_PER_ROW, int((width - _LABELS + _GAP) // (_NARROWEST + _GAP))))
     across = (width - _LABELS + _GAP) / per_row - _GAP
     traffic = {card.name: facts.traffic(card.name) for card in facts.cards}
-    most = max(traffic.values(), default=0)
+    most_bytes = max(traffic.values(), default=0)
     marks: list[Mark] = []
     for number, (label, row) in enumerate(_rows(facts.cards, per_row, words)):
         top = y + number * (_CELL + _GAP)
@@ -38,7 +38,7 @@ def drawn_grid(facts: MapFacts, x: float, y: float, width: float, words: Words) 
         marks += [Text(x, top + 18, label, size=11, weight=650), Text(x, top + 33, total, "soft", 11)]
         for column, card in enumerate(row):
             begin = x + _LABELS + column * (across + _GAP)
-            marks.append(_square(card, begin, top, across, traffic[card.name], most))
+            marks.append(_square(card, begin, top, across, traffic[card.name], most_bytes))
     return marks, y + len(list(_rows(facts.cards, per_row, words))) * (_CELL + _GAP) - _GAP
 
 
@@ -53,10 +53,10 @@ def _rows(cards: Sequence[DeviceFacts], per_row: int, words: Words) -> Iterator[
             number += 1
 
 
-def _square(card: DeviceFacts, x: float, y: float, width: float, nbytes: int, most: int) -> Group:
+def _square(card: DeviceFacts, x: float, y: float, width: float, nbytes: int, most_bytes: int) -> Group:
     op = main_op(card)
     title = f"{card.name}: {op.op if op else '–'}, {bytes_in_words(nbytes)}"
-    height = max(1.5, (_CELL - 1) * nbytes / most) if nbytes else 0.0
+    height = max(1.5, (_CELL - 1) * nbytes / most_bytes) if nbytes else 0.0
     name = card.name.rpartition("/")[2]
     on = "on-cpyf" if height > _CELL - 15 else "ink"
     marks: list[Mark] = [Rectangle(x + 0.5, y + 0.5, width - 1, _CELL - 1, "paper", "hair2", radius=4)]

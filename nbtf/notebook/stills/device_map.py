@@ -131,8 +131,8 @@ class _Map:
         """Returns how wide the largest flow between cards is, where the largest of all is `widest`."""
         flows = self._facts.flows
         between = max((flow.nbytes for flow in self._facts.between_cards()), default=0)
-        most = max((flow.nbytes for flow in flows), default=0)
-        return widest * between / most if between and most else widest
+        most_bytes = max((flow.nbytes for flow in flows), default=0)
+        return widest * between / most_bytes if between and most_bytes else widest
 
     def _per_byte(self, widest: float, drawn: list[tuple[int, float]]) -> float:
         """Returns the px of a byte: those of the ribbons where they were made narrower to have room."""
@@ -187,10 +187,10 @@ class _Map:
         op, inside, right = main_op(card), trunk + 30, self._right - 12
         texts = [Text(0, 0, card.name, size=13, weight=650)]
         if op is not None:
-            asked = is_as_asked(op.reason, card.name)
+            as_asked = is_as_asked(op.reason, card.name)
             times = f" × {op.times:,}" if op.times > 1 else ""
             texts.append(Text(0, 0, op.op + times, size=13, weight=650, mono=True))
-            texts.append(Text(0, 0, reason_in_words(op.reason, op.op), "soft" if asked else "hot", 12))
+            texts.append(Text(0, 0, reason_in_words(op.reason, op.op), "soft" if as_asked else "hot", 12))
         else:
             texts.append(Text(0, 0, self._words["nothing"], "soft"))
         if card.in_use is not None:
@@ -278,7 +278,7 @@ def map_of_session(session: Session, width: float = WIDTH) -> Still:
       width: in px; at least 320 are used.
     """
     recorder = session.recorder
-    whole = recorder.snapshot(_RECENT)
-    rest = whole.since(recorder.totals_before_machine())
-    snapshot = rest._replace(events=whole.events[max(0, len(whole.events) - rest.heard) :])
+    complete = recorder.snapshot(_RECENT)
+    recent = complete.since(recorder.totals_before_machine())
+    snapshot = recent._replace(events=complete.events[max(0, len(complete.events) - recent.heard) :])
     return Still(device_map(map_facts(snapshot, runtime.devices()), width))

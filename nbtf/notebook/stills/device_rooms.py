@@ -65,8 +65,8 @@ def drawn_room(device: DeviceFacts, x: float, y: float, width: float, is_compact
     height = COMPACT if is_compact else TALL
     inside, right = (8.0 if is_compact else _INSIDE), x + width - (8.0 if is_compact else _INSIDE)
     op = main_op(device)
-    asked = op is None or is_as_asked(op.reason, device.name)
-    yield Rectangle(x + 0.5, y + 0.5, width - 1, height - 1, "paper", "hair2" if asked else "hot", radius=8)
+    as_asked = op is None or is_as_asked(op.reason, device.name)
+    yield Rectangle(x + 0.5, y + 0.5, width - 1, height - 1, "paper", "hair2" if as_asked else "hot", radius=8)
     name = Text(x + inside, y + 20, device.name, size=13, weight=650)
     yield name
     count = Text(right, y + 20, _ops_in_words(device.executed, words), "soft", 11, anchor="end")
@@ -80,7 +80,7 @@ def drawn_room(device: DeviceFacts, x: float, y: float, width: float, is_compact
             x + inside, y + 53, fitted(_ops_in_words(device.executed, words), right - x - inside, 11), "soft", 11
         )
     else:
-        yield from _work(device, op, asked, x + inside, y, right, words)
+        yield from _work(device, op, as_asked, x + inside, y, right, words)
     if device.in_use is not None:
         yield from _memory(device, x + inside, y + height - 46, right, is_compact, words)
 
@@ -90,7 +90,7 @@ def _ops_in_words(count: int, words: Words) -> str:
 
 
 def _work(
-    device: DeviceFacts, op: OpCount, asked: bool, x: float, y: float, right: float, words: Words
+    device: DeviceFacts, op: OpCount, as_asked: bool, x: float, y: float, right: float, words: Words
 ) -> Iterator[Mark]:
     times = f"× {op.times:,}" if op.times > 1 else ""
     size = next((size for size in (19.0, 15.0, 12.0) if width_of(op.op, size, mono=True) <= right - x), 12.0)
@@ -98,14 +98,16 @@ def _work(
     yield name
     if times and name.x + name.width + 8 + width_of(times, 12) <= right:
         yield Text(name.x + name.width + 8, y + 46, times, "soft")
-    reason = Text(x, y + 63, reason_in_words(op.reason, op.op), "soft" if asked else "hot", 12, 400 if asked else 600)
+    reason = Text(
+        x, y + 63, reason_in_words(op.reason, op.op), "soft" if as_asked else "hot", 12, 400 if as_asked else 600
+    )
     lines = lines_of(reason, right - x)[: 1 if len(device.ops) > 1 else 2]
     if len(lines_of(reason, right - x)) > len(lines):
         lines[-1] = fitted(reason.words, right - x, 12, reason.weight) if len(lines) == 1 else lines[-1]
     for number, line in enumerate(lines):
         yield Text(x, y + 63 + 15 * number, line, reason.fill, 12, reason.weight)
     if len(lines) == 1:
-        yield from _chips([other for other in device.ops if other is not op], x, y + 69, right)
+        yield from _chips([other_op for other_op in device.ops if other_op is not op], x, y + 69, right)
 
 
 def _chips(ops: list[OpCount], x: float, y: float, right: float) -> Iterator[Mark]:
@@ -114,11 +116,11 @@ def _chips(ops: list[OpCount], x: float, y: float, right: float) -> Iterator[Mar
     counts = {name: sum(op.times for op in ops if op.op == name) for name in names}
     for number, name in enumerate(names):
         text = f"{name} × {counts[name]:,}" if counts[name] > 1 else name
-        width, left = width_of(text, 11, mono=True) + 10, len(names) - number
-        more = width_of(f"+ {left}", 11) + 4 if left > 1 else 0.0
-        if x + width + more > right:
-            if number or width_of(f"+ {left}", 11) + x <= right:
-                yield Text(x + 2, y + 12, f"+ {left}", "soft", 11)
+        width, count_left = width_of(text, 11, mono=True) + 10, len(names) - number
+        room_left = width_of(f"+ {count_left}", 11) + 4 if count_left > 1 else 0.0
+        if x + width + room_left > right:
+            if number or width_of(f"+ {count_left}", 11) + x <= right:
+                yield Text(x + 2, y + 12, f"+ {count_left}", "soft", 11)
             return
         yield Rectangle(x, y, width, 16, "tint", radius=2)
         yield Text(x + 5, y + 12, text, size=11, mono=True)
@@ -134,9 +136,9 @@ def _memory(device: DeviceFacts, x: float, y: float, right: float, is_compact: b
         yield Rectangle(x, y + _CURVE + 4, max(_LEAST, share * width), _BAR + 1, "fwd", radius=1)
     amount = Text(x, y + 36, bytes_in_words(in_use), size=12, weight=650)
     yield amount
-    whole = bytes_in_words(device.limit) if device.limit else ""
+    limit_text = bytes_in_words(device.limit) if device.limit else ""
     percent = "< 0.01 %" if 0 < share < 1e-4 else f"{100 * share:.2g} %" if share < 0.995 else f"{100 * share:.0f} %"
-    for text in (words["ofLimit"].format(percent=percent, limit=whole), percent):
+    for text in (words["ofLimit"].format(percent=percent, limit=limit_text), percent):
         mark = Text(right, y + 36, text, "soft", 11, anchor="end")
         if device.limit and mark.begin > amount.x + amount.width + 8:
             yield mark
@@ -145,11 +147,11 @@ def _memory(device: DeviceFacts, x: float, y: float, right: float, is_compact: b
 
 def _curve(levels: list[int], x: float, y: float, width: float) -> Iterator[Mark]:
     """Yields what was in use over time, as stairs up to the highest."""
-    most = max(levels, default=0)
-    if not most:
+    highest = max(levels, default=0)
+    if not highest:
         return
     step = width / len(levels)
-    tops = [round(y + _CURVE * (1 - level / most), 1) for level in levels]
+    tops = [round(y + _CURVE * (1 - level / highest), 1) for level in levels]
     points: list[Point] = [(x, y + _CURVE)]
     for number, top in enumerate(tops):
         points += [(x + number * step, top), (x + (number + 1) * step, top)]

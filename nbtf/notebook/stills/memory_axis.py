@@ -21,20 +21,22 @@ _REFUSAL = 112.0
 class StepAxis:
     """Columns, all as wide but for those of refusals: one for each step that changes a piece of some size."""
 
-    def __init__(self, history: MemoryHistory, left: float, right: float, least: float, shown: Sequence[int] = ()):
+    def __init__(
+        self, history: MemoryHistory, left: float, right: float, least_width: float, visible_steps: Sequence[int] = ()
+    ):
         """Lays the steps out.
 
         Args:
           history: whose steps.
           left: px at which the first one begins.
           right: px at which the last one ends.
-          least: bytes; smaller pieces have no columns.
-          shown: steps that have columns whatever they change.
+          least_width: bytes; smaller pieces have no columns.
+          visible_steps: steps that have columns whatever they change.
         """
         self.left, self.right, steps = left, right, max(history.steps, 1)
         refused = {refusal.step for refusal in history.refusals}
-        begins = {0, *refused, *(step + 1 for step in refused), *shown}
-        begins |= {step for band in history.bands if band.size >= least for step in (band.birth, band.death)}
+        begins = {0, *refused, *(step + 1 for step in refused), *visible_steps}
+        begins |= {step for band in history.bands if band.size >= least_width for step in (band.birth, band.death)}
         self.firsts = sorted(step for step in begins if 0 <= step < steps)
         share = min(_REFUSAL * len(refused) / (right - left), 0.5)
         ordinary = max(len(self.firsts) - len(refused), 1)

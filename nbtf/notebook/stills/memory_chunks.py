@@ -29,8 +29,8 @@ class Scale:
 
     def sides(self, band: Band) -> tuple[float, float, float]:
         """Returns the px where a piece ends, where what was asked for ends, and where it begins."""
-        asked = min(band.requested, band.size)
-        return self.y(band.start + band.size), self.y(band.start + asked), self.y(band.start)
+        requested = min(band.requested, band.size)
+        return self.y(band.start + band.size), self.y(band.start + requested), self.y(band.start)
 
 
 def drawn_chunks(
@@ -59,14 +59,14 @@ def drawn_chunks(
 def _names(labels: list[tuple[float, float, str, str, str]], left: float, right: float) -> list[Mark]:
     """Returns names and sizes; of two that are too close, those of the larger."""
     marks: list[Mark] = []
-    taken: list[float] = []
+    used_ys: list[float] = []
     for y, height, name, size, token in sorted(labels, key=lambda label: -label[1]):
-        if height < 4 or any(abs(y - other) < 13 for other in taken):
+        if height < 4 or any(abs(y - used_y) < 13 for used_y in used_ys):
             continue
-        taken.append(y)
+        used_ys.append(y)
         figure = Text(right, y + 4, size, "soft", 11, anchor="end")
-        shown = shortened(name, figure.begin - 8 - left)
-        marks += [figure, Text(left, y + 4, shown, token, 11, 400 if token == "soft" else 500, mono=True)]
+        short_name = shortened(name, figure.begin - 8 - left)
+        marks += [figure, Text(left, y + 4, short_name, token, 11, 400 if token == "soft" else 500, mono=True)]
     return [mark for mark in marks if not isinstance(mark, Text) or mark.words]
 
 
@@ -103,7 +103,7 @@ def memory_chunks(history: MemoryHistory, words: Words | None = None) -> Picture
     about = words["about"].format(name=history.short_name, used=used)
     title = Text(0, 0, words["memoryOf"].format(name=history.short_name), size=15, weight=650)
     head, y = flowed([title, Text(0, 0, count, "soft")], MARGIN, right, 28)
-    texts = [Text(0, 0, said, "soft", 11) for said in (about, free_in_words(history, step, words))]
+    texts = [Text(0, 0, line, "soft", 11) for line in (about, free_in_words(history, step, words))]
     facts, y = flowed(texts, MARGIN, right, y + 20)
     scale = Scale(y + 16 + HEIGHT, max(history.top, 1))
     marks = [*addresses(scale, LEFT - 8), *drawn_chunks(history, step, scale, LEFT, right, words)]

@@ -36,11 +36,11 @@ def memory_data(
     lines = _lines_of_frees(history)
 
     def row(band: Band) -> list[int]:
-        made = code_line(band.event.site) if band.event is not None else ""
-        said = (band.title(words), band.shape, made, _fate(history, band, lines, words, code_line))
-        group, *rest = (texts.setdefault(text, len(texts)) for text in (band.group, *said))
+        made_by = code_line(band.event.site) if band.event is not None else ""
+        texts_of_band = (band.title(words), band.shape, made_by, _fate(history, band, lines, words, code_line))
+        group, *numbers = (texts.setdefault(text, len(texts)) for text in (band.group, *texts_of_band))
         seq = band.event.seq if band.event is not None else 0
-        return [band.start, band.size, band.requested, group, band.birth, band.death, *rest, seq]
+        return [band.start, band.size, band.requested, group, band.birth, band.death, *numbers, seq]
 
     pieces = [row(band) for band in history.bands]
     return {
@@ -91,7 +91,7 @@ def _fate(history: MemoryHistory, band: Band, lines: Lines, words: Words, code_l
     """Returns which line freed a piece, as far as that is known."""
     if band.death == history.steps:
         return words["kept"]
-    before, after = (code_line(site) for site in lines[band.death])
-    if before and after and before != after:
-        return words["freedBetween"].format(before=before, after=after)
-    return words["freedIn" if after else "freedAfter"].format(line=after or before) if after or before else ""
+    last, freed_at = (code_line(site) for site in lines[band.death])
+    if last and freed_at and last != freed_at:
+        return words["freedBetween"].format(before=last, after=freed_at)
+    return words["freedIn" if freed_at else "freedAfter"].format(line=freed_at or last) if freed_at or last else ""

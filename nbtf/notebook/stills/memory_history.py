@@ -144,7 +144,7 @@ class MemoryHistory:
 
     def _bands(self) -> Iterable[Band]:
         """Yields all pieces; those from before the recording are born at its first step."""
-        held: dict[tuple[int, int], tuple[int, runtime.Allocated | None, Any]] = {
+        live: dict[tuple[int, int], tuple[int, runtime.Allocated | None, Any]] = {
             (region.region, chunk.offset): (0, None, chunk)
             for region in self._before
             for chunk in region.chunks
@@ -152,16 +152,16 @@ class MemoryHistory:
         }
         for step, event in enumerate(self.changes):
             if isinstance(event, runtime.Allocated):
-                held[event.region, event.offset] = step, event, None
+                live[event.region, event.offset] = step, event, None
             elif isinstance(event, runtime.Freed):
-                piece = held.pop((event.region, event.offset))
+                piece = live.pop((event.region, event.offset))
                 yield self._band((event.region, event.offset), piece, step)
-        for place, piece in held.items():
-            yield self._band(place, piece, self.steps)
+        for address, piece in live.items():
+            yield self._band(address, piece, self.steps)
 
     def _band(
         self,
-        place: tuple[int, int],
+        address: tuple[int, int],
         piece: tuple[int, runtime.Allocated | None, Any],
         death: int,
     ) -> Band:
@@ -172,8 +172,8 @@ class MemoryHistory:
         requested = chunk.requested if event is None else event.nbytes
         size = chunk.size if event is None else event.size
         group = group_of(event, label, event is None or self._outlives(event, death))
-        name = self._names.get(place, "") if death == self.steps else ""
-        return Band(starts[place[0]] + place[1], size, requested, group, name, birth, death, *place, label, event)
+        name = self._names.get(address, "") if death == self.steps else ""
+        return Band(starts[address[0]] + address[1], size, requested, group, name, birth, death, *address, label, event)
 
     def _outlives(self, event: runtime.Allocated, death: int) -> bool:
         """Tells whether a piece lived longer than the line that made it."""
@@ -188,11 +188,11 @@ def _is_placed(event: Change, device: str) -> bool:
     return event.device == device and (isinstance(event, runtime.Refused) or event.region >= 0)
 
 
-def _levels(changes: Sequence[Change], before: Sequence[Any]) -> tuple[list[int], list[int]]:
+def _levels(changes: Sequence[Change], levels_before: Sequence[Any]) -> tuple[list[int], list[int]]:
     """Returns what was in use and what the device had taken, after each step; exact, whatever is drawn."""
     if not changes:
-        return [_used(before)], [sum(region.size for region in before)]
-    used = _used(before)
+        return [_used(levels_before)], [sum(region.size for region in levels_before)]
+    used = _used(levels_before)
     in_use: list[int] = []
     for event in changes:
         used += event.size if isinstance(event, runtime.Allocated) else 0
@@ -218,9 +218,9 @@ def _extents(sizes: Iterable[Mapping[int, int]], steps: int) -> list[Extent]:
     return sorted([*extents, *present.values()], key=lambda each: (each.birth, each.start))
 
 
-def _gap(taken: Sequence[tuple[int, int]], size: int) -> int:
+def _gap(ranges: Sequence[tuple[int, int]], size: int) -> int:
     end = 0
-    for start, length in taken:
+    for start, length in ranges:
         if start - end >= size:
             break
         end = start + length

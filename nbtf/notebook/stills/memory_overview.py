@@ -48,13 +48,13 @@ class _Overview:
         self._highest = max(max(device["memory"]["peak"] or 0, 1) for device in devices)
         self._marks: list[Mark] = []
 
-    def picture(self, more: int) -> Picture:
+    def picture(self, device_count: int) -> Picture:
         """Returns all of it; so many more devices have no row."""
         self._head()
         for number, device in enumerate(self._devices):
             self._row(device, _HEAD + number * _ROW)
         height = _HEAD + len(self._devices) * _ROW + _FOOT
-        self._legend(height - 14, more)
+        self._legend(height - 14, device_count)
         frame = Rectangle(0.5, 0.5, self._width - 1, height - 1, stroke="hair", radius=8)
         in_use = ", ".join(f"{device['name']} {size(device['memory']['in_use'])}" for device in self._devices)
         return Picture(self._width, height, self._words["overviewAbout"].format(devices=in_use), (frame, *self._marks))
@@ -93,15 +93,18 @@ class _Overview:
     def _figures(self, device: dict[str, Any]) -> str:
         """Returns the other figures of a device, each with its name."""
         memory, words = device["memory"], self._words
-        parts = [words["peak"].format(size=size(memory["peak"] or 0)), words["pool"].format(size=size(memory["pool"]))]
+        figures = [
+            words["peak"].format(size=size(memory["peak"] or 0)),
+            words["pool"].format(size=size(memory["pool"])),
+        ]
         if "map" in device:
             holes = words["holes"].format(size=size(device["free"]), largest=size(device["largest_free"]))
-            parts += [holes, words["chunkCount"].format(n=device["map"]["chunks"])]
-        return " · ".join(parts)
+            figures += [holes, words["chunkCount"].format(n=device["map"]["chunks"])]
+        return " · ".join(figures)
 
     def _curve(self, levels: list[int], top: float) -> None:
         """Draws how much was in use: each level that is unlike the one before has a column as wide as the others."""
-        levels = [level for level, before in zip(levels, [-1, *levels], strict=False) if level != before]
+        levels = [level for level, previous in zip(levels, [-1, *levels], strict=False) if level != previous]
         left, low = self._right - _CURVE_WIDTH, top + _CURVE
         step = _CURVE_WIDTH / max(len(levels), 1)
         points = [(left, low)]
@@ -147,15 +150,15 @@ class _Overview:
         if words:
             self._marks.append(Text(x + 4, y + 15, words, "on-py", 11, mono=True))
 
-    def _legend(self, y: float, more: int) -> None:
+    def _legend(self, y: float, device_count: int) -> None:
         x = MARGIN
         for token, key in _KEYS:
             words, stroke = self._words[key], "line" if token == "hatch" else ""
             self._marks += [Rectangle(x, y - 9, 10, 10, token, stroke, radius=2), Text(x + 15, y, words, "soft", 11)]
             x += 29 + width_of(words, 11)
-        if more:
-            rest = self._words["moreDevices"].format(n=more)
-            self._marks.append(Text(self._right, y, rest, "soft", 11, anchor="end"))
+        if device_count:
+            note = self._words["moreDevices"].format(n=device_count)
+            self._marks.append(Text(self._right, y, note, "soft", 11, anchor="end"))
 
 
 def _limit(memory: dict[str, Any]) -> int:

@@ -125,15 +125,15 @@ def memory_scenes(
 
 
 def _last_steps(
-    events: Sequence[runtime.Event], device: str, regions: Any, steps: int, most: int | None
+    events: Sequence[runtime.Event], device: str, regions: Any, steps: int, limit: int | None
 ) -> tuple[Any, Sequence[runtime.Event]]:
     """Returns what was where before the last steps of a device's memory, and the events from then on."""
-    if most is None or steps <= most:
+    if limit is None or steps <= limit:
         return regions, events
-    replay, left = runtime.MemoryReplay(device, regions), steps - most
+    replay, skipped = runtime.MemoryReplay(device, regions), steps - limit
     for number, event in enumerate(events):
-        left -= _is_step(event) and event.device == device
-        if left < 0:
+        skipped -= _is_step(event) and event.device == device
+        if skipped < 0:
             return replay.regions(), events[number:]
         replay.take(event)
     return replay.regions(), ()
@@ -245,16 +245,16 @@ def memory_scenes_of_run(session: Session, run: runtime.Scene, most: int | None 
     if session.recorder.snapshot(0).heard > MOST_EVENTS:
         return []
     events, is_first = _events(session)
-    here = tuple(event for event in events if run.has(event))
+    run_events = tuple(event for event in events if run.has(event))
     scenes: list[dict[str, Any]] = []
-    for name, steps in _devices(here).most_common():
+    for name, steps in _devices(run_events).most_common():
         short = runtime.short_name(name)
         replay = runtime.MemoryReplay(name, session.recording.regions_before(short) if is_first else ())
         for event in takewhile(lambda event: event.seq < run.first, events):
             replay.take(event)
-        regions, shown = _last_steps(here, name, replay.regions(), steps, most)
+        regions, last_events = _last_steps(run_events, name, replay.regions(), steps, most)
         names = _names_on(session, short) if run == session.recorder.scenes[-1] else None
-        history = MemoryHistory(name, _limit(events, name), shown, regions, names)
+        history = MemoryHistory(name, _limit(events, name), last_events, regions, names)
         scenes.append(memory_data(history, code_line=session.code_line))
     return scenes
 
@@ -263,9 +263,9 @@ def _history_of(session: Session, name: str) -> tuple[MemoryHistory, Fits | None
     """Returns what happened to a device's memory on the machine of today, and what tries the requests again."""
     events, is_first = _events(session)
     full, record = str(full_name(name)), session.recording
-    before = record.regions_before(name) if is_first else ()
+    regions_before = record.regions_before(name) if is_first else ()
     scenes = [scene.first for scene in session.recorder.scenes]
-    history = MemoryHistory(full, _limit(events, full), events, before, _names_on(session, name), scenes)
+    history = MemoryHistory(full, _limit(events, full), events, regions_before, _names_on(session, name), scenes)
     return history, _fits(record, full) if is_first else None
 
 

@@ -48,8 +48,8 @@ def memory_plane(
     last = history.steps - 1
     if step is not None and not 0 <= step <= last:
         raise ValueError(f"step must be 0 to {last}, got {step}")
-    shown = last if step is None else step
-    return _Plane(history, max(width, LEAST_WIDTH), shown, fits, words or picture_words(), code_line).picture()
+    shown_step = last if step is None else step
+    return _Plane(history, max(width, LEAST_WIDTH), shown_step, fits, words or picture_words(), code_line).picture()
 
 
 class _Plane:
@@ -107,8 +107,8 @@ class _Plane:
         end, right = pill.x + pill.width + 12, self._width - MARGIN
         axes = Text(0, 0, words["axes"], "soft")
         below = end + axes.width > right
-        said, y = flowed([axes], MARGIN if below else end, right, 46 if below else 27)
-        return [title, pill, dot, state, *said], y + 1
+        marks, y = flowed([axes], MARGIN if below else end, right, 46 if below else 27)
+        return [title, pill, dot, state, *marks], y + 1
 
     def _facts(self) -> tuple[list[Text], float]:
         """Returns the figures above the chunks, and the baseline of the last."""
@@ -197,8 +197,8 @@ class _Plane:
 
     def _request(self, refusal: Refusal, x: float, y: float, width: float, height: float) -> list[Text]:
         """Returns what is written in a request: as many of its lines as it has room for, but the first always."""
-        asked = self._words["asked"].format(size=shortage_of(refusal.event).sizes["asked"])
-        lines = [Text(x, 0, asked, "hot", 11, 650, "middle", halo=True)]
+        text = self._words["asked"].format(size=shortage_of(refusal.event).sizes["asked"])
+        lines = [Text(x, 0, text, "hot", 11, 650, "middle", halo=True)]
         lines += [Text(x, 0, self._words["noHole"], "hot", 11, anchor="middle")]
         texts = [(text, words) for text in lines for words in lines_of(text, width)]
         texts = texts[: max(len(lines_of(lines[0], width)), int((height - 2) // 13))]

@@ -67,8 +67,8 @@ def held_before(history: MemoryHistory, refusal: Refusal) -> list[Band]:
             return band.event is None or band.event.site != refusal.event.site
         return band.birth < latest and band.event.holder != "input"
 
-    needed, least = (WEIGHTS, SLOTS, TEMPORARY), refusal.event.nbytes // _SMALL
-    alive = (band for band in history.alive(refusal.step) if band.size >= least)
+    needed, smallest = (WEIGHTS, SLOTS, TEMPORARY), refusal.event.nbytes // _SMALL
+    alive = (band for band in history.alive(refusal.step) if band.size >= smallest)
     return [band for band in alive if band.group not in needed and is_before(band)]
 
 
@@ -83,12 +83,14 @@ def hints(history: MemoryHistory, refusal: Refusal, fits: Fits | None, words: Wo
       fits: the allocator's answer; None where nobody can ask it.
       words: of the pictures.
     """
-    held = held_before(history, refusal)
-    rows = [words["held"].format(names=_few(held, words), size=gib(_sum(held)))] if held else []
+    live_bands = held_before(history, refusal)
+    rows = (
+        [words["held"].format(names=_some_titles(live_bands, words), size=gib(_sum(live_bands)))] if live_bands else []
+    )
     event = refusal.event
     if fits is None or event not in fits(event.limit).refused:  # another machine than that of the recording
         return rows
-    for bands in _deletions(history, held, refusal):
+    for bands in _deletions(history, live_bands, refusal):
         without = {band.event: event.seq for band in bands if band.event is not None}
         if event not in fits(event.limit, without).refused:
             rows.append(_without(bands, words))
@@ -96,11 +98,11 @@ def hints(history: MemoryHistory, refusal: Refusal, fits: Fits | None, words: Wo
     return [*rows, _limit(event.limit, fits, words)]
 
 
-def _deletions(history: MemoryHistory, held: Sequence[Band], refusal: Refusal) -> Iterator[Sequence[Band]]:
+def _deletions(history: MemoryHistory, live_bands: Sequence[Band], refusal: Refusal) -> Iterator[Sequence[Band]]:
     """Yields what may be worth a try: pieces that would make a hole of the size, then containers; small ones first."""
     holes = history.holes(refusal.step)
     below, above = {start + size: size for start, size in holes}, dict(holes)
-    tried = sorted((band for band in held if band.event is not None), key=lambda band: band.size)
+    tried = sorted((band for band in live_bands if band.event is not None), key=lambda band: band.size)
     singles = (
         (band,)
         for band in tried
@@ -125,7 +127,7 @@ def _without(bands: Sequence[Band], words: Words) -> str:
     try:
         ast.parse(f"del {name}")
     except SyntaxError:
-        return words["fitsWithout"].format(names=_few(bands, words), size=gib(_sum(bands)))
+        return words["fitsWithout"].format(names=_some_titles(bands, words), size=gib(_sum(bands)))
     return words["fitsAfter"].format(statement=f"del {name}")
 
 
@@ -138,15 +140,15 @@ def _limit(limit: int, fits: Fits, words: Words) -> str:
     return words["fitsFrom"].format(limit=gib(limit + number * step), less=gib(limit + (number - 1) * step))
 
 
-def _few(bands: Iterable[Band], words: Words, most: int = 3) -> str:
+def _some_titles(bands: Iterable[Band], words: Words, limit: int = 3) -> str:
     """Returns the largest pieces in few words, those of a container together."""
     sizes, counts = Counter[str](), Counter[str]()
     for band in bands:
         name = _container(band.name) or f"{band.title(words)} {band.shape}".rstrip()
         sizes[name] += band.size
         counts[name] += 1
-    names = [name if counts[name] == 1 else f"{counts[name]} × {name}" for name, _ in sizes.most_common(most)]
-    return ", ".join(names) + (", …" if len(sizes) > most else "")
+    names = [name if counts[name] == 1 else f"{counts[name]} × {name}" for name, _ in sizes.most_common(limit)]
+    return ", ".join(names) + (", …" if len(sizes) > limit else "")
 
 
 def _sum(bands: Iterable[Band]) -> int:

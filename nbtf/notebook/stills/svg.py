@@ -124,7 +124,7 @@ def _run_of(
     for run in reversed(runs[-_FAR:]):
         if look and run[0] == look:
             return run
-        if any(_overlap(bounds, other) for other in run[2]):
+        if any(_overlap(bounds, bound) for bound in run[2]):
             break
     runs.append((look, [], []))
     return runs[-1]

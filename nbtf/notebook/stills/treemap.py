@@ -55,10 +55,10 @@ def treemap(
     heads = [Text(0, 0, title, size=15, weight=650), Text(0, 0, count, "soft")]
     head, y = flowed(heads, MARGIN, width - MARGIN, 28)
     marks: list[Mark] = [*head]
-    whole = Box(MARGIN, y + 16, width - 2 * MARGIN, HEIGHT)
-    for group, box in zip(order, squarified([_sum(groups[group]) for group in order], whole), strict=True):
+    area = Box(MARGIN, y + 16, width - 2 * MARGIN, HEIGHT)
+    for group, box in zip(order, squarified([_sum(groups[group]) for group in order], area), strict=True):
         marks += _container(group, groups[group], box, words)
-    height = whole.y + HEIGHT + 14
+    height = area.y + HEIGHT + 14
     frame = Rectangle(0.5, 0.5, width - 1, height - 1, stroke="hair", radius=8)
     return Picture(width, height, f"{title}: {count}", (frame, *marks))
 
@@ -69,13 +69,15 @@ def squarified(sizes: Sequence[int], box: Box) -> list[Box]:
     Source: Bruls, Huizing and van Wijk, "Squarified Treemaps", 2000.
     """
     boxes: list[Box] = []
-    rest, total = list(sizes), sum(sizes)
-    while rest and total and box.width > 0 and box.height > 0:
+    remaining, total = list(sizes), sum(sizes)
+    while remaining and total and box.width > 0 and box.height > 0:
         scale, side = box.width * box.height / total, min(box.width, box.height)
         count = 1
-        while count < len(rest) and _worst(rest[: count + 1], scale, side) <= _worst(rest[:count], scale, side):
+        while count < len(remaining) and _worst(remaining[: count + 1], scale, side) <= _worst(
+            remaining[:count], scale, side
+        ):
             count += 1
-        row, rest = rest[:count], rest[count:]
+        row, remaining = remaining[:count], remaining[count:]
         thickness, at = sum(row) * scale / side, 0.0
         for size in row:
             length = size * scale / thickness
@@ -89,7 +91,7 @@ def squarified(sizes: Sequence[int], box: Box) -> list[Box]:
             box = Box(box.x, box.y + thickness, box.width, box.height - thickness)
         else:
             box = Box(box.x + thickness, box.y, box.width - thickness, box.height)
-    return boxes + [Box(box.x, box.y, 0.0, 0.0)] * len(rest)
+    return boxes + [Box(box.x, box.y, 0.0, 0.0)] * len(remaining)
 
 
 def _worst(row: Sequence[int], scale: float, side: float) -> float:
@@ -130,7 +132,7 @@ def _piece(band: Band, token: str, box: Box, words: Words) -> list[Mark]:
     size, room = gib(band.requested), box.width - 16
     figures = [Text(0, 0, words, "soft", 11) for words in (f"{size}  {band.shape}".rstrip(), size)]
     lines = [
-        Text(0, 0, fitted(part, room, 11, mono=True), size=11, weight=600, mono=True) for part in name.split(" · ")
+        Text(0, 0, fitted(line, room, 11, mono=True), size=11, weight=600, mono=True) for line in name.split(" · ")
     ]
     lines += [figure for figure in figures if figure.width <= room][:1]  # a figure is never cut
     for at, line in enumerate(lines):

@@ -154,5 +154,5 @@ def _collected(number: int, index: int, source: str, outputs: list[Output], erro
     return run
 
 
-def _same_stream(earlier: Output, later: Output) -> bool:
-    return earlier["output_type"] == "stream" == later["output_type"] and earlier["name"] == later["name"]
+def _same_stream(earlier: Output, following: Output) -> bool:
+    return earlier["output_type"] == "stream" == following["output_type"] and earlier["name"] == following["name"]

@@ -48,8 +48,8 @@ def pieces(text: str) -> Iterator[tuple[str, bool]]:
         code += piece
         if code.count(_FENCE) % 2:
             continue  # a blank line inside a block of code
-        whole, code = code, ""
-        yield whole, _FENCE not in whole and _WORD.search(_TAG.sub("", whole)) is not None
+        block, code = code, ""
+        yield block, _FENCE not in block and _WORD.search(_TAG.sub("", block)) is not None
     if code:
         yield code, False
 

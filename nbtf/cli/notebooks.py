@@ -73,7 +73,7 @@ def check_all(chosen: argparse.Namespace) -> int:
     """Checks the notebooks, prints a line for each, and returns the exit status."""
     require(["nbclient", "nbformat", "ipykernel", "nbval", "pytest"], "nbtf notebooks check", _NBVAL)
     failed = 0
-    for path in found(chosen.paths):
+    for path in notebooks_in(chosen.paths):
         notebook = read(path)
         original = original_of(path, notebook)
         wrong = problems(path, notebook) if original is None else _not_as_its_original(original, notebook)
@@ -102,8 +102,8 @@ def record_all(chosen: argparse.Namespace) -> int:
 def copy_all(chosen: argparse.Namespace) -> int:
     """Writes the copies and returns the exit status."""
     require(["nbformat"], "nbtf notebooks student")
-    made = teacher_copy if chosen.solutions else student_copy
-    for path in found(chosen.paths):
+    copy_of = teacher_copy if chosen.solutions else student_copy
+    for path in notebooks_in(chosen.paths):
         copy = chosen.output / path.name
         if copy.exists() and copy.samefile(path):
             raise CommandError(f"{copy} is the notebook itself, which is never changed. Choose another folder for -o.")
@@ -111,7 +111,7 @@ def copy_all(chosen: argparse.Namespace) -> int:
         with writing(chosen.output):
             files.make_folder(chosen.output)
             copy_images(notebook, path.parent, chosen.output)
-        write(copy, made(notebook))
+        write(copy, copy_of(notebook))
         print(f"{copy}: written")
     return 0
 
@@ -123,16 +123,16 @@ def translate_all(chosen: argparse.Namespace) -> int:
 
     incomplete = 0
     for path, notebook in _originals(chosen.paths):
-        place = catalogue_of(path, chosen.language)
-        catalogue = translation.updated(place, notebook, chosen.language)
-        made = translation_of(path, chosen.language)
-        with writing(place):
-            translation.write(place, catalogue)
-        with writing(made):
-            files.make_folder(made.parent)
-        write(made, translation.translated(notebook, catalogue, chosen.language))
+        target = catalogue_of(path, chosen.language)
+        catalogue = translation.updated(target, notebook, chosen.language)
+        target_file = translation_of(path, chosen.language)
+        with writing(target):
+            translation.write(target, catalogue)
+        with writing(target_file):
+            files.make_folder(target_file.parent)
+        write(target_file, translation.translated(notebook, catalogue, chosen.language))
         lacks = translation.missing(catalogue, notebook)
-        print(f"{made}: {len(lacks.untranslated)} texts without translation, {len(lacks.stale)} changed since")
+        print(f"{target_file}: {len(lacks.untranslated)} texts without translation, {len(lacks.stale)} changed since")
         incomplete += bool(lacks.untranslated or lacks.stale)
     return 1 if incomplete else 0
 
@@ -140,20 +140,20 @@ def translate_all(chosen: argparse.Namespace) -> int:
 def badge_all(chosen: argparse.Namespace) -> int:
     """Puts the buttons into the notebooks and returns the exit status."""
     require(["nbformat"], "nbtf notebooks badges")
-    for path in found(chosen.paths):
-        whole = path.resolve()
-        project = next((folder for folder in whole.parents if (folder / "pyproject.toml").is_file()), None)
+    for path in notebooks_in(chosen.paths):
+        full_path = path.resolve()
+        project = next((folder for folder in full_path.parents if (folder / "pyproject.toml").is_file()), None)
         address = "" if project is None else address_in(project / "pyproject.toml")
         if project is None or not address:
             raise CommandError(f"{path}: no pyproject.toml above it says in [project.urls] where it lives on GitHub.")
-        write(path, with_badges(read(path), badges(address, whole.relative_to(project).as_posix())))
+        write(path, with_badges(read(path), badges(address, full_path.relative_to(project).as_posix())))
         print(f"{path}: has its buttons")
     return 0
 
 
 def _originals(paths: Iterable[Path]) -> Iterator[tuple[Path, Any]]:
     """Yields the notebooks that are nobody's translation: those are made, not recorded."""
-    for path in found(paths):
+    for path in notebooks_in(paths):
         notebook = read(path)
         if not language_of(notebook):
             yield path, notebook
@@ -168,7 +168,7 @@ def _not_as_its_original(original: Path, notebook: Any) -> list[str]:
     return []
 
 
-def found(paths: Iterable[Path]) -> list[Path]:
+def notebooks_in(paths: Iterable[Path]) -> list[Path]:
     """Returns the notebooks that paths stand for, each once; those of a folder in order, without checkpoints.
 
     Raises:
@@ -177,7 +177,7 @@ def found(paths: Iterable[Path]) -> list[Path]:
     notebooks: list[Path] = []
     for path in paths:
         inside = sorted(path.rglob("*.ipynb")) if path.is_dir() else [path]
-        inside = [one for one in inside if ".ipynb_checkpoints" not in one.parts]
+        inside = [path for path in inside if ".ipynb_checkpoints" not in path.parts]
         if not path.exists() or not inside:
             raise CommandError(f"found no notebook at {path}")
         notebooks += inside

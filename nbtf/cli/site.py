@@ -19,7 +19,7 @@ from nbtf.cli.images import copy_images
 from nbtf.cli.in_browser import in_browser
 from nbtf.cli.lab import Lesson, lessons
 from nbtf.cli.notebook_file import read, write
-from nbtf.cli.notebooks import found
+from nbtf.cli.notebooks import notebooks_in
 from nbtf.cli.own_wheel import has_digits, own_wheel
 from nbtf.cli.pyodide_folder import copy_pyodide
 
@@ -77,7 +77,7 @@ def site(chosen: argparse.Namespace) -> int:
         'pip install "nbtf[site]"',
     )
     _check_output(chosen.output)
-    contents = [Lesson(path, path.name) for path in found(chosen.notebooks)] if chosen.notebooks else lessons()
+    contents = [Lesson(path, path.name) for path in notebooks_in(chosen.notebooks)] if chosen.notebooks else lessons()
     with writing(chosen.output), folders.open_draft(chosen.output) as draft:
         with tempfile.TemporaryDirectory() as scratch:
             folder = Path(scratch)

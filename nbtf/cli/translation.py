@@ -42,13 +42,13 @@ class Missing(NamedTuple):
 
 def template(notebook: Any) -> Catalog:
     """Returns the texts of a notebook, without translations."""
-    found = Catalog(charset="utf-8", fuzzy=False)
+    catalogue = Catalog(charset="utf-8", fuzzy=False)
     for cell in notebook.cells:
         if cell.cell_type == "markdown":
             for piece, is_text in pieces(cell.source):
                 if is_text:
-                    found.add(piece)
-    return found
+                    catalogue.add(piece)
+    return catalogue
 
 
 def updated(path: Path, notebook: Any, language: str) -> Catalog:
@@ -57,9 +57,9 @@ def updated(path: Path, notebook: Any, language: str) -> Catalog:
     A text whose original has changed keeps its translation, marked as one to look at again (fuzzy).
     """
     now = template(notebook)
-    known = read(path) if path.exists() else Catalog(language, header_comment=_HEADER, charset="utf-8", fuzzy=False)
-    known.update(now, no_fuzzy_matching=False, update_header_comment=False)
-    return known
+    earlier = read(path) if path.exists() else Catalog(language, header_comment=_HEADER, charset="utf-8", fuzzy=False)
+    earlier.update(now, no_fuzzy_matching=False, update_header_comment=False)
+    return earlier
 
 
 def read(path: Path) -> Catalog:
@@ -97,22 +97,22 @@ def write(path: Path, catalogue: Catalog) -> None:
 def missing(catalogue: Catalog, notebook: Any) -> Missing:
     """Returns what a catalogue lacks for a notebook as it is now."""
     texts = [str(message.id) for message in template(notebook) if message.id]
-    found = [(text, catalogue.get(text)) for text in texts]
+    translations = [(text, catalogue.get(text)) for text in texts]
     return Missing(
-        [text for text, message in found if message is None or not message.string],
-        [text for text, message in found if message is not None and message.string and message.fuzzy],
+        [text for text, message in translations if message is None or not message.string],
+        [text for text, message in translations if message is not None and message.string and message.fuzzy],
     )
 
 
 def translated(notebook: Any, catalogue: Catalog, language: str) -> Any:
     """Returns a notebook whose text cells are in another language; code, outputs and marks are the original's."""
-    made = copy.deepcopy(notebook)
-    made.metadata.setdefault("nbtf", {})["language"] = language.replace("_", "-")
-    for cell in made.cells:
+    copied = copy.deepcopy(notebook)
+    copied.metadata.setdefault("nbtf", {})["language"] = language.replace("_", "-")
+    for cell in copied.cells:
         if cell.cell_type == "markdown":
             texts = [_in_words(catalogue, piece) if is_text else piece for piece, is_text in pieces(cell.source)]
             cell.source = "".join(texts)
-    return made
+    return copied
 
 
 def _in_words(catalogue: Catalog, text: str) -> str:

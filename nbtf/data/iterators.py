@@ -58,8 +58,8 @@ class Iterator:
     def _next_in(self, graph: Any) -> Any:
         """Returns what stands for the next element in a function that is traced."""
         spec = self._stage.spec
-        known = [(leaf.shape, leaf.dtype) for leaf in flatten(spec)]
-        return pack_sequence_as(spec, graph.call("IteratorGetNext", self._next_leaves, [], known, True))
+        specs = [(leaf.shape, leaf.dtype) for leaf in flatten(spec)]
+        return pack_sequence_as(spec, graph.call("IteratorGetNext", self._next_leaves, [], specs, True))
 
     def _next_leaves(self, values: Sequence[Any]) -> Sequence[Any]:
         return flatten(self.get_next())

@@ -70,10 +70,10 @@ def dataset_of(function: Callable[..., Any], element: Any) -> Any:
     Raises:
       TypeError: it is something else.
     """
-    made = on_host(called, function, element)
-    if not isinstance(getattr(made, "_stage", None), Stage):
-        raise TypeError(f"The `map_func` argument must return a `Dataset` object. Got {type(made)}.")
-    return made
+    dataset = on_host(called, function, element)
+    if not isinstance(getattr(dataset, "_stage", None), Stage):
+        raise TypeError(f"The `map_func` argument must return a `Dataset` object. Got {type(dataset)}.")
+    return dataset
 
 
 class _Inner(Stage):
@@ -89,8 +89,8 @@ class _Inner(Stage):
     def spec(self) -> Any:  # pyright: ignore[reportIncompatibleVariableOverride]
         """What the inner datasets hold."""
         if self._spec is None:
-            found = result_spec(partial(dataset_of, self._function), self.inputs[0])
-            self._spec = found.element_spec if isinstance(found, DatasetSpec) else found
+            spec = result_spec(partial(dataset_of, self._function), self.inputs[0])
+            self._spec = spec.element_spec if isinstance(spec, DatasetSpec) else spec
         return self._spec
 
 
@@ -132,20 +132,20 @@ class Interleaved(_Inner):
         """Starts a pass; source: `interleave_dataset_op.cc`."""
         elements = self.inputs[0].start()
         seats: list[Iterator[Any] | None] = [None] * self._cycle
-        ended = False
-        while not ended or any(seat is not None for seat in seats):
-            for place in range(self._cycle):
-                if seats[place] is None and not ended:
-                    seats[place], ended = self._next_dataset(elements)
-                seat = seats[place]
+        is_ended = False
+        while not is_ended or any(seat is not None for seat in seats):
+            for slot in range(self._cycle):
+                if seats[slot] is None and not is_ended:
+                    seats[slot], is_ended = self._next_dataset(elements)
+                seat = seats[slot]
                 if seat is None:
                     continue
-                given = 0
+                count = 0
                 for element in islice(seat, self._block):
-                    given += 1
+                    count += 1
                     yield element
-                if given < self._block:
-                    seats[place] = None
+                if count < self._block:
+                    seats[slot] = None
 
     def _next_dataset(self, elements: Iterator[Any]) -> tuple[Iterator[Any] | None, bool]:
         for element in elements:
@@ -185,21 +185,21 @@ class Scanned(Stage):
         return self._step(self._first, element)[1]
 
     def _step(self, state: Any, element: Any) -> tuple[Any, Any]:
-        made = on_host(self._function, state, element)
-        if not is_sequence(made) or len(made) != 2:
+        results = on_host(self._function, state, element)
+        if not is_sequence(results) or len(results) != 2:
             raise TypeError(
                 "Invalid `scan_func`. `scan_func` should return a pair consisting of new state and the output value "
-                f"but its return type is {type(made)}."
+                f"but its return type is {type(results)}."
             )
-        state, element = made
+        state, element = results
         return on_host(as_element, state), on_host(as_element, element)
 
     def start(self) -> Iterator[Any]:
         """Starts a pass."""
         state = self._first
         for element in self.inputs[0].start():
-            state, made = self._step(state, element)
-            yield made
+            state, output = self._step(state, element)
+            yield output
 
 
 class WithoutErrors(Stage):
@@ -225,11 +225,11 @@ class WithoutErrors(Stage):
             return
         for element in source.inputs[0].start():
             try:
-                made = mapped(source._function, element)
+                mapped_element = mapped(source._function, element)
             except (OpError, ArithmeticError, ValueError) as error:
                 self._say(error)
             else:
-                yield made
+                yield mapped_element
 
     def _until_failure(self, source: Stage) -> Iterator[Any]:
         elements = source.start()
@@ -278,10 +278,12 @@ class Grouped(Stage):
         return self._reduced(0, [element])
 
     def _reduced(self, key: int, elements: Sequence[Any]) -> Any:
-        made = on_host(self._reduce, as_element(key), Maker.dataset(Listed(elements, self.inputs[0].spec)))
-        if not isinstance(getattr(made, "_stage", None), Stage):
-            raise TypeError(f"Invalid `reduce_func`. `reduce_func` should return a `Dataset` object. Got {type(made)}.")
-        return made
+        group = on_host(self._reduce, as_element(key), Maker.dataset(Listed(elements, self.inputs[0].spec)))
+        if not isinstance(getattr(group, "_stage", None), Stage):
+            raise TypeError(
+                f"Invalid `reduce_func`. `reduce_func` should return a `Dataset` object. Got {type(group)}."
+            )
+        return group
 
     def start(self) -> Iterator[Any]:
         """Starts a pass."""
@@ -296,7 +298,7 @@ class Grouped(Stage):
             yield from self._reduced(key, groups[key])._stage.start()
 
 
-def reduced(source: Stage, initial_state: Any, function: Callable[..., Any]) -> Any:
+def group(source: Stage, initial_state: Any, function: Callable[..., Any]) -> Any:
     """Returns the state that is left after a function has taken all elements."""
     state = on_host(as_element, initial_state)
     dtypes = [leaf.dtype for leaf in leaves(state) if isinstance(leaf, Tensor)]

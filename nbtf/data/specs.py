@@ -124,16 +124,16 @@ def _spec_of_leaf(value: Any) -> Any:
         return RaggedTensorSpec(value.shape, value.dtype, value.ragged_rank, value.row_splits.dtype)
     if isinstance(value, SparseTensor):
         return SparseTensorSpec(value.shape, value.dtype)
-    own = getattr(value, "_type_spec", None)
-    return TensorSpec(value.shape, value.dtype) if own is None else own
+    own_spec = getattr(value, "_type_spec", None)
+    return TensorSpec(value.shape, value.dtype) if own_spec is None else own_spec
 
 
 def each(function: Callable[..., Any], structure: Any) -> Any:
     """Returns a structure of what a function makes of each value; tuples and dictionaries are structure."""
     if is_tuple(structure):
-        made = [each(function, item) for item in structure]
+        values = [each(function, item) for item in structure]
         fields = getattr(structure, "_make", None)
-        return tuple(made) if fields is None else fields(made)
+        return tuple(values) if fields is None else fields(values)
     if is_mapping(structure):
         items: dict[Any, Any] = {key: each(function, item) for key, item in structure.items()}
         return items if structure.__class__ is dict else _like_mapping(structure, items)
@@ -143,15 +143,15 @@ def each(function: Callable[..., Any], structure: Any) -> Any:
 def batch_of(spec: Any, length: int | None) -> Any:
     """Returns what a batch of elements looks like; `length` is None where it is not known."""
 
-    def batched(one: Any) -> Any:
-        if isinstance(one, TensorSpec):
-            return TensorSpec(TensorShape([length]).concatenate(one.shape), one.dtype)
-        if isinstance(one, RaggedTensorSpec):
-            shape = TensorShape([length]).concatenate(one.shape)
-            return RaggedTensorSpec(shape, one.dtype, one.ragged_rank + 1, one.row_splits_dtype)
-        if isinstance(one, SparseTensorSpec):
-            return SparseTensorSpec(TensorShape([length]).concatenate(one.shape), one.dtype)
-        return one
+    def batched(spec: Any) -> Any:
+        if isinstance(spec, TensorSpec):
+            return TensorSpec(TensorShape([length]).concatenate(spec.shape), spec.dtype)
+        if isinstance(spec, RaggedTensorSpec):
+            shape = TensorShape([length]).concatenate(spec.shape)
+            return RaggedTensorSpec(shape, spec.dtype, spec.ragged_rank + 1, spec.row_splits_dtype)
+        if isinstance(spec, SparseTensorSpec):
+            return SparseTensorSpec(TensorShape([length]).concatenate(spec.shape), spec.dtype)
+        return spec
 
     return each(batched, spec)
 
@@ -159,10 +159,10 @@ def batch_of(spec: Any, length: int | None) -> Any:
 def row_of(spec: Any) -> Any:
     """Returns what one row of a batch looks like."""
 
-    def row(one: Any) -> Any:
-        if isinstance(one, RaggedTensorSpec):
-            return RaggedTensorSpec(one.shape[1:], one.dtype, one.ragged_rank - 1, one.row_splits_dtype)
-        return type(one)(one.shape[1:], one.dtype)
+    def row(spec: Any) -> Any:
+        if isinstance(spec, RaggedTensorSpec):
+            return RaggedTensorSpec(spec.shape[1:], spec.dtype, spec.ragged_rank - 1, spec.row_splits_dtype)
+        return type(spec)(spec.shape[1:], spec.dtype)
 
     return each(row, spec)
 
@@ -174,10 +174,10 @@ def both(first: Any, second: Any, refused: str | None = None) -> Any:
       TypeError: they have nothing in common.
     """
     text = f"Incompatible dataset elements:\n  {first} vs.   {second}" if refused is None else refused
-    one, other = flatten(first), flatten(second)
-    if len(one) != len(other) or repr(each(_point, first)) != repr(each(_point, second)):
+    specs, other_specs = flatten(first), flatten(second)
+    if len(specs) != len(other_specs) or repr(each(_point, first)) != repr(each(_point, second)):
         raise TypeError(text)
-    return pack_sequence_as(first, [_common(a, b, text) for a, b in zip(one, other, strict=True)])
+    return pack_sequence_as(first, [_common(a, b, text) for a, b in zip(specs, other_specs, strict=True)])
 
 
 def _point(_: Any) -> int:
@@ -208,27 +208,27 @@ def stand_in(spec: Any, length: int, value: int, text: bytes, dataset: Callable[
       ValueError: nothing can be made that looks so.
     """
 
-    def made(one: Any) -> Any:
-        if isinstance(one, TensorSpec):
-            return _tensor_like(one.shape, one.dtype, length, text if one.dtype is string else value)
-        if isinstance(one, DatasetSpec):
-            return dataset(stand_in(one.element_spec, length, value, text, dataset))
-        if isinstance(one, RaggedTensorSpec) and one.shape.rank is not None:
-            return _ragged_like(one, length, text if one.dtype is string else value)
-        if isinstance(one, NoneTensorSpec):
+    def tensor_of(spec: Any) -> Any:
+        if isinstance(spec, TensorSpec):
+            return _tensor_like(spec.shape, spec.dtype, length, text if spec.dtype is string else value)
+        if isinstance(spec, DatasetSpec):
+            return dataset(stand_in(spec.element_spec, length, value, text, dataset))
+        if isinstance(spec, RaggedTensorSpec) and spec.shape.rank is not None:
+            return _ragged_like(spec, length, text if spec.dtype is string else value)
+        if isinstance(spec, NoneTensorSpec):
             return None
-        raise ValueError(f"nothing stands for {one}")
+        raise ValueError(f"nothing stands for {spec}")
 
-    return each(made, spec)
+    return each(tensor_of, spec)
 
 
 def _ragged_like(spec: RaggedTensorSpec, length: int, value: int | bytes) -> Any:
     lengths = [length if n is None else n for n in spec.shape]
     ragged = spec.ragged_rank
-    made: Any = _tensor_like(TensorShape([prod(lengths[: ragged + 1]), *lengths[ragged + 1 :]]), spec.dtype, 0, value)
+    values: Any = _tensor_like(TensorShape([prod(lengths[: ragged + 1]), *lengths[ragged + 1 :]]), spec.dtype, 0, value)
     for axis in range(ragged, 0, -1):
-        made = RaggedTensor.from_row_lengths(made, [lengths[axis]] * prod(lengths[:axis]))
-    return made
+        values = RaggedTensor.from_row_lengths(values, [lengths[axis]] * prod(lengths[:axis]))
+    return values
 
 
 def _tensor_like(shape: TensorShape, dtype: DType, length: int, value: int | bytes) -> Any:
@@ -242,7 +242,7 @@ def _tensor_like(shape: TensorShape, dtype: DType, length: int, value: int | byt
 
 def of_tries(tries: Sequence[Any]) -> Any:
     """Returns what is true of all results of a function."""
-    found = tries[0]
-    for other in tries[1:]:
-        found = both(found, other)
-    return found
+    merged = tries[0]
+    for attempt in tries[1:]:
+        merged = both(merged, attempt)
+    return merged

@@ -30,7 +30,7 @@ def result_spec(function: Callable[..., Any], source: Stage) -> Any:
     elements, and where it does not like those, with the first real one.
     """
     spec = source.spec
-    if all([isinstance(part, TensorSpec) for part in flatten(spec)]):
+    if all([isinstance(leaf, TensorSpec) for leaf in flatten(spec)]):
         traced_spec = traced(partial(_call, function, spec), BARE_HOST)
         if traced_spec is not None:
             return traced_spec
@@ -39,15 +39,15 @@ def result_spec(function: Callable[..., Any], source: Stage) -> Any:
 
 
 def _call(function: Callable[..., Any], spec: Any, make: Callable[..., Any]) -> Any:
-    def argument(part: Any) -> Any:
-        return make(part.shape._dims, part.dtype)
+    def argument(leaf: Any) -> Any:
+        return make(leaf.shape._dims, leaf.dtype)
 
     return spec_of(function(each(argument, spec)))
 
 
 def _tries(function: Callable[..., Any], source: Stage) -> list[Any]:
     spec = source.spec
-    texts = any(getattr(part, "dtype", None) is string for part in flatten(spec))
+    texts = any(getattr(leaf, "dtype", None) is string for leaf in flatten(spec))
     results: list[Any] = []
     for number, values in enumerate((*TRIES, SEVERAL_WORDS) if texts else TRIES):
         try:

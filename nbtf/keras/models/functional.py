@@ -64,23 +64,23 @@ class Functional(Model):
     def _connect(self) -> None:
         """Finds the way from inputs to outputs, and writes it down as steps from slot to slot."""
         inputs = self._inputs
-        more = [*self._added_losses, *(one for one, _ in self._added_metrics)]
-        found = between(inputs, [*self._outputs, *more])
-        starts = {id(one) for one in inputs}
-        begins = [one for one in inputs if not isinstance(node_of(one).operation, InputLayer)]
-        own = {id(node_of(one).operation) for one in begins}
-        layers: list[Any] = [_input_for(one) for one in begins]
-        layers += [one for one in found.operations if id(one) not in own]
+        added = [*self._added_losses, *(tensor for tensor, _ in self._added_metrics)]
+        graph = between(inputs, [*self._outputs, *added])
+        starts = {id(tensor) for tensor in inputs}
+        begins = [tensor for tensor in inputs if not isinstance(node_of(tensor).operation, InputLayer)]
+        own_ids = {id(node_of(tensor).operation) for tensor in begins}
+        layers: list[Any] = [_input_for(tensor) for tensor in begins]
+        layers += [operation for operation in graph.operations if id(operation) not in own_ids]
         self.__dict__["_operations"] = layers
         self.__dict__["_nodes"] = [
-            node for node in found.nodes if not any(id(t) in starts for t in node.output_tensors)
+            node for node in graph.nodes if not any(id(t) in starts for t in node.output_tensors)
         ]
-        self._graph_layers = [one for one in layers if isinstance(one, Layer)]
-        slots = {id(one): place for place, one in enumerate(inputs)}
+        self._graph_layers = [layer for layer in layers if isinstance(layer, Layer)]
+        slots = {id(tensor): slot for slot, tensor in enumerate(inputs)}
         steps: list[Any] = []
         for node in self._nodes:
-            for one in node.output_tensors:
-                slots[id(one)] = len(slots)
+            for tensor in node.output_tensors:
+                slots[id(tensor)] = len(slots)
             alone = len(node.args) == 1 and not node.kwargs and isinstance(node.args[0], KerasTensor)
             single = isinstance(node.outputs, KerasTensor)
             steps.append(
@@ -89,11 +89,11 @@ class Functional(Model):
                 else (node.operation, -1, -1, node)
             )
         self.__dict__["_slots"], self.__dict__["_steps"] = slots, steps
-        self._given_names = [node_of(one).operation.name for one in inputs]
+        self._given_names = [node_of(tensor).operation.name for tensor in inputs]
         if not is_dict(self._inputs_structure):
             self.input_spec = [
-                InputSpec(shape=(None, *one.shape[1:]), allow_last_axis_squeeze=True, name=name)
-                for one, name in zip(inputs, self._given_names, strict=True)
+                InputSpec(shape=(None, *tensor.shape[1:]), allow_last_axis_squeeze=True, name=name)
+                for tensor, name in zip(inputs, self._given_names, strict=True)
             ]
 
     # What it is
@@ -121,13 +121,13 @@ class Functional(Model):
     @property
     def input_shape(self) -> Any:
         """The shapes of the inputs."""
-        shapes = [one.shape for one in self._inputs]
+        shapes = [tensor.shape for tensor in self._inputs]
         return shapes[0] if len(shapes) == 1 else shapes
 
     @property
     def output_shape(self) -> Any:
         """The shapes of the outputs."""
-        shapes = [one.shape for one in self._outputs]
+        shapes = [tensor.shape for tensor in self._outputs]
         return shapes[0] if len(shapes) == 1 else shapes
 
     @property
@@ -138,7 +138,7 @@ class Functional(Model):
     @property
     def output_names(self) -> list[str]:
         """What the outputs are called: as the layers from which they come."""
-        return [node_of(one).operation.name for one in self._outputs]
+        return [node_of(tensor).operation.name for tensor in self._outputs]
 
     @property
     def operations(self) -> list[Any]:
@@ -150,9 +150,9 @@ class Functional(Model):
     def call(self, inputs: Any, training: Any = None, mask: Any = None) -> Any:
         """Walks from inputs to outputs."""
         values: list[Any] = [None] * len(self._slots)
-        given = self._inputs_in_order(inputs)
-        for place, (value, symbol) in enumerate(zip(given, self._inputs, strict=True)):
-            values[place] = fitted(value, symbol)
+        values_in = self._inputs_in_order(inputs)
+        for slot, (value, symbol) in enumerate(zip(values_in, self._inputs, strict=True)):
+            values[slot] = fitted(value, symbol)
         slots = self._slots
         for operation, source, target, node in self._steps:
             if node is None:
@@ -163,8 +163,8 @@ class Functional(Model):
             self._tell_added(values)
         if len(self._outputs) == 1 and self._outputs_structure is self._outputs[0]:
             return values[slots[id(self._outputs[0])]]
-        made = [values[slots[id(one)]] for one in self._outputs]
-        return nest.pack_sequence_as(self._outputs_structure, made)
+        results = [values[slots[id(output)]] for output in self._outputs]
+        return nest.pack_sequence_as(self._outputs_structure, results)
 
     def add_loss(self, loss: Any) -> None:
         """Adds something to the loss: a scalar, or a symbolic one, which is computed in each call."""
@@ -183,20 +183,20 @@ class Functional(Model):
         self._connect()
 
     def _tell_added(self, values: list[Any]) -> None:
-        for one in self._added_losses:
-            super().add_loss(values[self._slots[id(one)]])
-        for one, name in self._added_metrics:
-            super().add_metric(values[self._slots[id(one)]], name)
+        for loss in self._added_losses:
+            super().add_loss(values[self._slots[id(loss)]])
+        for loss, name in self._added_metrics:
+            super().add_metric(values[self._slots[id(loss)]], name)
 
     def _take(self, node: Node, values: list[Any]) -> None:
         """Takes a step with several inputs or outputs."""
         slots = self._slots
 
-        def known(tensor: Any) -> Any:
+        def value_of(tensor: Any) -> Any:
             return values[slots[id(tensor)]]
 
-        made = node.operation(*replace_symbols(node.args, known), **replace_symbols(node.kwargs, known))
-        for symbol, value in zip(node.output_tensors, nest.flatten(made), strict=True):
+        results = node.operation(*replace_symbols(node.args, value_of), **replace_symbols(node.kwargs, value_of))
+        for symbol, value in zip(node.output_tensors, nest.flatten(results), strict=True):
             values[slots[id(symbol)]] = value
 
     def _check_call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
@@ -208,18 +208,18 @@ class Functional(Model):
     def _inputs_in_order(self, inputs: Any) -> list[Any]:
         """Returns the inputs as a flat list, also if they come by name."""
         if is_dict(inputs):
-            named: dict[str, Any] = inputs
+            by_name: dict[str, Any] = inputs
             if is_dict(self._inputs_structure):
                 names: list[str] = sorted(self._inputs_structure)
             else:
                 names = self._given_names
-            missing = [name for name in names if name not in named]
+            missing = [name for name in names if name not in by_name]
             if missing:
                 raise ValueError(
-                    f'Missing data for input "{missing[0]}". You passed a data dictionary with keys {list(named)}. '
+                    f'Missing data for input "{missing[0]}". You passed a data dictionary with keys {list(by_name)}. '
                     f"Expected the following keys: {names}"
                 )
-            return [named[name] for name in names]
+            return [by_name[name] for name in names]
         flat: list[Any] = nest.flatten(inputs)
         if len(flat) != len(self._inputs):
             raise ValueError(
@@ -229,19 +229,19 @@ class Functional(Model):
 
     def compute_output_spec(self, *args: Any, **kwargs: Any) -> Any:
         """Returns symbolic results for symbolic inputs."""
-        given = self._inputs_in_order(args[0] if args else next(iter(kwargs.values())))
-        if all(one.shape == symbol.shape for one, symbol in zip(given, self._inputs, strict=True)):
-            made = [KerasTensor(one.shape, one.dtype) for one in self._outputs]
-            return nest.pack_sequence_as(self._outputs_structure, made)
+        values_in = self._inputs_in_order(args[0] if args else next(iter(kwargs.values())))
+        if all(tensor.shape == symbol.shape for tensor, symbol in zip(values_in, self._inputs, strict=True)):
+            results = [KerasTensor(output.shape, output.dtype) for output in self._outputs]
+            return nest.pack_sequence_as(self._outputs_structure, results)
         return outputs_of(self._run, args, kwargs)
 
     def compute_output_shape(self, input_shape: Any) -> Any:
         """Returns the shape of the results for that of the inputs."""
         shapes = [input_shape] if not input_shape or not is_list(input_shape[0]) else input_shape
-        made = self.compute_output_spec(
-            [KerasTensor(shape, one.dtype) for shape, one in zip(shapes, self._inputs, strict=True)]
+        spec = self.compute_output_spec(
+            [KerasTensor(shape, tensor.dtype) for shape, tensor in zip(shapes, self._inputs, strict=True)]
         )
-        return nest.map_structure(_shape_of, made)
+        return nest.map_structure(_shape_of, spec)
 
     def get_config(self) -> dict[str, Any]:
         return functional_config(self)
@@ -259,16 +259,16 @@ def fitted(value: Any, symbol: Any) -> Any:
     """Returns an input with the dtype of the symbolic one, and an axis of length 1 more or less if need be."""
     if value is None or not isinstance(value, Tensor):
         return value
-    rank, wanted = value.ndim, len(symbol.shape)
+    rank, rank_wanted = value.ndim, len(symbol.shape)
     dtype = as_dtype(str(symbol.dtype))
     if value._dtype is not dtype and dtype.name != "string":
         mask = getattr(value, "_keras_mask", None)
         value = cast(value, dtype)
         if mask is not None:
             value._keras_mask = mask  # type: ignore[attr-defined]  # a mask goes with its tensor
-    if rank == wanted - 1 and symbol.shape[-1] == 1:
+    if rank == rank_wanted - 1 and symbol.shape[-1] == 1:
         return expand_dims(value, -1)
-    if rank == wanted + 1 and value.shape[-1] == 1:
+    if rank == rank_wanted + 1 and value.shape[-1] == 1:
         return squeeze(value, [-1])
     return value
 
@@ -278,8 +278,8 @@ def _shape_of(tensor: Any) -> Any:
 
 
 def _name_for(model: Any) -> str:
-    kind = "Functional" if type(model) is Functional else type(model).__name__
-    return naming.auto_name(naming.snake_case(kind))
+    default_name = "Functional" if type(model) is Functional else type(model).__name__
+    return naming.auto_name(naming.snake_case(default_name))
 
 
 def _input_for(tensor: Any) -> InputLayer:
@@ -293,10 +293,10 @@ def _frozen(structure: Any) -> Any:
     return dict(structure) if is_dict(structure) else structure
 
 
-def _check(structure: Any, what: str) -> None:
-    for one in nest.flatten(structure):
-        if not isinstance(one, KerasTensor):
+def _check(structure: Any, role: str) -> None:
+    for tensor in nest.flatten(structure):
+        if not isinstance(tensor, KerasTensor):
             raise ValueError(
-                f"All `{what}` values must be KerasTensors. Received: {what}={structure} including invalid value {one} "
-                f"of type {type(one)}"
+                f"All `{role}` values must be KerasTensors. Received: {role}={structure} including invalid value "
+                f"{tensor} of type {type(tensor)}"
             )

@@ -39,7 +39,7 @@ class Branch(Graph):
         """Nodes of the outer graph that the node it is for waits for."""
         self._streams: dict[Operation, Stream] = {}
 
-    def given(self, shape: TensorShape, dtype: DType) -> GraphTensor:
+    def add_input(self, shape: TensorShape, dtype: DType) -> GraphTensor:
         """Returns a tensor that gets its value when the branch runs."""
         return self.add_source(PLACEHOLDER, "given", {"dtype": dtype, "shape": shape}, [(shape, dtype)]).outputs[0]
 
@@ -74,8 +74,8 @@ class Branch(Graph):
     def control_dependencies(self, control_inputs: Iterable[Any] | None) -> Change[None]:
         """Makes the nodes inside wait for others; for those from outside all of it waits."""
         inner: list[Any] = []
-        for one in control_inputs or ():
-            element = one._as_graph_element() if hasattr(one, "_as_graph_element") else one
+        for node in control_inputs or ():
+            element = node._as_graph_element() if hasattr(node, "_as_graph_element") else node
             if element.graph is self:
                 inner.append(element)
             else:
@@ -94,14 +94,14 @@ class Branch(Graph):
     def _taken_in(self, value: Any) -> Any:
         if isinstance(value, GraphTensor):
             return self._own(value)
-        return [self._taken_in(one) for one in value] if value.__class__ is list else value
+        return [self._taken_in(element) for element in value] if value.__class__ is list else value
 
-    def add_known(self, record: Any, arguments: Sequence[Any], *others: Any, **more: Any) -> Operation:
+    def add_known(self, record: Any, arguments: Sequence[Any], *positional: Any, **keywords: Any) -> Operation:
         """Adds a node that is no op of the table; one that makes a variable is added outside, where it is refused."""
         if record not in MAKES:
-            return super().add_known(record, arguments, *others, **more)
+            return super().add_known(record, arguments, *positional, **keywords)
         with self.outer.as_default():
-            return self.outer.add_known(record, arguments, *others, **more)
+            return self.outer.add_known(record, arguments, *positional, **keywords)
 
     def _owner_of(self, inputs: Sequence[Any]) -> Any:
         for value in inputs:
@@ -112,50 +112,50 @@ class Branch(Graph):
     def _own(self, value: Any) -> Any:
         if value.__class__ is not GraphTensor or value.graph is self:
             return super()._own(value)
-        known = self.taken.get(value)
-        if known is None:
-            known = self.taken[value] = self.given(value._shape, value._dtype)
-            known._link = value._link
-        return known
+        own = self.taken.get(value)
+        if own is None:
+            own = self.taken[value] = self.add_input(value._shape, value._dtype)
+            own._link = value._link
+        return own
 
     def sources(self) -> list[GraphTensor]:
         """Returns the tensors of the outer graph that it takes, those of graphs further out handed in."""
-        found: list[GraphTensor] = []
+        tensors: list[GraphTensor] = []
         for tensor in self.taken:
-            found.append(self.outer._own(tensor) if tensor.graph is not self.outer else tensor)
-        return found
+            tensors.append(self.outer._own(tensor) if tensor.graph is not self.outer else tensor)
+        return tensors
 
     # Running
 
-    def run(self, fetches: Sequence[Any], made: Made) -> list[Any]:
+    def run(self, fetches: Sequence[Any], values: Made) -> list[Any]:
         """Returns the values of tensors; None for nodes, which have run.
 
         Args:
           fetches: tensors and nodes of this graph.
-          made: values of what is given; those of its nodes are added.
+          values: values of what is given; those of its nodes are added.
         """
-        for node in _needed(fetches, made):
-            for tensor, value in zip(node.outputs, self._outputs(node, made), strict=True):
-                made[tensor] = value
-        return [value_of(made[one], one.op.name) if isinstance(one, GraphTensor) else None for one in fetches]
+        for node in _needed(fetches, values):
+            for tensor, value in zip(node.outputs, self._outputs(node, values), strict=True):
+                values[tensor] = value
+        return [value_of(values[fetch], fetch.op.name) if isinstance(fetch, GraphTensor) else None for fetch in fetches]
 
-    def _outputs(self, node: Operation, made: Made) -> list[Any]:
+    def _outputs(self, node: Operation, values: Made) -> list[Any]:
         record = node.record
         if record is CONST:
             return [constant_of(node.attrs["value"], node.outputs[0]._dtype)]
         if record is NO_OP:
             return []
         if node.on_variables and (record.resource or node.outputs[0]._link == "alias"):
-            return outputs_in_branch(node, made)
+            return outputs_in_branch(node, values)
         if isinstance(record, Deferred):
-            return record.run(node.name, inputs_of_deferred(node, made))
+            return record.run(node.name, inputs_of_deferred(node, values))
         inputs = [
-            [value_of(made[one], node.name) for one in value]
+            [value_of(values[output], node.name) for output in value]
             if value.__class__ is list
-            else value_of(made[value], node.name)
+            else value_of(values[value], node.name)
             for value in node.arguments
         ]
-        attrs = dict(node.attrs_with(made))
+        attrs = dict(node.attrs_with(values))
         seeds = attrs.get("stream")
         if isinstance(seeds, GraphStream):
             attrs["stream"] = self._streams.get(node) or self._streams.setdefault(node, seeds.started())
@@ -163,19 +163,19 @@ class Branch(Graph):
         return result if record.many else [result]
 
 
-def _needed(fetches: Sequence[Any], made: Mapping[GraphTensor, Any]) -> list[Operation]:
+def _needed(fetches: Sequence[Any], values: Mapping[GraphTensor, Any]) -> list[Operation]:
     """Returns the nodes that make what is fetched, in an order to run them."""
-    todo = [one.op if isinstance(one, GraphTensor) else one for one in fetches if one not in made]
-    found: set[Operation] = set()
-    while todo:
-        node = todo.pop()
-        if node not in found:
-            found.add(node)
-            todo += [tensor.op for tensor in node.needed_inputs if tensor not in made]
-            todo += node.control_inputs
-    return sorted(found, key=lambda node: node.number)
+    waiting = [fetch.op if isinstance(fetch, GraphTensor) else fetch for fetch in fetches if fetch not in values]
+    needed: set[Operation] = set()
+    while waiting:
+        node = waiting.pop()
+        if node not in needed:
+            needed.add(node)
+            waiting += [tensor.op for tensor in node.needed_inputs if tensor not in values]
+            waiting += node.control_inputs
+    return sorted(needed, key=lambda node: node.number)
 
 
 def flat_results(structure: Any) -> list[Any]:
     """Returns the tensors and nodes in what a branch returned, in order."""
-    return [one for one in flatten(structure) if one is not None]
+    return [tensor for tensor in flatten(structure) if tensor is not None]

@@ -49,22 +49,22 @@ def custom_gradient(f: Function | None = None) -> Any:
 
 
 def _built(graph: Graph, f: Function, args: Any, kwargs: Any) -> Any:
-    given: list[Any] = [as_tensor(one) for one in flatten(args)]
-    result, backward = f(*pack_sequence_as(args, given), **kwargs)
-    made: list[Any] = [as_tensor(one) for one in flatten(result)]
-    count = len(made)
+    inputs: list[Any] = [as_tensor(argument) for argument in flatten(args)]
+    result, backward = f(*pack_sequence_as(args, inputs), **kwargs)
+    values: list[Any] = [as_tensor(item) for item in flatten(result)]
+    count = len(values)
 
     def way_back(grads: Sequence[Any]) -> list[Any]:
-        arrived = [zeros_like(one) if grad is None else grad for grad, one in zip(grads, made, strict=True)]
-        found = backward(*arrived)
-        flows: list[Any] = [found] if isinstance(found, GraphTensor) else flatten(found)
-        if len(flows) != len(given):
-            counts = f"{len(given)} gradients, but returned {len(flows)} instead."
+        arrived = [zeros_like(output) if grad is None else grad for grad, output in zip(grads, values, strict=True)]
+        returned = backward(*arrived)
+        flows: list[Any] = [returned] if isinstance(returned, GraphTensor) else flatten(returned)
+        if len(flows) != len(inputs):
+            counts = f"{len(inputs)} gradients, but returned {len(flows)} instead."
             raise ValueError(f"custom_gradient function expected to return {counts}")
         return [*[None] * count, *flows]  # nothing flows back through what the function itself did
 
     record = Deferred("IdentityN", lambda tensors: tensors[:count], own_gradient=way_back)
     graph.settle()
-    known = [(one._shape, one._dtype) for one in made]
-    outputs = graph.add_known(record, [*made, *given], {}, "IdentityN", lambda name: known).outputs
+    specs = [(output._shape, output._dtype) for output in values]
+    outputs = graph.add_known(record, [*values, *inputs], {}, "IdentityN", lambda name: specs).outputs
     return pack_sequence_as(result, outputs)

@@ -80,16 +80,16 @@ def constant(
       TypeError: the value does not suit `dtype`, or has another shape and that is refused.
       ValueError: it has more elements than `shape`.
     """
-    array, kind = _read(value, None if dtype is None else as_dtype(dtype))
+    array, value_dtype = _read(value, None if dtype is None else as_dtype(dtype))
     if verify_shape and shape is not None and tuple(TensorShape(shape)) != array.shape:
         raise TypeError(f"Expected Tensor's shape: {tuple(TensorShape(shape))}, got {array.shape}.")
     if shape is not None:
         array = _filled(array, TensorShape(shape))
     graph = building()
     if graph is None:
-        return constant_of(array, kind)
-    attrs = {"value": array, "dtype": kind}
-    return graph.add_source(CONST, name, attrs, [(TensorShape(array.shape), kind)]).outputs[0]
+        return constant_of(array, value_dtype)
+    attrs = {"value": array, "dtype": value_dtype}
+    return graph.add_source(CONST, name, attrs, [(TensorShape(array.shape), value_dtype)]).outputs[0]
 
 
 def _read(value: Any, dtype: DType | None) -> tuple[np.ndarray[Any, Any], DType]:
@@ -97,11 +97,11 @@ def _read(value: Any, dtype: DType | None) -> tuple[np.ndarray[Any, Any], DType]
     try:
         return host_array(DimensionedShape(value).as_list() if isinstance(value, TensorShape) else value, dtype)
     except TypeError as error:
-        found = re.match("Cannot convert (.*) to EagerTensor of dtype ", str(error), re.DOTALL)
-        if found is None or dtype is None:
+        match = re.match("Cannot convert (.*) to EagerTensor of dtype ", str(error), re.DOTALL)
+        if match is None or dtype is None:
             raise
-        kind = "str" if found[1][0] in "'\"" else "bytes" if found[1][:2] in ("b'", 'b"') else "float"
-        raise TypeError(f"Expected {dtype.name}, but got {found[1].strip(chr(39))} of type '{kind}'.") from None
+        type_name = "str" if match[1][0] in "'\"" else "bytes" if match[1][:2] in ("b'", 'b"') else "float"
+        raise TypeError(f"Expected {dtype.name}, but got {match[1].strip(chr(39))} of type '{type_name}'.") from None
 
 
 def _filled(array: np.ndarray[Any, Any], shape: TensorShape) -> np.ndarray[Any, Any]:
@@ -127,9 +127,9 @@ def placeholder(dtype: DTypeLike, shape: ShapeLike | None = None, name: str | No
     """
     if building() is None:
         raise RuntimeError("tf.placeholder() is not compatible with eager execution.")
-    kind, known = as_dtype(dtype), TensorShape(shape)
-    attrs = {"dtype": kind, "shape": known}
-    return get_default_graph().add_source(PLACEHOLDER, name or "Placeholder", attrs, [(known, kind)]).outputs[0]
+    wanted_dtype, dims = as_dtype(dtype), TensorShape(shape)
+    attrs = {"dtype": wanted_dtype, "shape": dims}
+    return get_default_graph().add_source(PLACEHOLDER, name or "Placeholder", attrs, [(dims, wanted_dtype)]).outputs[0]
 
 
 def no_op(name: str | None = None) -> Any:

@@ -68,30 +68,30 @@ class Deferred:
           name: the node's name.
           inputs: values for the node's inputs, one by one.
         """
-        before = SCOPE() or EMPTY
+        previous = SCOPE() or EMPTY
         try:
-            set_scope(before.with_(graph=_Running(name.rpartition("/")[0] or name, before.placed)))
-            return [as_tensor(one) for one in self.function(inputs)]
+            set_scope(previous.with_(graph=_Running(name.rpartition("/")[0] or name, previous.placed)))
+            return [as_tensor(item) for item in self.function(inputs)]
         finally:
-            set_scope(before)
+            set_scope(previous)
 
-    def backwards(self, count: int, wanted: Sequence[int], arrived: Sequence[int]) -> Deferred:
+    def backwards(self, count: int, positions: Sequence[int], arrived: Sequence[int]) -> Deferred:
         """Returns the record of the way back through this one.
 
         Args:
           count: how many inputs there are; they come first, then a gradient for each output in `arrived`.
-          wanted: the numbers of the inputs whose gradients are made.
+          positions: the numbers of the inputs whose gradients are made.
           arrived: the numbers of the outputs that have gradients.
         """
         forwards = self.function
 
         def function(tensors: Sequence[Tensor]) -> Sequence[Any]:
-            inputs = [_alias(one) for one in tensors[:count]]  # one that comes twice must not get both gradients twice
+            inputs = [_alias(tensor) for tensor in tensors[:count]]  # or twins get both gradients twice
             with GradientTape(watch_accessed_variables=False) as tape:
-                tape.watch([inputs[number] for number in wanted])
-                made = forwards(inputs)
-                targets = [as_tensor(made[number]) for number in arrived]
-            sources = [inputs[number] for number in wanted]
+                tape.watch([inputs[number] for number in positions])
+                outputs = forwards(inputs)
+                targets = [as_tensor(outputs[number]) for number in arrived]
+            sources = [inputs[number] for number in positions]
             return tape.gradient(targets, sources, list(tensors[count:]), UnconnectedGradients.ZERO)
 
         return Deferred(f"{self.type}Grad", function)
@@ -122,9 +122,9 @@ class _Running:
 
     def add(self, op: Op, inputs: Sequence[Any], attrs: dict[str, Any], name: str | None) -> Any:
         """Runs an op; the road calls this."""
-        whole = self._names.unique(f"{self._prefix}/{name or op.form.node_name or op.type}")
-        with self._outside(whole, op, inputs):
-            return execute(op, inputs, attrs, whole)
+        full_name = self._names.unique(f"{self._prefix}/{name or op.form.node_name or op.type}")
+        with self._outside(full_name, op, inputs):
+            return execute(op, inputs, attrs, full_name)
 
     def constant(self, array: Any, dtype: DType, *origin: Any) -> Tensor:
         """Returns a constant; the road calls this."""
@@ -134,28 +134,28 @@ class _Running:
     @contextmanager
     def _outside(self, name: str, op: OpRecord | None = None, inputs: Sequence[Any] = ()) -> Generator[None]:
         """Makes a scope in which an op runs, and tapes go on hearing."""
-        before = SCOPE() or EMPTY
-        inner = before.with_(graph=None)
+        previous = SCOPE() or EMPTY
+        inner = previous.with_(graph=None)
         if self._placed is not None:
             device, reason = self._placed
-            dtypes = [one._dtype for one in flat(inputs) if isinstance(one, Tensor)]
+            dtypes = [item._dtype for item in flat(inputs) if isinstance(item, Tensor)]
             if op is not None and not op.has_kernel(device.type, dtypes):
                 device, reason = CURRENT.context.host, Reason("no kernel on GPU", op.type)
             inner = NodeScope(name, device, reason)
-            inner.tapes, inner.tape = before.tapes, before.tape
+            inner.tapes, inner.tape = previous.tapes, previous.tape
         try:
             set_scope(inner)
             yield
         finally:
-            set_scope(before)
+            set_scope(previous)
 
 
 def _alias(tensor: Tensor) -> Tensor:
     """Returns another tensor with the same memory."""
-    one = Tensor()
-    one._array, one._dtype, one._device, one._watch = tensor._array, tensor._dtype, tensor._device, None
+    twin = Tensor()
+    twin._array, twin._dtype, twin._device, twin._watch = tensor._array, tensor._dtype, tensor._device, None
     if tensor._host:
-        one._host = True
+        twin._host = True
     if tensor._allocation is not None:
-        one._allocation = tensor._allocation
-    return one
+        twin._allocation = tensor._allocation
+    return twin

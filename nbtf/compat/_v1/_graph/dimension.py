@@ -48,8 +48,8 @@ class Dimension:
 
     def is_compatible_with(self, other: Any) -> bool:
         """Tells whether both could be the same length."""
-        theirs = Dimension(other)._value
-        return self._value is None or theirs is None or self._value == theirs
+        length = Dimension(other)._value
+        return self._value is None or length is None or self._value == length
 
     def assert_is_compatible_with(self, other: Any) -> None:
         """Raises `ValueError` if the two cannot be the same length."""
@@ -101,23 +101,23 @@ class Dimension:
         """Compares lengths; None where one is not known."""
         return self._compared("__ge__", other)
 
-    def _compared(self, how: str, other: Any) -> Any:
+    def _compared(self, operator_name: str, other: Any) -> Any:
         try:
-            theirs = Dimension(other)._value
+            length = Dimension(other)._value
         except (TypeError, ValueError):
             return NotImplemented
-        if self._value is None or theirs is None:
+        if self._value is None or length is None:
             return None
-        return getattr(self._value, how)(theirs)
+        return getattr(self._value, operator_name)(length)
 
-    def _computed(self, how: str, other: Any) -> Any:
+    def _computed(self, operator_name: str, other: Any) -> Any:
         try:
-            theirs = Dimension(other)._value
+            length = Dimension(other)._value
         except (TypeError, ValueError):
             return NotImplemented
-        if self._value is None or theirs is None:
+        if self._value is None or length is None:
             return Dimension(None)
-        return Dimension(getattr(self._value, how)(theirs))
+        return Dimension(getattr(self._value, operator_name)(length))
 
     def __add__(self, other: Any) -> Any:
         """Adds lengths."""
@@ -194,18 +194,18 @@ class DimensionedShape(TensorShape):
     def __init__(self, dims: Any) -> None:
         """Reads lengths from whatever may describe a shape."""
         if isinstance(dims, list | tuple):
-            dims = [dimension_value(one) for one in dims]  # pyright: ignore[reportUnknownVariableType]
+            dims = [dimension_value(dim) for dim in dims]  # pyright: ignore[reportUnknownVariableType]
         super().__init__(dimension_value(dims))
 
     @property
     def dims(self) -> Any:
         """The lengths as a list of `Dimension`s, or None if their number is not known."""
-        return None if self._dims is None else [Dimension(one) for one in self._dims]
+        return None if self._dims is None else [Dimension(dim) for dim in self._dims]
 
     def __getitem__(self, key: Any) -> Any:
         """One `Dimension` for a number, a shape for a slice."""
-        found = super().__getitem__(key)
-        return DimensionedShape(found) if isinstance(key, slice) else Dimension(found)
+        item = super().__getitem__(key)
+        return DimensionedShape(item) if isinstance(key, slice) else Dimension(item)
 
     def __iter__(self) -> Iterator[Any]:
         return map(Dimension, super().__iter__())

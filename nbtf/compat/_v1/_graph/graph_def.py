@@ -15,11 +15,11 @@ class GraphDef:
     __slots__ = ("_producer", "node")
 
     def __init__(self, nodes: Sequence[Any] | None = None) -> None:
-        self.node = [NodeDef(one) for one in nodes or ()]
+        self.node = [NodeDef(node) for node in nodes or ()]
         self._producer = None if nodes is None else GRAPH_DEF_VERSION
 
     def __repr__(self) -> str:
-        lines = [line for one in self.node for line in message_lines("node", one.lines())]
+        lines = [line for node in self.node for line in message_lines("node", node.lines())]
         if self._producer is not None:
             lines += message_lines("versions", [f"producer: {self._producer}"])
         return "".join(f"{line}\n" for line in lines)

@@ -27,21 +27,21 @@ def group(*inputs: Any, name: str | None = None) -> Operation | None:
     """
     if building() is None:
         return None
-    found = _flat(inputs)
-    for one in found:
-        if not hasattr(one, "device"):
+    waited_for = _flat(inputs)
+    for node in waited_for:
+        if not hasattr(node, "device"):
             raise TypeError(
-                f"'inputs' should be zero or more (nested) Tensors. Received '{one}' with type '{type(one)}'."
+                f"'inputs' should be zero or more (nested) Tensors. Received '{node}' with type '{type(node)}'."
             )
     graph: Any = get_default_graph()
-    if found and not (hasattr(graph, "reaches") and graph.reaches(found[0].graph)):
-        graph = getattr(found[0], "graph", graph)
+    if waited_for and not (hasattr(graph, "reaches") and graph.reaches(waited_for[0].graph)):
+        graph = getattr(waited_for[0], "graph", graph)
     with graph.inside(), graph.name_scope(name or "group_deps") as scope:
         by_device: dict[str, list[Any]] = {}
-        for one in found:
-            by_device.setdefault(one.device, []).append(one)
+        for node in waited_for:
+            by_device.setdefault(node.device, []).append(node)
         if len(by_device) < 2:
-            return _waiting(graph, found, next(iter(by_device), ""), scope)
+            return _waiting(graph, waited_for, next(iter(by_device), ""), scope)
         nodes = [_waiting(graph, by_device[device], device, "NoOp") for device in sorted(by_device)]
         return _waiting(graph, nodes, "", scope)
 
@@ -55,5 +55,5 @@ def _flat(inputs: Any) -> list[Any]:
     if isinstance(inputs, Mapping):
         return _flat([inputs[key] for key in sorted(inputs)])  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
     if isinstance(inputs, list | tuple):
-        return [one for item in inputs for one in _flat(item)]  # pyright: ignore[reportUnknownVariableType]
+        return [node for item in inputs for node in _flat(item)]  # pyright: ignore[reportUnknownVariableType]
     return [inputs]

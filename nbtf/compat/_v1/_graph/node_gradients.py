@@ -25,13 +25,13 @@ _HELP = (
 )
 
 
-def flows_through(node: Operation, grads: Sequence[Flow], wanted: Sequence[bool]) -> list[Flow]:
+def flows_through(node: Operation, grads: Sequence[Flow], needed: Sequence[bool]) -> list[Flow]:
     """Returns a gradient for each input of the op, those in lists one by one.
 
     Args:
       node: the node.
       grads: what has arrived for each output.
-      wanted: for which inputs somebody asks.
+      needed: for which inputs somebody asks.
 
     Raises:
       LookupError: the op has no gradient.
@@ -39,73 +39,74 @@ def flows_through(node: Operation, grads: Sequence[Flow], wanted: Sequence[bool]
     record = node.record
     if record in _PASSING:
         return [grads[0]]
-    dense = [as_whole(grad, one) for grad, one in zip(grads, node.outputs, strict=True)]
+    dense = [as_whole(grad, output) for grad, output in zip(grads, node.outputs, strict=True)]
     if isinstance(record, Deferred):
         if record.own_gradient is None:
-            return _through_deferred(node, record, dense, wanted)
+            return _through_deferred(node, record, dense, needed)
         flows = list(record.own_gradient(dense))
-        return [*flows, *[None] * (len(wanted) - len(flows))]
+        return [*flows, *[None] * (len(needed) - len(flows))]
     if not isinstance(record, Op) or record.no_gradient:
-        return [None] * len(wanted)
+        return [None] * len(needed)
     if not record.has_gradient:
         raise LookupError(f"No gradient defined for operation'{node.name}' (op type: {node.type}). {_HELP}")
     # As TensorFlow 1, which builds the gradients of all inputs whether wanted or not: names depend on it.
-    for asked in dict.fromkeys([(True,) * len(wanted), tuple(wanted)]):
-        known = symbolic_flows(node, dense, asked)
-        if known is not None:
-            return known
-    return _left(node, record, dense, wanted)
+    for pattern in dict.fromkeys([(True,) * len(needed), tuple(needed)]):
+        symbolic = symbolic_flows(node, dense, pattern)
+        if symbolic is not None:
+            return symbolic
+    return _deferred_flows(node, record, dense, needed)
 
 
 # Left until there are values
 
 
-def _left(node: Operation, record: Op, grads: Sequence[Any], wanted: Sequence[bool]) -> list[Flow]:
+def _deferred_flows(node: Operation, record: Op, grads: Sequence[Any], needed: Sequence[bool]) -> list[Flow]:
     """Adds a node that calls the gradient function when it has values."""
     if record.taped is UNKNOWN:
         record.settle_taping()
     inputs = flat(node.arguments)
     outputs = list(node.outputs) if record.keeps_outputs else []
-    places = [number for number, one in enumerate(inputs) if wanted[number] and is_continuous(one)]
+    numbers = [number for number, item in enumerate(inputs) if needed[number] and is_continuous(item)]
     arrived = [grad is not None for grad in grads]
-    asked, late = needed_arguments(node, wanted), unknown_attrs(node)
-    lists = [len(one) if one.__class__ is list else -1 for one in node.arguments]
+    arguments_used, attrs_later = needed_arguments(node, needed), unknown_attrs(node)
+    lists = [len(item) if item.__class__ is list else -1 for item in node.arguments]
 
     def function(tensors: Sequence[Tensor]) -> Sequence[Any]:
-        rest = iter(tensors)
-        arguments: list[Any] = [[next(rest) for _ in range(n)] if n >= 0 else next(rest) for n in lists]
-        attrs = {**node.attrs, **{name: next(rest).numpy() for name in late}}
-        made = [next(rest) for _ in outputs]
+        values = iter(tensors)
+        arguments: list[Any] = [[next(values) for _ in range(n)] if n >= 0 else next(values) for n in lists]
+        attrs = {**node.attrs, **{name: next(values).numpy() for name in attrs_later}}
+        results_run = [next(values) for _ in outputs]
         flows = record.gradients(
-            Call(record, arguments, attrs, made, asked), *[next(rest) if there else None for there in arrived]
+            Call(record, arguments, attrs, results_run, arguments_used),
+            *[next(values) if arrives else None for arrives in arrived],
         )
-        found = flat(filled(flows, node))
-        return [or_zeros(found[number], tensors[number]) for number in places]
+        flows_found = flat(filled(flows, node))
+        return [or_zeros(flows_found[number], tensors[number]) for number in numbers]
 
-    given = [*inputs, *late.values(), *outputs, *[grad for grad in grads if grad is not None]]
-    made = _added(node.graph, Deferred(f"{node.type}Grad", function), given, [inputs[number] for number in places])
-    return _spread(made, places, len(inputs))
+    sent = [*inputs, *attrs_later.values(), *outputs, *[grad for grad in grads if grad is not None]]
+    results = _added(node.graph, Deferred(f"{node.type}Grad", function), sent, [inputs[number] for number in numbers])
+    return _spread(results, numbers, len(inputs))
 
 
-def _through_deferred(node: Operation, record: Deferred, grads: Sequence[Any], wanted: Sequence[bool]) -> list[Flow]:
+def _through_deferred(node: Operation, record: Deferred, grads: Sequence[Any], needed: Sequence[bool]) -> list[Flow]:
     inputs = list(node.inputs)
-    places = [number for number, one in enumerate(inputs) if wanted[number] and is_continuous(one)]
+    numbers = [number for number, item in enumerate(inputs) if needed[number] and is_continuous(item)]
     arrived = [number for number, grad in enumerate(grads) if grad is not None]
-    back = record.backwards(len(inputs), places, arrived)
-    made = _added(node.graph, back, [*inputs, *[grads[number] for number in arrived]], [inputs[n] for n in places])
-    return _spread(made, places, len(inputs))
+    back = record.backwards(len(inputs), numbers, arrived)
+    results = _added(node.graph, back, [*inputs, *[grads[number] for number in arrived]], [inputs[n] for n in numbers])
+    return _spread(results, numbers, len(inputs))
 
 
 def _added(
     graph: SymbolicGraph, record: Deferred, inputs: Sequence[GraphTensor], like: Sequence[GraphTensor]
 ) -> list[GraphTensor]:
     """Adds a deferred node whose outputs look like some tensors."""
-    known = [(one._shape, one._dtype) for one in like]
-    return graph.add_known(record, inputs, {}, record.type, lambda name: known).outputs
+    specs = [(item._shape, item._dtype) for item in like]
+    return graph.add_known(record, inputs, {}, record.type, lambda name: specs).outputs
 
 
-def _spread(made: Sequence[Flow], places: Sequence[int], count: int) -> list[Flow]:
+def _spread(values: Sequence[Flow], numbers: Sequence[int], count: int) -> list[Flow]:
     flows: list[Flow] = [None] * count
-    for place, flow in zip(places, made, strict=True):
-        flows[place] = flow
+    for number, flow in zip(numbers, values, strict=True):
+        flows[number] = flow
     return flows

@@ -185,9 +185,9 @@ _WITH_CONSUMERS = Reason("session placer", "with its consumers")
 _WITH_INPUT = Reason("session placer", "with its input")
 
 
-def _best_first(named: tuple[Fields, Device]) -> tuple[int, str]:
+def _best_first(name_and_device: tuple[Fields, Device]) -> tuple[int, str]:
     """Sorts devices of one type by name, as texts: GPU:10 stands before GPU:2, as in TensorFlow."""
-    device = named[1]
+    device = name_and_device[1]
     return -_PRIORITIES.get(device.type, 0), device.name
 
 

@@ -247,7 +247,7 @@ class _Part:
 
     def __init__(self, graph: Graph, function: Callable[..., Any], first: Any, shapes_and_dtypes: Known) -> None:
         self.branch = Branch(graph)
-        self._given = [self.branch.given(shape, dtype) for shape, dtype in shapes_and_dtypes]
+        self._given = [self.branch.add_input(shape, dtype) for shape, dtype in shapes_and_dtypes]
         structured: Any = pack_sequence_as(first, self._given)
         if structured.__class__ is GraphTensor or isinstance(structured, dict):
             structured = [structured]

@@ -102,8 +102,8 @@ class _Fold:
         self._start: list[GraphTensor] = [] if start is None else flatten(start)
         first: Known = [(TensorShape(stack._shape[1:]), stack._dtype) for stack in self._rows]
         state: Known = first if start is None else [(tensor._shape, tensor._dtype) for tensor in self._start]
-        self._slices = [self.branch.given(shape, dtype) for shape, dtype in first]
-        self._state = [self.branch.given(shape, dtype) for shape, dtype in state]
+        self._slices = [self.branch.add_input(shape, dtype) for shape, dtype in first]
+        self._state = [self.branch.add_input(shape, dtype) for shape, dtype in state]
         arguments = [
             pack_sequence_as(rows if start is None else start, self._state),
             pack_sequence_as(rows, self._slices),
@@ -175,7 +175,7 @@ class _Mapped:
     def __init__(self, graph: Graph, function: Callable[..., Any], rows: Any) -> None:
         self.branch = Branch(graph)
         tensors: list[GraphTensor] = flatten(rows)
-        self._given = [self.branch.given(stack._shape[1:], stack._dtype) for stack in tensors]
+        self._given = [self.branch.add_input(stack._shape[1:], stack._dtype) for stack in tensors]
         self.result: Any = self.branch.built(function, [pack_sequence_as(rows, self._given)])
         self.fetched = flat_results(self.result)
         self.sources = self.branch.sources()

@@ -31,7 +31,7 @@ def add_devices_magic(session: Session) -> None:
 
 def _answer(session: Session, chosen: argparse.Namespace) -> Any:
     if chosen.live:
-        return live(session, "DeviceMap", lambda: logical(session), here=chosen.here)
+        return live(session, "DeviceMap", lambda: logical(session), in_cell=chosen.here)
     if chosen.save is not None:
         return _save(session, chosen.save)
     if chosen.map:

@@ -26,9 +26,9 @@ class CellRecording:
         """Returns the events of the run, with totals of ops and copies."""
         recorder = self.session.recorder
         events = recorder.events_of(self.run)
-        ways = Counter((event.source, event.target) for event in events if isinstance(event, runtime.Copied))
+        routes = Counter((event.source, event.target) for event in events if isinstance(event, runtime.Copied))
         executed = sum(isinstance(event, runtime.OpExecuted) for event in events)
-        return recorder.snapshot(0)._replace(heard=len(events), events=events, executed=executed, copies=dict(ways))
+        return recorder.snapshot(0)._replace(heard=len(events), events=events, executed=executed, copies=dict(routes))
 
     def memory(self, most: int | None = None) -> list[dict[str, Any]]:
         """Returns what a page needs to draw the memory of each simulated GPU in the run.
@@ -47,12 +47,12 @@ class CellRecording:
         """
         works = list(_works(self.snapshot().events))
         origin = min((start for start, _ in works), default=0.0)
-        here = [
+        scene_events = [
             (start - origin, start - origin + event.seconds)
             for start, event in works
             if times[0] <= event.time <= times[1] and device in _devices(event)
         ]
-        return (min(start for start, _ in here), max(end for _, end in here)) if here else None
+        return (min(start for start, _ in scene_events), max(end for _, end in scene_events)) if scene_events else None
 
 
 def cell_recording(session: Session, times: Span | None = None) -> CellRecording | None:

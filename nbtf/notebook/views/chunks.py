@@ -58,9 +58,9 @@ def told(
         groups = _groups(region.chunks, alone, together)
         rows = [row(region.region, group[0]) if len(group) == 1 else _several(group) for group in groups]
         told_regions.append({"size": region.size, "chunks": rows})
-    shown = sum(len(region["chunks"]) for region in told_regions)
+    count_shown = sum(len(region["chunks"]) for region in told_regions)
     return {
-        "map": {"regions": told_regions, "chunks": len(chunks), "shown": shown, "words": list(words.all)},
+        "map": {"regions": told_regions, "chunks": len(chunks), "shown": count_shown, "words": list(words.all)},
         "largest_free": max(free, default=0),
         "free": sum(free),
     }
@@ -70,11 +70,11 @@ def _texts(label: Any, code_line: Callable[[runtime.Site], str]) -> tuple[str, s
     return label.op, described(label.shape, label.dtype), code_line(label.site) or None
 
 
-def _large(chunks: Sequence[Any], most: int) -> set[int] | None:
+def _large(chunks: Sequence[Any], limit: int) -> set[int] | None:
     """Returns which chunks stand alone, by `id`; None for all of them."""
-    if len(chunks) <= most:
+    if len(chunks) <= limit:
         return None
-    return {id(chunk) for chunk in nlargest(most // 5, chunks, key=lambda chunk: chunk.size)}
+    return {id(chunk) for chunk in nlargest(limit // 5, chunks, key=lambda chunk: chunk.size)}
 
 
 def _groups(chunks: Sequence[Any], alone: set[int] | None, together: int) -> list[list[Any]]:

@@ -31,11 +31,11 @@ def difference(old: Any, new: Any) -> Difference:
 
 def _list_difference(old: Sequence[Any], new: Sequence[Any]) -> Difference:
     first = next((at for at, entry in enumerate(old) if new and _is_same(entry, new[0])), len(old))
-    kept = _common(old[first:], new)
-    if first == 0 and kept == len(old) == len(new):
+    common = _common(old[first:], new)
+    if first == 0 and common == len(old) == len(new):
         return {}
-    if len(old) != len(new) or (first > 0 and kept):
-        return [first, first + kept, list(new[kept:])]
+    if len(old) != len(new) or (first > 0 and common):
+        return [first, first + common, list(new[common:])]
     changes = _changes({str(at): pair for at, pair in enumerate(zip(old, new, strict=True))})
     is_row = not any([_is_list(entry) or _is_object(entry) for entry in new])
     return [list(new)] if is_row and 2 * len(changes) > len(new) else changes  # its places would cost more than it
@@ -43,7 +43,7 @@ def _list_difference(old: Sequence[Any], new: Sequence[Any]) -> Difference:
 
 def _changes(pairs: Mapping[str, tuple[Any, Any]]) -> dict[str, Difference]:
     every = {key: difference(old, new) for key, (old, new) in pairs.items()}
-    return {key: one for key, one in every.items() if one != {}}
+    return {key: change for key, change in every.items() if change != {}}
 
 
 def _common(old: Sequence[Any], new: Sequence[Any]) -> int:

@@ -35,7 +35,7 @@ class History:
         """
         step = -(-len(events) // NEW) or 1
         for at in range(0, len(events), step):
-            event = max(events[at : at + step], key=lambda one: one.in_use)
+            event = max(events[at : at + step], key=lambda candidate: candidate.in_use)
             self._add(event.time - since, event.in_use, event.pool)
 
     def look(self, seconds: float, in_use: int, pool: int, peak: int) -> None:
@@ -45,13 +45,13 @@ class History:
         self._peak = peak
         self._add(seconds, in_use, pool)
 
-    def thin(self, most: int) -> None:
+    def thin(self, limit: int) -> None:
         """Keeps at most some points: the recent ones all, of the others the highest of each stretch of time."""
-        if len(self.points) <= most:
+        if len(self.points) <= limit:
             return
-        recent = most // RECENT
+        recent = limit // RECENT
         old, new = self.points[:-recent], self.points[-recent:]
-        begin, stretches = old[0][0], most // 2
+        begin, stretches = old[0][0], limit // 2
         length = (old[-1][0] - begin) / stretches or 1
         highest: dict[int, tuple[int, int, int]] = {}
         for point in old:

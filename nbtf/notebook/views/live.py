@@ -11,29 +11,29 @@ from nbtf.notebook.views.pump import pump_of
 
 
 def live(
-    session: Session, kind: str, table: Callable[[], Table], only: tuple[str, ...] = (), here: bool = False
+    session: Session, view_name: str, table: Callable[[], Table], only: tuple[str, ...] = (), in_cell: bool = False
 ) -> Any:
     """Returns the view of a session, each time the same one; a table where nothing can be live.
 
     Args:
       session: whose view it is.
-      kind: `DeviceMap` or `MemoryView`.
+      view_name: `DeviceMap` or `MemoryView`.
       table: makes what stands in for it.
       only: the devices that are shown; all when empty.
-      here: whether it stays in its cell, also where the page has panels.
+      in_cell: whether it stays in its cell, also where the page has panels.
 
     Raises:
       ModuleNotFoundError: anywidget is not installed.
     """
     pump = pump_of(session)
     if pump.mode == "off":
-        still = table()
-        still.notes.append(f"Not live: {pump.why_off}.")
-        return still
+        picture = table()
+        picture.notes.append(f"Not live: {pump.why_off}.")
+        return picture
     from nbtf.notebook.views import widgets  # late: only who wants a live view needs anywidget
 
-    known = pump.shared.get((kind, only))
-    if known is None or known.gone:
-        known = pump.shared[kind, only] = getattr(widgets, kind)(*only)
-    known.docked = not here
-    return known
+    shared_view = pump.shared.get((view_name, only))
+    if shared_view is None or shared_view.gone:
+        shared_view = pump.shared[view_name, only] = getattr(widgets, view_name)(*only)
+    shared_view.docked = not in_cell
+    return shared_view

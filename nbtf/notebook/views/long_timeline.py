@@ -61,58 +61,61 @@ class LongTimeline:
           begin: of the part, in seconds.
           end: of the part; it may lie behind the end of all.
         """
-        whole = self._schedule.seconds
-        part = max(0.0, min(begin, whole)), min(max(end, 0.0), whole)
-        numbers, summed = self._longest_in(part)
-        left = np.ones(len(self._pieces), bool)
-        left[numbers] = False
+        duration = self._schedule.seconds
+        window = max(0.0, min(begin, duration)), min(max(end, 0.0), duration)
+        numbers, summed = self._longest_in(window)
+        remaining = np.ones(len(self._pieces), bool)
+        remaining[numbers] = False
         chosen = [self._pieces[number] for number in numbers]
         ops = tuple(piece for piece in chosen if isinstance(piece, Work))
         copies = tuple(piece for piece in chosen if isinstance(piece, Transfer))
         data = timeline_data(replace(self._schedule, ops=ops, copies=copies), self._code_line, self._colours)
-        exchanges = [each for each in self._schedule.exchanges if each.start <= part[1] and each.end >= part[0]]
+        exchanges = [each for each in self._schedule.exchanges if each.start <= window[1] and each.end >= window[0]]
         return data | {
-            "seconds": whole,
+            "seconds": duration,
             "exchanges": sorted(exchanges, key=lambda each: each.start - each.end)[:MOST_EXCHANGES],
             "folded": self._folded_counts,
             "unclocked": self._schedule.unclocked,
-            "detail": {"from": part[0], "to": part[1], "summed": summed},
-            "sums": [self._sums(span, columns, left) for span, columns in self._spans(part)],
+            "detail": {"from": window[0], "to": window[1], "summed": summed},
+            "sums": [self._sums(span, columns, remaining) for span, columns in self._spans(window)],
         }
 
-    def _spans(self, part: Span) -> Iterator[tuple[Span, int]]:
+    def _spans(self, window: Span) -> Iterator[tuple[Span, int]]:
         """Yields a part, what is before it and what is behind it, each with its number of columns."""
-        whole = self._schedule.seconds
-        most = max(2, min(MOST_COLUMNS, MOST_SHARES // max(1, 2 * len(self._rows))))
-        for span in ((0.0, part[0]), part, (part[1], whole)):
+        duration = self._schedule.seconds
+        column_limit = max(2, min(MOST_COLUMNS, MOST_SHARES // max(1, 2 * len(self._rows))))
+        for span in ((0.0, window[0]), window, (window[1], duration)):
             if span[1] > span[0]:
-                yield span, most if span == part else max(1, round(most * (span[1] - span[0]) / whole))
+                yield (
+                    span,
+                    column_limit if span == window else max(1, round(column_limit * (span[1] - span[0]) / duration)),
+                )
 
-    def _longest_in(self, part: Span) -> tuple[list[int], int]:
+    def _longest_in(self, window: Span) -> tuple[list[int], int]:
         """Returns the numbers of the longest pieces of a part, in order, and how many other ops there have a mark."""
-        inside = np.flatnonzero((self._start <= part[1]) & (self._end >= part[0]) & ~self._folded)
+        inside = np.flatnonzero((self._start <= window[1]) & (self._end >= window[0]) & ~self._folded)
         numbers, lengths = inside, (self._end - self._start)[inside]
         if len(numbers) > MOST_PIECES:
             longest = np.argsort(-lengths, kind="stable")[:MOST_PIECES]
-            least = min(SHORTEST_ROW * (part[1] - part[0]), self._longest_op)
-            numbers = np.sort(inside[longest[lengths[longest] >= least]])
+            shortest = min(SHORTEST_ROW * (window[1] - window[0]), self._longest_op)
+            numbers = np.sort(inside[longest[lengths[longest] >= shortest]])
         ops = len(self._schedule.ops)
         return numbers.tolist(), int((inside < ops).sum() - (numbers < ops).sum())
 
-    def _sums(self, span: Span, columns: int, left: NDArray[np.bool_]) -> dict[str, Any]:
+    def _sums(self, span: Span, columns: int, remaining: NDArray[np.bool_]) -> dict[str, Any]:
         """Returns how busy each device was in each column of a span, by colour.
 
         Args:
           span: from when to when.
           columns: how many.
-          left: which pieces count.
+          remaining: which pieces count.
         """
         width = (span[1] - span[0]) / columns
         edges: Numbers = np.linspace(*span, columns + 1)
         busy: list[tuple[int, str, Numbers]] = []
         for (lane, token), numbers in self._rows.items():
-            here = numbers[left[numbers]]
-            seconds = _busy(self._start[here], self._end[here], edges)
+            in_span = numbers[remaining[numbers]]
+            seconds = _busy(self._start[in_span], self._end[in_span], edges)
             if (seconds > 0).any():
                 busy.append((lane, token, np.clip(seconds / width, 0.0, 4.0)))
         shares = np.concatenate([row for *_, row in busy]) if busy else np.zeros(0)
@@ -151,10 +154,10 @@ def _busy(start: Numbers, end: Numbers, edges: Numbers) -> Numbers:
     """Returns the seconds that pieces fill between each two edges; pieces may overlap, and lie outside."""
     origin = edges[0]
     begins, ends = np.sort(np.maximum(start, origin) - origin), np.sort(np.maximum(end, origin) - origin)
-    return np.diff(_before(begins, edges - origin) - _before(ends, edges - origin))
+    return np.diff(_time_before(begins, edges - origin) - _time_before(ends, edges - origin))
 
 
-def _before(moments: Numbers, edges: Numbers) -> Numbers:
+def _time_before(moments: Numbers, edges: Numbers) -> Numbers:
     """Returns, for each edge, how long ago all moments before it are together."""
     sums = np.concatenate([[0.0], np.cumsum(moments)])
     count = np.searchsorted(moments, edges)

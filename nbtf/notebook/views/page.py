@@ -90,11 +90,11 @@ def scene_data(schedule: Schedule, memory: Sequence[Scene], code_line: CodeLine)
 def _html(schedule: Schedule, scene: Scene, code_line: CodeLine) -> str:
     modules = esm.in_order("page", "page")
     program, style = f"{esm.joined(modules)}\nshowPage();\n", esm.joined_styles(["frame", *modules])
-    still = to_svg(timeline(schedule, code_line=code_line))
+    picture = to_svg(timeline(schedule, code_line=code_line))
     language = catalogue.asked_for() or catalogue.ENGLISH
     words = catalogue.translation(language, catalogue.sections_in(program))
     title = html.escape(catalogue.words("timeline")["title"])
-    styles = " ".join(map(_source, [style, *re.findall(r"<style>(.*?)</style>", still)]))
+    styles = " ".join(map(_source, [style, *re.findall(r"<style>(.*?)</style>", picture)]))
     policy = (
         f"default-src 'none'; script-src {_source(program)}; style-src {styles}; base-uri 'none'; form-action 'none'"
     )
@@ -103,7 +103,7 @@ def _html(schedule: Schedule, scene: Scene, code_line: CodeLine) -> str:
         f'<meta http-equiv="Content-Security-Policy" content="{policy}">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
         f"<title>{title} – nbtf</title>\n<style>{style}</style></head>\n<body>"
-        f'<main class="nbtf-page">{still}</main>\n'
+        f'<main class="nbtf-page">{picture}</main>\n'
         f'<script type="application/json" id="nbtf-scene">{_inert({"words": words, "scene": scene})}</script>\n'
         f'<script type="module">{program}</script></body></html>\n'
     )

@@ -18,8 +18,8 @@ class Beginning(NamedTuple):
 
     def rest(self, snapshot: runtime.Snapshot) -> runtime.Snapshot:
         """Returns what a snapshot has of the scope, totals and events."""
-        rest = snapshot.since(self.before)
-        return rest._replace(events=snapshot.events[max(0, len(snapshot.events) - rest.heard) :])
+        since = snapshot.since(self.before)
+        return since._replace(events=snapshot.events[max(0, len(snapshot.events) - since.heard) :])
 
 
 def beginning(recorder: runtime.Recorder, scope: str, shown_in: runtime.Scene | None) -> Beginning:
@@ -34,20 +34,20 @@ def beginning(recorder: runtime.Recorder, scope: str, shown_in: runtime.Scene | 
     if scope == CELL:
         return _last_cell(recorder, machine)
     if scope == HERE and shown_in is not None:
-        before = recorder.totals_before(shown_in)
-        if before is not None and before.heard >= machine.before.heard:
-            return Beginning(before, shown_in.cell)
+        totals = recorder.totals_before(shown_in)
+        if totals is not None and totals.heard >= machine.before.heard:
+            return Beginning(totals, shown_in.cell)
     return machine
 
 
 def _last_cell(recorder: runtime.Recorder, machine: Beginning) -> Beginning:
     """Returns the beginning of the last run of a cell in which anything was heard."""
-    heard, last = recorder.snapshot(0).heard, machine
+    event_count, last = recorder.snapshot(0).heard, machine
     for scene in reversed(recorder.scenes):
-        before = recorder.totals_before(scene)
-        if before is None or before.heard < machine.before.heard:
+        totals = recorder.totals_before(scene)
+        if totals is None or totals.heard < machine.before.heard:
             break
-        last = Beginning(before, scene.cell)
-        if before.heard < heard:
+        last = Beginning(totals, scene.cell)
+        if totals.heard < event_count:
             break
     return last

@@ -92,9 +92,9 @@ def _first_of_each(ops: Iterable[Work], numbers: Iterable[int]) -> list[Work]:
 def _fact(work: Work, colours: Colouring, sites: _Numbered[Any]) -> tuple[Any, ...]:
     output, shape = work.output, shape_of(work)
     result = f"{shape} {output.dtype}, {bytes_in_words(output.nbytes)}" if output is not None else ""
-    why = reason_in_words(work.reason, work.op) if work.reason is not None else ""
+    reason_text = reason_in_words(work.reason, work.op) if work.reason is not None else ""
     site = sites[work.site] if work.site else -1
-    return work.op, work.phase, work.layer, colours.of(work), shape, result, why, site
+    return work.op, work.phase, work.layer, colours.of(work), shape, result, reason_text, site
 
 
 def packed(form: str, numbers: Iterable[float]) -> str:

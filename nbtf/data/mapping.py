@@ -298,7 +298,7 @@ class Grouped(Stage):
             yield from self._reduced(key, groups[key])._stage.start()
 
 
-def group(source: Stage, initial_state: Any, function: Callable[..., Any]) -> Any:
+def reduced(source: Stage, initial_state: Any, function: Callable[..., Any]) -> Any:
     """Returns the state that is left after a function has taken all elements."""
     state = on_host(as_element, initial_state)
     dtypes = [leaf.dtype for leaf in leaves(state) if isinstance(leaf, Tensor)]

@@ -6,7 +6,6 @@ import functools
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from copy import copy
-from importlib import import_module
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -234,8 +233,11 @@ class Function:
 
     def _python_function_to_trace(self) -> Callable[..., Any]:
         """Returns the function with its conditions and loops over tensors converted."""
-        convert = getattr(import_module("nbtf.autograph"), "convert", None) if self._autograph else None
-        return self.python_function if convert is None else convert(self.python_function)
+        if not self._autograph:
+            return self.python_function
+        from nbtf._graph.autograph.conversion import convert
+
+        return convert(self.python_function)
 
     def _graph(self) -> FunctionGraph:
         scope = SCOPE()

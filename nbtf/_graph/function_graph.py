@@ -25,7 +25,7 @@ from nbtf._runtime.scopes import EMPTY, SCOPE
 from nbtf._runtime.seeds import Seeds
 from nbtf._runtime.tensor import Tensor
 from nbtf._shapes import TensorShape
-from nbtf._types import DType
+from nbtf._types import DType, variant
 
 _SINGLETON = (
     "tf.function only supports singleton tf.Variables created on the first call. Make sure the tf.Variable is only "
@@ -42,6 +42,10 @@ _ADVICE = (
     "https://github.com/tensorflow/tensorflow/blob/master/tensorflow/python/autograph/g3doc/reference/limitations.md"
     "#access-to-source-code for more information."
 )
+
+
+_RECORDING = TensorShape(()), variant
+"""The last output of a composite, which its way back takes."""
 
 
 class FunctionSeeds:
@@ -90,6 +94,8 @@ class FunctionGraph(Trace):
         self.steps: list[Step] = []
         self.captures: dict[int, tuple[Any, GraphTensor]] = {}
         """Tensors from outside by id, and what stands for them here."""
+        self.handles: dict[int, Any] = {}
+        """Those tensors as the program has them."""
         self.variables: list[Any] = []
         """What it has made; see `variable`."""
         self.makes_variables = False
@@ -165,13 +171,24 @@ class FunctionGraph(Trace):
         Returns:
           The outputs.
         """
-        owned = [self._own(value) for value in inputs]
-        node = self._made(record, owned, {}, self.scoped_name(record.type), known)
+        return self.add_recorded(record, inputs, known)[:-1]
+
+    def add_recorded(self, record: Any, inputs: Sequence[Any], known: Known) -> list[GraphTensor]:
+        """Returns what `add_composite` returns, and last the recording."""
+        owned = [self._own(value) for value in inputs if not hasattr(value, "assign_add")]
+        node = self._made(record, owned, {}, self.scoped_name(record.type), [*known, _RECORDING])
         taken = [_original(value) for value in inputs]
         self.steps.append(CompositeStep(record, taken, {}, None, list(node.outputs), SCOPE() or EMPTY))
-        handles = [self._hand_out(output) for output in node.outputs]
+        handles = [self._hand_out(output) for output in node.outputs[:-1]]
         self._tell_tapes(record, inputs, {}, handles)
-        return handles
+        return [*handles, node.outputs[-1]]
+
+    @property
+    def control_flow(self) -> Any:
+        """The module of branches and loops over its tensors."""
+        from nbtf._graph import control_flow
+
+        return control_flow
 
     def _hand_out(self, tensor: GraphTensor) -> GraphTensor:
         """Returns what the program gets of a tensor: when that dies, each call lets the value go, too."""
@@ -226,8 +243,10 @@ class FunctionGraph(Trace):
 
     def _tell_tapes(self, op: Any, tensors: Sequence[Any], attrs: Mapping[str, Any], result: Any) -> None:
         scope = SCOPE()
+        normalisers: Mapping[str, Callable[[Any], Any]] = getattr(op, "normalisers", {})
         for tape in () if scope is None else scope.tapes:
-            tape.record(op, tensors, op.normalised(dict(attrs)) if hasattr(op, "normalised") else attrs, result)
+            readers = {name: read for name, read in normalisers.items() if not _has_tensors(attrs[name])}
+            tape.record(op, tensors, {**attrs, **{name: read(attrs[name]) for name, read in readers.items()}}, result)
 
     def constant(self, array: Any, dtype: DType, value: Any = None, requested: DType | None = None) -> GraphTensor:
         """Returns a constant; one that an op makes of a Python value belongs to the op's step."""
@@ -280,22 +299,22 @@ class FunctionGraph(Trace):
         """Returns an input as a tensor of this graph; what comes from outside is captured."""
         if value.__class__ is list:
             return [self._own(item) for item in value]
-        value = _original(value)
         if value.__class__ is GraphTensor and value._graph is self:
-            return value
+            return _original(value)
         if value.__class__ is not GraphTensor and value.__class__ is not Tensor:
             return super()._own(value)
         return self.capture(value)
 
     def capture(self, value: Any) -> GraphTensor:
         """Returns what stands for a tensor from outside."""
-        value = _original(value)
+        handle, value = value, _original(value)
         if value.__class__ is GraphTensor and not self.reaches(value._graph):
             raise self.refuse(value)
         if id(value) not in self.captures:
             shape = TensorShape(value._shape._dims) if value.__class__ is GraphTensor else value.shape
             node = self.add_source(PLACEHOLDER, "captured", {}, [(shape, value._dtype)])
             self.captures[id(value)] = value, node.outputs[0]
+            self.handles[id(value)] = handle
         return self.captures[id(value)][1]
 
     def _own_attrs(self, attrs: dict[str, Any]) -> dict[str, Any]:
@@ -338,8 +357,8 @@ class FunctionGraph(Trace):
 
     def used_variables(self) -> tuple[Any, ...]:
         """Returns the variables that the steps take, in the order of their first use."""
-        first = [step.inputs[0] for step in self.steps if getattr(step.record, "resource", False)]
-        return tuple({id(variable): variable for variable in first}.values())
+        inputs = [value for step in self.steps for value in flat(step.inputs) if hasattr(value, "assign_add")]
+        return tuple({id(variable): variable for variable in inputs}.values())
 
     def variable(self, initial_value: Any = None, **traits: Any) -> Any:
         """Makes a variable, for good: ops of the trace find it as if it had been there before.
@@ -393,3 +412,11 @@ def _original(value: Any) -> Any:
 def _read(value: Any) -> Any:
     """Returns an attribute; of a variable its value."""
     return value.read_value() if hasattr(value, "assign_add") else value
+
+
+def _has_tensors(value: Any) -> bool:
+    """Tells whether an attribute is only known when the function runs."""
+    if value.__class__ is list or value.__class__ is tuple:
+        items: Any = value
+        return any([_has_tensors(item) for item in items])
+    return value.__class__ is GraphTensor

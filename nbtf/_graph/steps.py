@@ -169,4 +169,5 @@ class CompositeStep(Step):
 
     def add_to(self, graph: Any, inputs: Sequence[Any], attrs: dict[str, Any]) -> Sequence[Any]:
         """Adds the same."""
-        return graph.add_composite(self.record, inputs, [(tensor._shape, tensor._dtype) for tensor in self.outputs])
+        known = [(tensor._shape, tensor._dtype) for tensor in self.outputs[:-1]]
+        return graph.add_recorded(self.record, inputs, known)

@@ -11,7 +11,10 @@ from nbtf.errors import OperatorNotAllowedInGraphError
 _WORDS = ("SymbolicTensor", "symbolic Tensor", "before a session runs")
 """What errors say where a value is not there."""
 
-_ASKED = ("_graph/tensor.py", "_runtime/tensor.py", "_graph/lengths.py", "_graph/function_graph.py")
+_ASKED = (
+    *("_graph/tensor.py", "_runtime/tensor.py", "_graph/lengths.py", "_graph/function_graph.py"),
+    *("autograph/operators.py", "autograph/symbolic.py"),
+)
 """Files whose functions refuse values: who asked them stands one frame above."""
 
 

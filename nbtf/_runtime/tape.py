@@ -8,7 +8,7 @@ entry, and the walk takes away at that entry all that has arrived for the id.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, ClassVar
 from weakref import ref
 
 from nbtf._runtime.tensor import Tensor
@@ -89,6 +89,9 @@ class Tape:
         "variables",
         "watches_variables",
     )
+
+    block: ClassVar[Callable[..., Any]]
+    """`GradientTape`, which stands above this floor and sets it."""
 
     def __init__(self, watches_variables: bool = True) -> None:
         """Starts with an empty list.
@@ -242,12 +245,6 @@ class Tape:
         if self.token in watchers:
             return tuple(watchers) if len(watchers) > 1 else self.token
         return (*watchers, self.token) if watchers else self.token
-
-
-class Rerun:
-    """How what was run is run again for its gradient; set by `GradientTape`, which stands above this floor."""
-
-    run_back: Callable[..., Sequence[Any]]
 
 
 def frozen(op: Any, attrs: Mapping[str, Any]) -> Mapping[str, Any]:

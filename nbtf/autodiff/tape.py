@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from enum import Enum
 from typing import Any
 
 from nbtf._ops.arrays.creation import fill, zeros, zeros_like
-from nbtf._ops.arrays.identity import identity
 from nbtf._ops.structure import flatten
 from nbtf._ops.variables.variable import Variable
 from nbtf._runtime.blocks import ScopeStack, close, close_later, current_scope, leaving
@@ -16,7 +15,7 @@ from nbtf._runtime.conversion import as_tensor
 from nbtf._runtime.logger import get_logger
 from nbtf._runtime.phases import BACKWARD, during
 from nbtf._runtime.scopes import EMPTY, HERE, SCOPE, Scope
-from nbtf._runtime.tape import ALWAYS, CONTINUOUS, Rerun, Tape
+from nbtf._runtime.tape import ALWAYS, CONTINUOUS, Tape
 from nbtf._runtime.tensor import Tensor
 from nbtf.autodiff.backward import Arrived, flow_back, put, sum_gradients
 from nbtf.autodiff.jacobian import batch_jacobian_of, check_batches, jacobian_of
@@ -405,32 +404,7 @@ def ones_for(target: Any) -> Tensor:
     return seed
 
 
-def _run_back(
-    run: Callable[[Sequence[Any]], Sequence[Any]],
-    count: int,
-    source_numbers: Sequence[int],
-    target_numbers: Sequence[int],
-    tensors: Sequence[Any],
-) -> Sequence[Any]:
-    """Returns the gradients of some inputs of what is run again.
-
-    Args:
-      run: takes and returns tensors.
-      count: how many inputs it has; they are the first of `tensors`.
-      source_numbers: the numbers of the inputs whose gradients are asked for.
-      target_numbers: the numbers of the outputs whose gradients follow in `tensors`.
-      tensors: the inputs, and the gradients.
-    """
-    inputs = [identity(tensor) for tensor in tensors[:count]]
-    with GradientTape(watch_accessed_variables=False) as tape:
-        tape.watch([inputs[number] for number in source_numbers])
-        outputs = run(inputs)
-    targets = [outputs[number] for number in target_numbers]
-    sources = [inputs[number] for number in source_numbers]
-    return tape.gradient(targets, sources, list(tensors[count:]), UnconnectedGradients.ZERO)
-
-
-Rerun.run_back = staticmethod(_run_back)
+Tape.block = GradientTape
 
 
 def _seeds(targets: list[Any], output_gradients: Any) -> list[Any]:

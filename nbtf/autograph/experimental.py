@@ -1,9 +1,11 @@
-"""`tf.autograph.experimental`: what steers the conversion of functions, without effect here."""
+"""`tf.autograph.experimental`: what steers the conversion of functions."""
 
 from __future__ import annotations
 
 import enum
+import functools
 from collections.abc import Callable
+from types import FunctionType
 from typing import Any
 
 __all__ = ["Feature", "do_not_convert", "set_loop_options"]
@@ -26,18 +28,29 @@ class Feature(enum.Enum):
 
 
 def do_not_convert(func: Callable[..., Any] | None = None) -> Any:
-    """Returns a function as it is; without one, a decorator that does.
+    """Returns a function whose branches and loops stay Python's, those of functions that it calls included.
 
     Args:
-      func: the function.
+      func: the function; without it, a decorator is returned.
 
     Returns:
-      `func`, or the decorator.
+      The function, marked, or the decorator.
 
-    >>> tf.autograph.experimental.do_not_convert(len)([1, 2])
-    2
+    >>> @tf.autograph.experimental.do_not_convert
+    ... def absolute(x):
+    ...     return -x if x < 0 else x
+    >>> absolute(tf.constant(-2)).numpy()
+    np.int32(2)
     """
-    return do_not_convert if func is None else func
+    if func is None:
+        return do_not_convert
+    if not isinstance(func, FunctionType):
+        return func
+    marked: Any = FunctionType(func.__code__, func.__globals__, func.__name__, func.__defaults__, func.__closure__)
+    marked.__kwdefaults__ = func.__kwdefaults__
+    functools.update_wrapper(marked, func)
+    marked.__autograph_do_not_convert__ = True
+    return marked
 
 
 def set_loop_options(
@@ -46,11 +59,13 @@ def set_loop_options(
     maximum_iterations: Any = None,
     shape_invariants: Any = None,
 ) -> None:
-    """Accepts options of a loop, which runs as Python runs it.
+    """Says how a loop over tensors is built in a traced function; elsewhere it does nothing.
+
+    It stands in the body of the loop, which `tf.function` converts.
 
     Args:
-      parallel_iterations: accepted and ignored.
+      parallel_iterations: accepted and ignored; iterations follow each other.
       swap_memory: accepted and ignored.
-      maximum_iterations: accepted and ignored.
-      shape_invariants: accepted and ignored.
+      maximum_iterations: after how many iterations the loop ends in any case.
+      shape_invariants: pairs of a variable and the shape that it has in every iteration.
     """

@@ -41,7 +41,7 @@ def difference(program: Program, outcome: Outcome) -> str | None:
     if outcome.bases:
         came += f"\n!!{outcome.bases[0]}: {outcome.message.strip()}\n"
     both = outcome.stderr + outcome.stdout
-    if not _same_text(program["out"], came):
+    if not same_text(program["out"], came):
         return f"printed\n  expected {_plain(program['out'])!r}\n  came     {_plain(came)!r}"
     if "set_log_device_placement(True)" in program["code"]:
         executed = [list(pair) for pair in _EXECUTED.findall(both)]
@@ -66,7 +66,7 @@ def _plain(text: str) -> str:
     return re.sub(r"\s+", " ", re.sub(r"0x[0-9a-f]+", "0x", text)).strip()
 
 
-def _same_text(expected: str, came: str) -> bool:
+def same_text(expected: str, came: str) -> bool:
     expected, came = _plain(expected), _plain(came)
     if _NUMBER.sub("#", expected) != _NUMBER.sub("#", came):
         return False

@@ -13,6 +13,7 @@ from __future__ import annotations
 import argparse
 import importlib
 import json
+import linecache
 import os
 import re
 import signal
@@ -60,6 +61,7 @@ def _become_the_case(module: ModuleType, case: Case, out: int, err: int, raised:
     try:
         _split_the_cpu(module, case.get("setup", {}).get("logical_cpus", 1))
         names = {"__name__": "__case__", "tf": module, "np": importlib.import_module("numpy")}
+        linecache.cache["case.py"] = len(case["code"]), None, case["code"].splitlines(keepends=True), "case.py"
         exec(compile(case["code"], "case.py", "exec"), names)
     except BaseException as raised_by_the_case:  # also SystemExit: it is the case's answer
         error = raised_by_the_case

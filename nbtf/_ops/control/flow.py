@@ -1,4 +1,4 @@
-"""Conditions and loops: in eager execution they are Python's own."""
+"""Conditions and loops: Python's own in eager execution, nodes of the graph where a function is traced."""
 
 from __future__ import annotations
 
@@ -41,8 +41,17 @@ def cond(
             raise TypeError(f"cond(): '{argument}' argument required")
         if not callable(function):
             raise TypeError(f"'{argument}' must be callable.")
+    flow = _control_flow(pred)
+    if flow is not None:
+        return flow.cond(pred, true_fn, false_fn)
     chosen: Any = true_fn if pred else false_fn
     return chosen()
+
+
+def _control_flow(*values: Any) -> Any:
+    """Returns what builds branches and loops where a function is traced; None where Python decides."""
+    flow = getattr(open_graph(), "control_flow", None)
+    return flow if flow is not None and any([hasattr(value, "dtype") for value in values]) else None
 
 
 def case(
@@ -71,6 +80,9 @@ def case(
     pairs = _checked_pairs(pred_fn_pairs, exclusive)
     if default is not None and not callable(default):
         raise TypeError("default must be callable.")
+    flow = _control_flow(*[pred for pred, _ in pairs])
+    if flow is not None:
+        return flow.case(pairs, default, exclusive)
     if exclusive and sum(bool(pred) for pred, _ in pairs) > 1:
         text = "Input error: exclusive=True: more than 1 conditions evaluated as True"
         raise InvalidArgumentError(None, None, text)
@@ -103,13 +115,17 @@ def _checked_pairs(pairs: Any, exclusive: bool) -> Sequence[tuple[Any, Any]]:
         if not isinstance(pair, tuple) or len(_plain(pair)) != 2:
             raise TypeError(f"Each entry in 'pred_fn_pairs' must be a 2-tuple. Received {pair}.")
         pred, function = _plain(pair)
-        if not isinstance(pred, Tensor):
+        if not _is_tensor(pred):
             raise TypeError(f"pred must be a Tensor, got: {pred}")
         if not callable(function):
             raise TypeError(f"fn for pred {pred} must be callable.")
     if not listed:
         raise ValueError("'pred_fn_pairs' must have at least one pair.")
     return listed
+
+
+def _is_tensor(value: Any) -> bool:
+    return isinstance(value, Tensor) or hasattr(value, "consumers")
 
 
 def _plain(values: Any) -> tuple[Any, ...]:
@@ -133,12 +149,15 @@ def switch_case(
     >>> tf.switch_case(tf.constant(1), [lambda: "zero", lambda: "one"])
     'one'
     """
-    if not isinstance(branch_index, Tensor):
+    if not _is_tensor(branch_index):
         raise TypeError(f"'branch_index' must be a Tensor, got {type(branch_index)}")
     functions = _numbered(branch_fns)
     for function in (*functions, *(() if default is None else (default,))):
         if not callable(function):
             raise TypeError(f"fn {function} must be callable.")
+    flow = _control_flow(branch_index)
+    if flow is not None:
+        return flow.switch_case(branch_index, functions if default is None else [*functions, default])
     number = int(branch_index)
     if 0 <= number < len(functions):
         return functions[number]()
@@ -176,7 +195,8 @@ def while_loop(
       cond: takes the loop's variables; tells whether to go on.
       body: takes the loop's variables and returns them anew, in a list or tuple.
       loop_vars: their first values, in a list or tuple; structures may stand in it.
-      shape_invariants, parallel_iterations, back_prop, swap_memory: accepted for TensorFlow's sake, without effect.
+      shape_invariants: shapes that the variables keep in a traced function; elsewhere shapes may change.
+      parallel_iterations, back_prop, swap_memory: accepted for TensorFlow's sake, without effect.
       maximum_iterations: after how many iterations to stop in any case.
 
     Returns:
@@ -196,6 +216,9 @@ def while_loop(
         raise TypeError("'body' must be callable.")
     if not loop_vars:
         raise ValueError("'loop_vars' must be provided.")
+    flow = getattr(open_graph(), "control_flow", None)
+    if flow is not None:
+        return flow.while_loop(cond, body, loop_vars, shape_invariants, maximum_iterations)
     remaining = None if maximum_iterations is None else int(maximum_iterations)
     while (remaining is None or remaining > 0) and cond(*loop_vars):
         next_vars = body(*loop_vars)

@@ -75,8 +75,8 @@ def _slices(elems: Any) -> list[list[Tensor]]:
     for leaf in flat:
         if not leaf.ndim:
             raise ValueError("Elements in elems must be 1+ dimensional Tensors, not scalars")
-        if len(leaf) != len(flat[0]):
-            raise ValueError(f"Dimensions {len(flat[0])} and {len(leaf)} are not compatible")
+        if leaf.shape[0] != flat[0].shape[0]:
+            raise ValueError(f"Dimensions {flat[0].shape[0]} and {leaf.shape[0]} are not compatible")
     return [unstack(leaf) for leaf in flat]
 
 

@@ -1,0 +1,181 @@
+"""What converted functions do at branches, loops and calls: as Python does for values, in the graph for tensors."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from nbtf._graph.autograph.builtins import OVERLOADS
+from nbtf._graph.autograph.conversion import converted as convert_user_function
+from nbtf._graph.autograph.symbolic import (
+    UNBOUND,
+    State,
+    as_condition,
+    branch,
+    is_symbolic,
+    loop_over,
+    loop_over_elements,
+    loop_while,
+)
+from nbtf._graph.control_flow import cond
+from nbtf._ops.math.logic import logical_not
+from nbtf._runtime.context import open_graph
+
+Action = Callable[..., Any]
+
+_CHANGED = (
+    "The condition of while loop started as non-Tensor, then changed to Tensor. This may happen either because "
+    "variables changed type, or when a break or return statement inside the loop depends on a Tensor condition. In "
+    "both cases, changing to a TF loop should remove the error."
+)
+_IN_PYTHON_LOOP = (
+    "break and return statements which depend on a TF condition are not supported in Python for loops. Did you intend "
+    "to make it a TF loop?"
+)
+
+
+class Attribute:
+    """An attribute that a branch or loop sets."""
+
+    def __init__(self, title: str, owner: Action, name: str) -> None:
+        """Takes how it is written, what returns the object, and the attribute."""
+        self.title, self._owner, self._name = title, owner, name
+
+    def read(self) -> Any:
+        """Returns its value, or that there is none."""
+        return getattr(self._owner(), self._name, UNBOUND)
+
+    def write(self, value: Any) -> None:
+        """Sets it."""
+        if value is not UNBOUND:
+            setattr(self._owner(), self._name, value)
+        elif hasattr(self._owner(), self._name):
+            delattr(self._owner(), self._name)
+
+
+class Item:
+    """An item that a branch or loop sets."""
+
+    def __init__(self, title: str, owner: Action, key: Any) -> None:
+        """Takes how it is written, what returns the container, and the key."""
+        self.title, self._owner, self._key = title, owner, key
+
+    def read(self) -> Any:
+        """Returns its value, or that there is none."""
+        try:
+            return self._owner()[self._key]
+        except (KeyError, IndexError):
+            return UNBOUND
+
+    def write(self, value: Any) -> None:
+        """Sets it."""
+        if value is not UNBOUND:
+            self._owner()[self._key] = value
+        elif self.read() is not UNBOUND:
+            del self._owner()[self._key]
+
+
+# Statements
+
+
+def if_stmt(test: Any, then: Action, otherwise: Action, readers: Sequence[Any], live: Sequence[str]) -> None:
+    """Takes one of two branches; both, where only a run can tell which."""
+    if is_symbolic(test):
+        branch(test, then, otherwise, State(readers), live)
+    elif test:
+        then()
+    else:
+        otherwise()
+
+
+def while_stmt(test: Action, body: Action, readers: Sequence[Any], options: Any) -> None:
+    """Repeats a body as long as a condition holds.
+
+    Raises:
+      NotImplementedError: the condition becomes a tensor after some turns.
+    """
+    graph = open_graph()
+    steps: list[Any] = getattr(graph, "steps", [])
+    count = len(steps)
+    holds = test()
+    if is_symbolic(holds):
+        del steps[count:]  # was only to see what it returns
+        loop_while(test, body, State(readers), options)
+        return
+    while holds:
+        body()
+        holds = test()
+        if is_symbolic(holds):
+            raise NotImplementedError(_CHANGED)
+
+
+def for_stmt(values: Any, body: Action, goes_on: Action | None, readers: Sequence[Any], options: Any) -> None:
+    """Calls a body with each of some values.
+
+    Raises:
+      NotImplementedError: whether to go on is a tensor, though the values are Python's.
+    """
+    if is_symbolic(values):
+        loop_over(values, body, goes_on, State(readers), options)
+        return
+    if hasattr(values, "element_spec") and hasattr(open_graph(), "add_composite"):
+        loop_over_elements(values, body, goes_on, State(readers), options)
+        return
+    for value in values:
+        body(value)
+        holds = True if goes_on is None else goes_on()
+        if is_symbolic(holds):
+            raise NotImplementedError(_IN_PYTHON_LOOP)
+        if not holds:
+            break
+
+
+def returned(result: Action) -> Any:
+    """Returns what a function has set its result to; None where it has not."""
+    try:
+        return result()
+    except NameError:
+        return None
+
+
+# Expressions
+
+
+def if_exp(test: Any, then: Action, otherwise: Action) -> Any:
+    """Returns one of two values."""
+    if is_symbolic(test):
+        return cond(as_condition(test, "if expression"), then, otherwise)
+    return then() if test else otherwise()
+
+
+def and_(*values: Action) -> Any:
+    """Returns the last value, or the first that is false."""
+    return _combined(values, lambda value, join_others: cond(value, join_others, lambda: value), stops_at=False)
+
+
+def or_(*values: Action) -> Any:
+    """Returns the last value, or the first that is true."""
+    return _combined(values, lambda value, join_others: cond(value, lambda: value, join_others), stops_at=True)
+
+
+def _combined(values: Sequence[Action], join: Callable[[Any, Action], Any], stops_at: bool) -> Any:
+    value = values[0]()
+    if len(values) == 1:
+        return value
+    if is_symbolic(value):
+        return join(value, lambda: _combined(values[1:], join, stops_at))
+    return value if bool(value) is stops_at else _combined(values[1:], join, stops_at)
+
+
+def not_(value: Any) -> Any:
+    """Returns the opposite of a truth value."""
+    return logical_not(value) if is_symbolic(value) else not value
+
+
+def converted(function: Any) -> Any:
+    """Returns what is called in the place of a function."""
+    try:
+        overload = OVERLOADS.get(function)
+    except TypeError:  # cannot be hashed
+        overload = None
+    return overload or convert_user_function(function)

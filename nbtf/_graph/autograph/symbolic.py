@@ -1,0 +1,433 @@
+"""Branches and loops whose condition is a tensor of a traced function: every way is traced, and its results joined."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from types import CellType
+from typing import Any
+
+from nbtf._graph.autograph.jumps import RESULT
+from nbtf._graph.control_flow import Block, Spec, choose, repeat, repeat_for
+from nbtf._graph.tensor import GraphTensor
+from nbtf._ops.arrays.creation import zeros
+from nbtf._ops.arrays.shapes import shape as shape_of
+from nbtf._ops.math.logic import logical_and
+from nbtf._ops.structure import assert_same_structure, flatten, map_structure, pack_sequence_as
+from nbtf._runtime.context import open_graph
+from nbtf._runtime.conversion import as_tensor
+from nbtf._runtime.tensor import Tensor
+from nbtf._shapes import TensorShape
+from nbtf._types import bool_, int32
+
+
+class _Unbound:
+    def __repr__(self) -> str:
+        return "<unbound>"
+
+
+UNBOUND: Any = _Unbound()
+"""The value of a variable that has none."""
+
+
+def is_symbolic(value: Any) -> bool:
+    """Tells whether a value is a tensor that is only known when the function that is traced runs."""
+    graph = open_graph()
+    if not hasattr(graph, "add_composite"):
+        return False
+    return isinstance(value, GraphTensor | Tensor) or hasattr(value, "assign_add")
+
+
+class State:
+    """The variables that a branch or loop changes: cells, attributes and items, each with a name."""
+
+    def __init__(self, readers: Sequence[Any]) -> None:
+        """Takes the function that reads the variables, and what reads the rest."""
+        reader, *self._containers = readers
+        self._cells: Sequence[CellType] = reader.__closure__ or ()
+        self.names: list[str] = [*reader.__code__.co_freevars, *[item.title for item in self._containers]]
+
+    def counts(self, number: int, live: Sequence[str]) -> bool:
+        """Tells whether a variable is read later, if these are; attributes and items always are."""
+        return number >= len(self._cells) or self.names[number] in live
+
+    def read(self) -> list[Any]:
+        """Returns the values, `UNBOUND` where there is none."""
+        return [*map(_read_cell, self._cells), *[item.read() for item in self._containers]]
+
+    def write(self, values: Sequence[Any]) -> None:
+        """Sets the values."""
+        for cell, value in zip(self._cells, values, strict=False):
+            if value is not UNBOUND:
+                cell.cell_contents = value
+            elif _read_cell(cell) is not UNBOUND:
+                del cell.cell_contents
+        for item, value in zip(self._containers, values[len(self._cells) :], strict=True):
+            if item.read() is not value:
+                item.write(value)
+
+
+def _read_cell(cell: CellType) -> Any:
+    try:
+        return cell.cell_contents
+    except ValueError:
+        return UNBOUND
+
+
+# Branches
+
+
+def branch(
+    test: Any, then: Callable[[], None], otherwise: Callable[[], None], state: State, live: Sequence[str]
+) -> None:
+    """Traces both branches, and sets the variables to what the one that is taken will have set them to.
+
+    Args:
+      test: a boolean scalar.
+      then: the branch for true.
+      otherwise: the other one.
+      state: the variables that they change.
+      live: the names of those that are read afterwards.
+
+    Raises:
+      TypeError: a variable has different dtypes or structures in them.
+      ValueError: one has a value in one of them only, or the condition is no boolean scalar.
+    """
+    test = as_condition(test, "if statement")
+    values_before = state.read()
+    blocks = [Block("cond"), Block("cond")]
+    values: list[list[Any]] = []
+    for block, function in zip(blocks, (then, otherwise), strict=True):
+        try:
+            block.trace(function)
+            values.append(state.read())
+        finally:
+            state.write(values_before)
+    joined = [
+        number
+        for number, by_branch in enumerate(zip(values_before, *values, strict=True))
+        if state.counts(number, live) and not (by_branch[0] is by_branch[1] is by_branch[2])
+    ]
+    results = [
+        [_owned(block, by_branch[number]) for number in joined] for block, by_branch in zip(blocks, values, strict=True)
+    ]
+    for number, first, other in zip(joined, results[0], results[1], strict=True):
+        _check_branches(state.names[number], first, other)
+    for block, result in zip(blocks, results, strict=True):
+        block.finish(_tensors(result))
+    outputs = iter(choose(test, blocks))
+    values_after = list(values_before)
+    for number, structure in zip(joined, results[0], strict=True):
+        values_after[number] = _packed(structure, outputs)
+    state.write(values_after)
+
+
+def as_condition(test: Any, statement: str) -> Any:
+    """Returns a condition as a boolean scalar.
+
+    Raises:
+      ValueError: it is something else.
+    """
+    test = as_tensor(test)
+    if test.dtype is not bool_ or test.shape.rank not in (0, None):
+        raise ValueError(
+            f"condition of {statement} expected to be `tf.bool` scalar, got {test}; to use as boolean Tensor, use "
+            "`tf.cast`; to check for None, use `is not None`"
+        )
+    return test
+
+
+def _owned(block: Block, value: Any) -> Any:
+    """Returns the tensors of a block for what a variable holds; what is no tensor as it is."""
+    if value is UNBOUND or value is None:
+        return value
+    return map_structure(partial(_own_leaf, block), value)
+
+
+def _own_leaf(block: Block, leaf: Any) -> Any:
+    if leaf is None:
+        return None
+    try:
+        return block.convert_result(leaf)
+    except (TypeError, ValueError) as error:
+        if isinstance(leaf, GraphTensor):
+            raise
+        return _Opaque(leaf, error)
+
+
+class _Opaque:
+    """What is no tensor: an object, a function."""
+
+    def __init__(self, value: Any, error: Exception) -> None:
+        self.value, self.error = value, error
+
+
+def _tensors(results: Sequence[Any]) -> list[GraphTensor]:
+    return [leaf for leaf in flatten(list(results)) if isinstance(leaf, GraphTensor)]
+
+
+def _packed(structure: Any, outputs: Any) -> Any:
+    if structure is UNBOUND or structure is None:
+        return structure
+    leaves = [next(outputs) if isinstance(leaf, GraphTensor) else _plain(leaf) for leaf in flatten(structure)]
+    return pack_sequence_as(structure, leaves)
+
+
+def _plain(leaf: Any) -> Any:
+    return leaf.value if isinstance(leaf, _Opaque) else leaf
+
+
+def _check_branches(name: str, first: Any, other: Any) -> None:
+    for value, counterpart, title in ((first, other, "main"), (other, first, "else")):
+        if value is UNBOUND and counterpart is not UNBOUND:
+            if name == RESULT:
+                raise ValueError(f"the {title} branch must also have a return statement.")
+            raise ValueError(f"'{name}' must also be initialized in the {title} branch")
+        if value is None and counterpart is not None:
+            raise ValueError(f"{_subject(name)} is None at the end of the {title} branch.")
+    subject = _subject(name)
+    try:
+        assert_same_structure(first, other)
+    except (TypeError, ValueError) as error:
+        raise TypeError(
+            f"{subject} must have the same nested structure in the main and else branches:\n\n{error}"
+        ) from None
+    for a, b in zip(flatten(first), flatten(other), strict=True):
+        _check_leaves(subject, a, b)
+
+
+def _subject(name: str) -> str:
+    return "the return value" if name == RESULT else f"'{name}'"
+
+
+def _check_leaves(subject: str, a: Any, b: Any) -> None:
+    if isinstance(a, _Opaque) and isinstance(b, _Opaque) and a.value is b.value:
+        return
+    for leaf in (a, b):
+        if isinstance(leaf, _Opaque):
+            raise TypeError(f"{subject} is {leaf.value!r} after a branch, which is no tensor: {leaf.error}")
+    if isinstance(a, GraphTensor) and isinstance(b, GraphTensor) and a.dtype is not b.dtype:
+        raise TypeError(
+            f"{subject} has dtype {a.dtype.name} in the main branch, but dtype {b.dtype.name} in the else branch"
+        )
+
+
+# Loops
+
+
+class _Loop:
+    """The variables of a loop: their tensors go from turn to turn."""
+
+    def __init__(self, state: State, options: Any) -> None:
+        self.state = state
+        self.first_values = state.read()
+        self.options: dict[str, Any] = options or {}
+        self._invariants: dict[str, Any] = dict(self.options.get("shape_invariants") or ())
+        self.starts: list[Any] = [
+            value if value is UNBOUND else map_structure(_as_start, value) for value in self.first_values
+        ]
+        """The first values, with tensors in the place of numbers and arrays."""
+
+    @property
+    def tensors(self) -> list[Any]:
+        """The first values that go from turn to turn."""
+        return [leaf for leaf in flatten(self.starts) if isinstance(leaf, GraphTensor | Tensor)]
+
+    @property
+    def specs(self) -> list[Spec]:
+        """Their shapes and dtypes."""
+        specs: list[Spec] = []
+        for name, start in zip(self.state.names, self.starts, strict=True):
+            for leaf in flatten(start):
+                if isinstance(leaf, GraphTensor | Tensor):
+                    specs.append((TensorShape(self._invariants.get(name, leaf.shape)), leaf.dtype))
+        return specs
+
+    def define(self, turn: Callable[[Block], None], leading: Sequence[Spec]) -> None:
+        """Gives variables that only the body sets a first value, of the shape and dtype that they get there.
+
+        Raises:
+          NotImplementedError: the body returns.
+          ValueError: the body does not set one in any case.
+        """
+        lacking = [number for number, start in enumerate(self.starts) if start is UNBOUND or start is None]
+        if RESULT in [self.state.names[number] for number in lacking]:
+            raise NotImplementedError(
+                "a return statement cannot be placed inside this TensorFlow loop; this may happen if a return "
+                "statement depends on a static Python condition such as a hyperparameter"
+            )
+        if not lacking:
+            return
+        block = Block("while", [*leading, *self.specs])
+        name = self.state.names[lacking[0]]
+        try:
+            values = self.turn(block, turn)
+            for number in lacking:
+                self.starts[number] = _zeros_like(values[number])
+        except ValueError as error:
+            raise ValueError(
+                f"'{name}' must be defined before the loop\nNote: AutoGraph tried to define it automatically, but ran "
+                f"into a ValueError: {error}"
+            ) from None
+
+    def turn(self, block: Block, turn: Callable[[Block], Any]) -> list[Any]:
+        """Returns the values after a turn is traced in a block."""
+        arguments = iter(block.arguments[len(block.arguments) - len(self.tensors) :])
+        try:
+            self.state.write([_with_tensors(start, arguments) for start in self.starts])
+            turn(block)
+            return self.state.read()
+        finally:
+            self.state.write(self.first_values)
+
+    def results(self, block: Block, values: Sequence[Any]) -> list[GraphTensor]:
+        """Returns the tensors with which the next turn begins.
+
+        Raises:
+          TypeError: a variable has another dtype or structure then.
+          ValueError: it has another shape.
+        """
+        tensors: list[GraphTensor] = []
+        specs = iter(self.specs)
+        for name, start, value in zip(self.state.names, self.starts, values, strict=True):
+            if start is None and value is None:
+                continue
+            if value is UNBOUND:
+                raise ValueError(f"'{name}' is not defined any more after one iteration")
+            owned = _owned(block, value)
+            try:
+                assert_same_structure(start, owned)
+            except (TypeError, ValueError) as error:
+                text = f"'{name}' does not have the same nested structure after one iteration.\n\n{error}"
+                raise TypeError(text) from None
+            for first, leaf in zip(flatten(start), flatten(owned), strict=True):
+                if isinstance(first, GraphTensor | Tensor):
+                    tensors.append(self._check_leaf(name, next(specs), leaf))
+                elif first is not _plain(leaf):
+                    raise TypeError(f"'{name}' is {_plain(leaf)!r} after one iteration of a loop, which is no tensor")
+        return tensors
+
+    def _check_leaf(self, name: str, spec: Spec, leaf: Any) -> GraphTensor:
+        shape, dtype = spec
+        if not isinstance(leaf, GraphTensor):
+            raise TypeError(f"'{name}' is {_plain(leaf)!r} after one iteration of a loop, which is no tensor")
+        if leaf.dtype is not dtype:
+            raise TypeError(
+                f"'{name}' has dtype {dtype.name} before the loop, but dtype {leaf.dtype.name} after one iteration"
+            )
+        shape_after = TensorShape(leaf._shape._dims)
+        if shape_after.is_subtype_of(shape):
+            return leaf
+        if name in self._invariants:
+            raise ValueError(
+                f"'{name}' has shape {shape_after} after one iteration, which does not conform with the "
+                f"shape invariant {shape}."
+            )
+        raise ValueError(
+            f"'{name}' has shape {shape} before the loop, but shape {shape_after} after one iteration. "
+            "Use tf.autograph.experimental.set_loop_options to set shape invariants."
+        )
+
+    def leave(self, outputs: Sequence[Any]) -> None:
+        """Sets the variables to the last values."""
+        tensors = iter(outputs)
+        self.state.write([_with_tensors(start, tensors) for start in self.starts])
+
+
+def _as_start(value: Any) -> Any:
+    """Returns a first value as a tensor; an object that is none as it is."""
+    if value is None or isinstance(value, GraphTensor | Tensor):
+        return value
+    try:
+        return as_tensor(value)
+    except (TypeError, ValueError):
+        return value
+
+
+def _with_tensors(start: Any, tensors: Any) -> Any:
+    """Returns a structure with other tensors in the place of its own."""
+    if start is UNBOUND or start is None:
+        return start
+    leaves = [next(tensors) if isinstance(leaf, GraphTensor | Tensor) else leaf for leaf in flatten(start)]
+    return pack_sequence_as(start, leaves)
+
+
+def _zeros_like(value: Any) -> Any:
+    """Returns zeros for the tensors in a value, which a turn replaces before they are read."""
+    if value is UNBOUND or value is None:
+        return value
+    return map_structure(_zeros_for, value)
+
+
+def _zeros_for(leaf: Any) -> Any:
+    leaf = _as_start(leaf)
+    if not isinstance(leaf, GraphTensor | Tensor):
+        return leaf
+    lengths = leaf.shape.as_list() if leaf.shape.rank is not None else []
+    return zeros([length or 0 for length in lengths], leaf.dtype)
+
+
+def loop_while(test: Callable[[], Any], body: Callable[[], None], state: State, options: Any) -> None:
+    """Traces a loop with a condition, and sets its variables to their last values."""
+    loop = _Loop(state, options)
+    loop.define(lambda block: block.trace(body), [])
+    specs = loop.specs
+    tests, bodies = Block("while", specs), Block("while", specs)
+    conditions: list[Any] = []
+    loop.turn(tests, lambda block: conditions.append(block.trace(lambda: as_condition(test(), "while loop"))))
+    tests.finish([tests.convert_result(conditions[0])])
+    values = loop.turn(bodies, lambda block: block.trace(body))
+    bodies.finish(loop.results(bodies, values))
+    loop.leave(repeat(tests, bodies, loop.tensors, specs, loop.options.get("maximum_iterations")))
+
+
+def loop_over(
+    rows: Any, body: Callable[[Any], None], goes_on: Callable[[], Any] | None, state: State, options: Any
+) -> None:
+    """Traces a loop over the rows of a tensor."""
+    rows = as_tensor(rows)
+    count = shape_of(rows)[0]
+    loop = _Loop(state, options)
+    position: list[Spec] = [(TensorShape(()), int32)]
+
+    def turn(block: Block) -> None:
+        block.trace(lambda: body(rows[block.arguments[0]]))
+
+    def continues(block: Block) -> Any:
+        is_inside = block.arguments[0] < count
+        return is_inside if goes_on is None else logical_and(is_inside, as_condition(goes_on(), "for loop"))
+
+    loop.define(turn, position)
+    specs = [*position, *loop.specs]
+    tests, bodies = Block("while", specs), Block("while", specs)
+    conditions: list[Any] = []
+    loop.turn(tests, lambda block: conditions.append(block.trace(lambda: continues(block))))
+    tests.finish([tests.convert_result(conditions[0])])
+    values = loop.turn(bodies, turn)
+    following = bodies.convert_result(bodies.trace(lambda: bodies.arguments[0] + 1))
+    bodies.finish([following, *loop.results(bodies, values)])
+    limit = loop.options.get("maximum_iterations")
+    loop.leave(repeat(tests, bodies, [as_tensor(0), *loop.tensors], specs, limit)[1:])
+
+
+def loop_over_elements(
+    elements: Any, body: Callable[[Any], None], goes_on: Callable[[], Any] | None, state: State, options: Any
+) -> None:
+    """Traces a loop over the elements of a dataset, or what is left of an iterator."""
+    spec = elements.element_spec
+    specs: list[Spec] = [(TensorShape(leaf.shape), leaf.dtype) for leaf in flatten(spec)]
+    loop = _Loop(state, options)
+
+    def turn(block: Block) -> None:
+        block.trace(lambda: body(pack_sequence_as(spec, block.arguments[: len(specs)])))
+
+    loop.define(turn, specs)
+    tests: Block | None = None
+    if goes_on is not None:
+        tests = Block("while", loop.specs)
+        conditions: list[Any] = []
+        loop.turn(tests, lambda block: conditions.append(block.trace(lambda: as_condition(goes_on(), "for loop"))))
+        tests.finish([tests.convert_result(conditions[0])])
+    bodies = Block("while", [*specs, *loop.specs])
+    bodies.finish(loop.results(bodies, loop.turn(bodies, turn)))
+    loop.leave(repeat_for(elements, tests, bodies, loop.tensors, loop.specs))

@@ -1,0 +1,63 @@
+"""What an error says that happens while a function is traced: the lines of the user's code that led there."""
+
+from __future__ import annotations
+
+import functools
+import linecache
+from collections.abc import Callable
+from types import TracebackType
+from typing import Any
+
+from nbtf._devices.sites import is_ours
+from nbtf.errors import OpError
+
+_TEXT = "in user code:\n\n{lines}\n"
+
+
+def in_user_code(converted: Callable[..., Any], function: Callable[..., Any]) -> Callable[..., Any]:
+    """Returns a converted function whose errors name the lines of the user's code."""
+
+    @functools.wraps(function, updated=())
+    def call(*args: Any, **kwargs: Any) -> Any:
+        try:
+            return converted(*args, **kwargs)
+        except Exception as error:
+            explained = explain(error)
+            if explained is None:
+                raise
+            raise explained from None
+
+    return call
+
+
+def explain(error: Exception) -> Exception | None:
+    """Returns an error of the same class with the user's lines in its text; None where it has them already."""
+    if hasattr(error, "ag_error_metadata") or str(error).startswith("in user code:"):
+        return None
+    frames = _user_frames(error.__traceback__)
+    text = f"{type(error).__name__}: {error}"
+    lines = [*frames, "", *[f"    {line}" for line in text.splitlines()]]
+    return _with_text(error, _TEXT.format(lines="\n".join(lines)))
+
+
+def _user_frames(step: TracebackType | None) -> list[str]:
+    lines: list[str] = []
+    while step is not None:
+        frame = step.tb_frame
+        code = frame.f_code
+        if not is_ours(frame):
+            name = code.co_name.removeprefix("ag__") if not code.co_name.startswith("ag__") else ""
+            source = linecache.getline(code.co_filename, step.tb_lineno, frame.f_globals).strip()
+            entry = f'    File "{code.co_filename}", line {step.tb_lineno}, in {name}  *\n        {source}'
+            lines.append(entry)
+        step = step.tb_next
+    return lines
+
+
+def _with_text(error: Exception, text: str) -> Exception | None:
+    error_class = type(error)
+    try:
+        explained = error_class(error.node_def, error.op, text) if isinstance(error, OpError) else error_class(text)
+    except Exception:  # a class that wants other arguments
+        return None
+    return explained.with_traceback(error.__traceback__)

@@ -1,0 +1,313 @@
+"""Branches and loops of a traced function: nodes that run, with values, what was traced for their turn."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from nbtf._graph.composite import Composite
+from nbtf._graph.function_graph import FunctionGraph
+from nbtf._graph.operation import flat
+from nbtf._graph.plan import Plan
+from nbtf._graph.tensor import GraphTensor
+from nbtf._graph.trial import inside
+from nbtf._ops.debugging.values import Assert
+from nbtf._ops.math.arithmetic import cast
+from nbtf._ops.structure import assert_same_structure, flatten, is_nested, map_structure, pack_sequence_as
+from nbtf._runtime.conversion import as_tensor
+from nbtf._runtime.scopes import EMPTY, SCOPE
+from nbtf._shapes import TensorShape
+from nbtf._types import DType, int32
+
+Spec = tuple[TensorShape, DType]
+
+
+class Block:
+    """A function traced for a branch, or for the turns of a loop: its graph, and what it returned."""
+
+    def __init__(self, name: str, specs: Sequence[Spec] = ()) -> None:
+        """Begins a graph inside the one that is open.
+
+        Args:
+          name: what stands in front of the names in it.
+          specs: shape and dtype of each argument.
+        """
+        scope = SCOPE() or EMPTY
+        self.outer: FunctionGraph = scope.graph
+        self.graph = FunctionGraph(self.outer.name, self.outer)
+        self.graph.seeds = self.outer.seeds
+        self._scope = scope.with_(graph=self.graph, tapes=(), request=None)
+        self._name = name
+        self.tensors: list[GraphTensor] = []
+        """What it returns."""
+        with inside(self._scope), self.graph.name_scope(name):
+            self.arguments = [self.graph.argument("Placeholder", shape, dtype) for shape, dtype in specs]
+
+    def trace(self, function: Callable[..., Any], *arguments: Any) -> Any:
+        """Returns what a function returns whose ops are added to the graph."""
+        with inside(self._scope), self.graph.name_scope(f"{self._name}/"):
+            return function(*arguments)
+
+    def convert_result(self, value: Any) -> GraphTensor:
+        """Returns a value as a tensor of the graph."""
+        with inside(self._scope):
+            return self.graph._own(as_tensor(value))
+
+    def convert_leaf(self, value: Any) -> GraphTensor | None:
+        """Returns a value as a tensor of the graph; None as it is."""
+        return None if value is None else self.convert_result(value)
+
+    def finish(self, tensors: Sequence[GraphTensor]) -> None:
+        """Says what it returns; nothing can be added after this."""
+        self.graph.settle()
+        self.graph.is_finished = True
+        self.tensors = list(tensors)
+        inputs = [value for step in self.graph.steps for value in flat(step.inputs)]
+        self._variables = list({id(value): value for value in inputs if is_variable(value)}.values())
+        self._plan = Plan(self.graph, self.tensors, [*self.arguments, *self._variables])
+
+    def take_inputs(self, inputs: dict[int, Any]) -> None:
+        """Adds what it takes from outside to the inputs of the node that runs it, by id."""
+        outer_values = [*self._plan.captured, *self._variables]
+        inputs.update({id(value): self.graph.handles.get(id(value), value) for value in outer_values})
+        self.graph.handles.clear()
+        keys = [*inputs]
+        self._numbers = [keys.index(id(value)) for value in outer_values]
+
+    def run(self, arguments: Sequence[Any], inputs: Sequence[Any]) -> list[Any]:
+        """Runs what was traced.
+
+        Args:
+          arguments: values for its arguments.
+          inputs: values for the inputs of the node.
+        """
+        outer_values = [inputs[number] for number in self._numbers]
+        count = len(self._plan.captured)
+        return self._plan.run([*arguments, *outer_values[count:]], outer_values[:count])
+
+
+def is_variable(value: Any) -> bool:
+    """Tells whether a value is a variable."""
+    return hasattr(value, "assign_add")
+
+
+def _spec_of(tensor: Any) -> Spec:
+    return TensorShape(tensor._shape._dims if tensor.__class__ is GraphTensor else tensor.shape), tensor._dtype
+
+
+def _add(
+    type: str, blocks: Sequence[Block], leading: Sequence[Any], specs: Sequence[Spec], function: Callable[..., Any]
+) -> list[GraphTensor]:
+    """Adds a node that runs blocks; returns its outputs.
+
+    Args:
+      type: what it is called.
+      blocks: what it runs.
+      leading: its own first inputs.
+      specs: shape and dtype of each output.
+      function: takes the values of the inputs.
+    """
+    inputs: dict[int, Any] = {-1 - number: value for number, value in enumerate(leading)}
+    for block in blocks:
+        block.take_inputs(inputs)
+    graph: Any = (SCOPE() or EMPTY).graph
+    return graph.add_composite(Composite(type, function), [*inputs.values()], specs)
+
+
+# Branches
+
+
+def choose(index: Any, blocks: Sequence[Block]) -> list[GraphTensor]:
+    """Returns the results of one of several blocks that return alike.
+
+    Args:
+      index: a scalar: the number of the block; of two, true for the first.
+      blocks: what is chosen from; an index that is none of theirs takes the last.
+    """
+    specs = [_common(results) for results in zip(*[block.tensors for block in blocks], strict=True)]
+    is_test = index.dtype.name == "bool"
+
+    def run(values: Sequence[Any]) -> Sequence[Any]:
+        number = int(values[0])
+        if is_test:
+            number = 1 - number
+        block = blocks[number if 0 <= number < len(blocks) else -1]
+        return block.run((), values)
+
+    return _add("If" if is_test else "Case", blocks, [index], specs, run)
+
+
+def _common(tensors: Sequence[GraphTensor]) -> Spec:
+    shape = TensorShape(tensors[0]._shape._dims)
+    for tensor in tensors[1:]:
+        shape = shape.most_specific_compatible_shape(TensorShape(tensor._shape._dims))
+    return shape, tensors[0]._dtype
+
+
+def cond(pred: Any, true_fn: Callable[[], Any], false_fn: Callable[[], Any]) -> Any:
+    """Returns what one of two functions returns; both are traced.
+
+    Raises:
+      TypeError: they return different structures or dtypes.
+    """
+    return _choice(pred, [true_fn, false_fn], "true_fn and false_fn arguments to tf.cond", ("true_fn", "false_fn"))
+
+
+def case(pairs: Sequence[Any], default: Callable[[], Any] | None, exclusive: bool) -> Any:
+    """Returns what the function of the first condition that holds returns; all are traced."""
+    chosen = default
+    if exclusive:
+        count: Any = sum([cast(condition, int32) for condition, _ in pairs])
+        Assert(count < 2, ["Input error: exclusive=True: more than 1 conditions evaluated as True"])
+    if chosen is None:
+        chosen = pairs[-1][1]
+        holds: Any = sum([cast(condition, int32) for condition, _ in pairs])
+        Assert(holds > 0, ["Input error: None of conditions evaluated as True:"])
+        pairs = pairs[:-1]
+    for condition, function in reversed(pairs):
+        chosen = _either(condition, function, chosen)
+    return chosen()
+
+
+def _either(pred: Any, function: Callable[[], Any], otherwise: Callable[[], Any]) -> Callable[[], Any]:
+    return lambda: cond(pred, function, otherwise)
+
+
+def switch_case(index: Any, functions: Sequence[Callable[[], Any]]) -> Any:
+    """Returns what the function of a number returns; all are traced.
+
+    Raises:
+      TypeError: they return different structures or dtypes.
+    """
+    names = [f"branch {number}" for number in range(len(functions))]
+    return _choice(index, functions, "branch_fns arguments to tf.switch_case", names)
+
+
+def _choice(index: Any, functions: Sequence[Callable[[], Any]], title: str, names: Sequence[str]) -> Any:
+    blocks = [Block("cond") for _ in functions]
+    results: list[Any] = [block.trace(function) for block, function in zip(blocks, functions, strict=True)]
+    owned: list[Any] = [
+        map_structure(block.convert_leaf, result) for block, result in zip(blocks, results, strict=True)
+    ]
+    for number in range(1, len(owned)):
+        _check_alike(owned[0], owned[number], title, names[0], names[number])
+    for block, result in zip(blocks, owned, strict=True):
+        block.finish([leaf for leaf in flatten(result) if leaf is not None])
+    outputs = iter(choose(as_tensor(index), blocks))
+    leaves = [None if leaf is None else next(outputs) for leaf in flatten(owned[0])]
+    return pack_sequence_as(owned[0], leaves)
+
+
+def _check_alike(first: Any, other: Any, title: str, first_name: str, other_name: str) -> None:
+    text = (
+        f"{title} must have the same number, type, and overall structure of return values.\n\n"
+        f"{first_name} output: {first}\n{other_name} output: {other}\n\nError details:\n"
+    )
+    try:
+        assert_same_structure(first, other)
+    except (TypeError, ValueError) as error:
+        raise TypeError(f"{text}{error}") from None
+    for a, b in zip(flatten(first), flatten(other), strict=True):
+        if (a is None) != (b is None) or (a is not None and a._dtype is not b._dtype):
+            raise TypeError(f"{text}{a} and {b} have different types")
+
+
+# Loops
+
+
+def repeat(test: Block, body: Block, starts: Sequence[Any], specs: Sequence[Spec], limit: Any = None) -> list[Any]:
+    """Returns the last values of a loop's variables.
+
+    Args:
+      test: takes them, and returns whether there is another turn.
+      body: takes them, and returns the next ones.
+      starts: their first values.
+      specs: their shapes and dtypes, in every turn.
+      limit: the number of turns after which it ends in any case; None for any number.
+    """
+    count = len(starts)
+    has_limit = limit is not None
+
+    def run(values: Sequence[Any]) -> Sequence[Any]:
+        state = list(values[:count])
+        turns = int(values[count]) if has_limit else -1
+        while turns and test.run(state, values)[0]:
+            state = body.run(state, values)
+            turns -= 1
+        return state
+
+    return _add("While", [test, body], [*starts, *([as_tensor(limit)] if has_limit else [])], specs, run)
+
+
+def repeat_for(
+    elements: Any, tests: Block | None, body: Block, starts: Sequence[Any], specs: Sequence[Spec]
+) -> list[Any]:
+    """Returns the last values of a loop's variables; each turn takes an element of a dataset or iterator.
+
+    Args:
+      elements: what is iterated over; its elements come first among the arguments of `body`.
+      tests: takes the variables, and returns whether there is another turn; None for all elements.
+      body: takes an element and the variables, and returns the next ones.
+      starts: their first values.
+      specs: their shapes and dtypes, in every turn.
+    """
+    count = len(starts)
+
+    def run(values: Sequence[Any]) -> Sequence[Any]:
+        state = list(values[:count])
+        for element in elements:
+            if tests is not None and not tests.run(state, values)[0]:
+                break
+            state = body.run([*flatten(element), *state], values)
+        return state
+
+    return _add("ForEach", [body] if tests is None else [tests, body], starts, specs, run)
+
+
+def while_loop(
+    test: Callable[..., Any], body: Callable[..., Any], loop_vars: Any, shape_invariants: Any, limit: Any
+) -> Any:
+    """Returns the last values of a loop's variables, in their structure; both functions are traced once.
+
+    Raises:
+      TypeError: a variable changes its dtype.
+      ValueError: a variable changes its shape, or the structure changes.
+    """
+    starts: Any = map_structure(as_tensor, loop_vars)
+    tensors = flatten(starts)
+    shapes = [_spec_of(tensor)[0] for tensor in tensors]
+    if shape_invariants is not None:
+        shapes = [TensorShape(shape) for shape in _flat_shapes(shape_invariants)]
+    specs = [(shape, tensor._dtype) for shape, tensor in zip(shapes, tensors, strict=True)]
+    test_block, body_block = Block("while", specs), Block("while", specs)
+    condition = test_block.trace(test, *pack_sequence_as(starts, test_block.arguments))
+    test_block.finish([test_block.convert_result(condition)])
+    results: Any = body_block.trace(body, *pack_sequence_as(starts, body_block.arguments))
+    results = [*results] if is_nested(results) else [results]
+    assert_same_structure([*starts], results)
+    owned = [body_block.convert_result(leaf) for leaf in flatten(results)]
+    for tensor, spec, result in zip(tensors, specs, owned, strict=True):
+        _check_turn(tensor, spec, result)
+    body_block.finish(owned)
+    return pack_sequence_as(starts, repeat(test_block, body_block, tensors, specs, limit))
+
+
+def _flat_shapes(shapes: Any) -> list[Any]:
+    return [leaf.shape if hasattr(leaf, "shape") else leaf for leaf in flatten(shapes)]
+
+
+def _check_turn(start: Any, spec: Spec, result: GraphTensor) -> None:
+    shape, dtype = spec
+    name = start.name if start.__class__ is GraphTensor else "Const:0"
+    if result._dtype is not dtype:
+        raise TypeError(
+            f"Input tensor '{name}' enters the loop with type {dtype!r}, "
+            f"but has type {result._dtype!r} after 1 iteration."
+        )
+    shape_after = TensorShape(result._shape._dims)
+    if not shape_after.is_subtype_of(shape):
+        raise ValueError(
+            f"Input tensor '{name}' enters the loop with shape {shape}, but has shape {shape_after} after one "
+            "iteration. To allow the shape to vary across iterations, use the `shape_invariants` argument of "
+            "tf.while_loop to specify a less-specific shape."
+        )

@@ -175,9 +175,6 @@ _KNOWN: dict[str, Any] = {
 def get(identifier: Any) -> Callable[..., Any]:
     """Returns an activation for a name, a config or a function; `linear` for None.
 
-    Raises:
-      ValueError: there is none of that name.
-
     >>> tf.keras.activations.get("relu")(tf.constant([-1.0, 2.0])).numpy()
     array([0., 2.], dtype=float32)
     """

@@ -126,11 +126,7 @@ _KNOWN: dict[str, Any] = {
 
 
 def get(identifier: Any) -> Any:
-    """Returns a regularizer for a name, a config, a class or a function; None for None.
-
-    Raises:
-      ValueError: there is none of that name.
-    """
+    """Returns a regularizer for a name, a config, a class or a function; None for None."""
     return look_up(identifier, _KNOWN, "regularizer")
 
 

@@ -105,7 +105,6 @@ def reduce_max(input_tensor: TensorLike, axis: Axis = None, keepdims: bool = Fal
     Args:
       input_tensor: real numbers, shape `[d0, ..., dn]`.
       axis: an axis or a list of them, counted from the end if negative; all when None.
-      keepdims: keeps the reduced axes with length 1.
 
     Returns:
       The largest elements; of no elements, the smallest value of the dtype.
@@ -135,7 +134,6 @@ def reduce_min(input_tensor: TensorLike, axis: Axis = None, keepdims: bool = Fal
     Args:
       input_tensor: real numbers, shape `[d0, ..., dn]`.
       axis: an axis or a list of them, counted from the end if negative; all when None.
-      keepdims: keeps the reduced axes with length 1.
 
     Returns:
       The smallest elements; of no elements, the largest value of the dtype.
@@ -175,7 +173,6 @@ def reduce_prod(input_tensor: TensorLike, axis: Axis = None, keepdims: bool = Fa
     Args:
       input_tensor: numbers, shape `[d0, ..., dn]`. Integers wrap when they overflow.
       axis: an axis or a list of them, counted from the end if negative; all when None.
-      keepdims: keeps the reduced axes with length 1.
 
     Returns:
       The products, of `input_tensor`'s dtype; of no elements, 1.
@@ -222,7 +219,6 @@ def reduce_euclidean_norm(
     Args:
       input_tensor: numbers, shape `[d0, ..., dn]`. Of integers, the length is cut to an integer.
       axis: an axis or a list of them, counted from the end if negative; all when None.
-      keepdims: keeps the reduced axes with length 1.
 
     Returns:
       The lengths, of `input_tensor`'s dtype.

@@ -32,7 +32,6 @@ def reduce_variance(
     Args:
       input_tensor: floats or complex numbers, shape `[d0, ..., dn]`.
       axis: an axis or a list of them, counted from the end if negative; all when None.
-      keepdims: keeps the reduced axes with length 1.
 
     Returns:
       The variances, real.
@@ -55,7 +54,6 @@ def reduce_std(input_tensor: TensorLike, axis: Axis = None, keepdims: bool = Fal
     Args:
       input_tensor: floats or complex numbers, shape `[d0, ..., dn]`.
       axis: an axis or a list of them, counted from the end if negative; all when None.
-      keepdims: keeps the reduced axes with length 1.
 
     Returns:
       The deviations, real.
@@ -74,7 +72,6 @@ def reduce_logsumexp(
     Args:
       input_tensor: floats, shape `[d0, ..., dn]`.
       axis: an axis or a list of them, counted from the end if negative; all when None.
-      keepdims: keeps the reduced axes with length 1.
 
     Returns:
       A tensor of `input_tensor`'s dtype.
@@ -103,7 +100,6 @@ def count_nonzero(
     Args:
       input: any dtype, shape `[d0, ..., dn]`.
       axis: an axis or a list of them, counted from the end if negative; all when None.
-      keepdims: keeps the reduced axes with length 1.
       dtype: of the counts.
 
     Returns:
@@ -144,7 +140,6 @@ def moments(
       x: floats, shape `[d0, ..., dn]`; float16 is computed in float32.
       axes: an axis or a list of them.
       shift: accepted and ignored.
-      keepdims: keeps the reduced axes with length 1.
 
     Returns:
       The means and the variances.

@@ -27,7 +27,6 @@ def reduce_any(input_tensor: TensorLike, axis: Axis = None, keepdims: bool = Fal
     Args:
       input_tensor: bool, shape `[d0, ..., dn]`.
       axis: an axis or a list of them, counted from the end if negative; all when None.
-      keepdims: keeps the reduced axes with length 1.
 
     Returns:
       A bool tensor; of no elements, False.
@@ -53,7 +52,6 @@ def reduce_all(input_tensor: TensorLike, axis: Axis = None, keepdims: bool = Fal
     Args:
       input_tensor: bool, shape `[d0, ..., dn]`.
       axis: an axis or a list of them, counted from the end if negative; all when None.
-      keepdims: keeps the reduced axes with length 1.
 
     Returns:
       A bool tensor; of no elements, True.

@@ -61,9 +61,6 @@ _KNOWN: dict[str, Any] = {**public_classes(globals()), **public_functions(global
 def get(identifier: Any) -> Any:
     """Returns a loss for a name, a config, a class or a function; None for None.
 
-    Raises:
-      ValueError: there is none of that name.
-
     >>> tf.keras.losses.get("mse").__name__
     'mean_squared_error'
     """

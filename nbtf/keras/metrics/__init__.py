@@ -88,9 +88,6 @@ _KNOWN: dict[str, Any] = {
 def get(identifier: Any) -> Any:
     """Returns a metric for a name, a config, a class or a function; None for None.
 
-    Raises:
-      ValueError: there is none of that name.
-
     >>> tf.keras.metrics.get("mse")
     <MeanSquaredError name=mean_squared_error>
     """

@@ -29,9 +29,6 @@ _BY_LOWER_NAME = {name.lower(): optimizer_class for name, optimizer_class in _KN
 def get(identifier: Any) -> Any:
     """Returns an optimizer for a name, a config or an object; None for None.
 
-    Raises:
-      ValueError: there is none of that name.
-
     >>> tf.keras.optimizers.get("sgd").name.partition("_")[0]
     'sgd'
     """

@@ -18,7 +18,7 @@ from nbtf.keras import initializers as keras
 
 
 class Initializer:
-    """What makes the first value of a variable: called with a shape and a dtype."""
+    """What makes the first value of a variable: called with a shape, and a dtype where `dtype` is not meant."""
 
     _config: tuple[str, ...] = ()
     """The attributes that say how it was made, beside `dtype`."""
@@ -83,7 +83,6 @@ class Constant(Initializer):
 
     Args:
       value: a number, a text, a list or an array.
-      dtype: the dtype of values when a call names none.
       verify_shape: whether the values must have the variable's shape.
     """
 
@@ -123,7 +122,6 @@ class RandomUniform(_Random):
       minval: the lower limit.
       maxval: the upper one, not included; None means 1.
       seed: a number.
-      dtype: the dtype of values when a call names none.
     """
 
     _config = ("minval", "maxval", "seed")
@@ -145,7 +143,6 @@ class RandomNormal(_Random):
       mean: of the distribution.
       stddev: its standard deviation.
       seed: a number.
-      dtype: the dtype of values when a call names none.
     """
 
     _config = ("mean", "stddev", "seed")
@@ -175,7 +172,6 @@ class VarianceScaling(_Random):
       mode: by what it is divided: `"fan_in"`, `"fan_out"`, `"fan_avg"`.
       distribution: `"truncated_normal"`, `"untruncated_normal"`, `"uniform"`.
       seed: a number.
-      dtype: the dtype of values when a call names none.
 
     Raises:
       ValueError: another mode or distribution, or a scale that is not positive.
@@ -256,7 +252,6 @@ class UniformUnitScaling(_Random):
     Args:
       factor: a factor of the limits.
       seed: a number.
-      dtype: the dtype of values when a call names none.
     """
 
     _config = ("factor", "seed")
@@ -276,7 +271,6 @@ class Orthogonal(_Random):
     Args:
       gain: a factor.
       seed: a number.
-      dtype: the dtype of values when a call names none.
     """
 
     _config = ("gain", "seed")
@@ -294,7 +288,6 @@ class Identity(Initializer):
 
     Args:
       gain: the factor.
-      dtype: the dtype of values when a call names none.
     """
 
     _config = ("gain",)

@@ -23,8 +23,6 @@ class GradientDescentOptimizer(Optimizer):
 
     Args:
       learning_rate: the length of a step: a number, a tensor, or a function without arguments.
-      use_locking: accepted and ignored.
-      name: of the nodes.
     """
 
     SETTINGS = ("learning_rate",)
@@ -47,8 +45,6 @@ class MomentumOptimizer(Optimizer):
     Args:
       learning_rate: the length of a step.
       momentum: how much of the sum is kept.
-      use_locking: accepted and ignored.
-      name: of the nodes, and part of the slots' names.
       use_nesterov: whether the gradient counts as if the step had been made.
     """
 
@@ -79,8 +75,6 @@ class AdamOptimizer(Optimizer):
       beta1: how slowly the mean of the gradient follows.
       beta2: how slowly that of its square follows.
       epsilon: keeps the division finite; in the paper's formula just before section 2.1, `epsilon hat`.
-      use_locking: accepted and ignored.
-      name: of the nodes, and part of the slots' names.
     """
 
     SLOTS = ("m", "v")
@@ -153,8 +147,6 @@ class AdagradOptimizer(Optimizer):
     Args:
       learning_rate: the length of a step.
       initial_accumulator_value: what the sums of squares start with; positive.
-      use_locking: accepted and ignored.
-      name: of the nodes, and part of the slots' names.
 
     Raises:
       ValueError: `initial_accumulator_value` is not positive.
@@ -185,9 +177,7 @@ class RMSPropOptimizer(Optimizer):
       decay: how slowly the mean follows.
       momentum: how much of the last step is made again.
       epsilon: keeps the division finite.
-      use_locking: accepted and ignored.
       centered: whether the mean of the gradient is taken off first.
-      name: of the nodes, and part of the slots' names.
     """
 
     SETTINGS = ("learning_rate", "decay", "momentum", "epsilon")
@@ -216,8 +206,6 @@ class AdadeltaOptimizer(Optimizer):
       learning_rate: scales the steps; 1 is the paper's formula.
       rho: how slowly the means follow.
       epsilon: keeps the divisions finite.
-      use_locking: accepted and ignored.
-      name: of the nodes, and part of the slots' names.
     """
 
     SLOTS = ("accum", "accum_update")
@@ -245,8 +233,6 @@ class FtrlOptimizer(Optimizer):
       initial_accumulator_value: what these sums start with.
       l1_regularization_strength: pulls weights to 0.
       l2_regularization_strength: keeps them small.
-      use_locking: accepted and ignored.
-      name: of the nodes, and part of the slots' names.
 
     Raises:
       ValueError: a setting is out of range.

@@ -106,6 +106,16 @@ def test_memory_is_gone_through_step_by_step(shown: Lab) -> None:
     assert re.search("256 KiB.*made in cell 2, line", shown.page.locator(DETAIL).inner_text())
 
 
+def test_device_map_says_what_ran_where_and_is_chosen_with_the_timeline(shown: Lab) -> None:
+    shown.page.locator(f"{VIEW} .nbtf-time [data-op]").last.click()
+    shown.page.locator(VIEW).get_by_role("tab", name="Device map").click()
+    shown.next_frame()
+
+    rooms = shown.page.locator(f"{VIEW} .nbtf-places")
+    assert "MatMul" in " ".join(rooms.locator("text").all_text_contents())
+    assert shown.page.locator(f"{VIEW} .nbtf-plane-detail").last.inner_text().startswith("GPU:1: ")
+
+
 def test_view_zooms_while_a_cell_runs(shown: Lab) -> None:
     shown.start(2)
     shown.wait(f"{shown.kernel}.status == 'busy'")

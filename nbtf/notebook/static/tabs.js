@@ -16,9 +16,8 @@ const SCENE_VIEWS = [timelineView, planeView, stackView, treemapView, mapView];
 // Shows a scene's views in an element, instead of what was there; returns theirs.
 export function showScene(main, scene, { focus = null, ask = null } = {}) {
   const ui = { shared: {}, ask, changed: () => (frameDue ||= requestAnimationFrame(drawShown)) };
-  const views = SCENE_VIEWS.filter(({ name }) => name !== mapView.name || scene[name]); // a cell in a notebook has its map beside it
-  const panels = views.map((view) => tabPanel(view, scene, ui));
-  const tabs = panels.map((panel, number) => tabButton(views[number], panel, () => show(number)));
+  const panels = SCENE_VIEWS.map((view) => tabPanel(view, scene, ui));
+  const tabs = panels.map((panel, number) => tabButton(SCENE_VIEWS[number], panel, () => show(number)));
   const row = h("div", { class: "nbtf-tabs", role: "tablist" }, tabs);
   const root = h("div", { class: "nbtf-view nbtf-scene" }, row, panels.map((panel) => panel.root));
   let shown = 0;

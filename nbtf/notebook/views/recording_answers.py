@@ -9,9 +9,11 @@ from typing import Any
 
 from nbtf import runtime
 from nbtf.notebook import catalogue
+from nbtf.notebook.stills.device_facts import map_facts
 from nbtf.notebook.stills.schedule import Schedule, schedule_of
 from nbtf.notebook.views import esm
 from nbtf.notebook.views.long_timeline import LongTimeline
+from nbtf.notebook.views.map_data import map_data
 from nbtf.notebook.views.page import CodeLine, Scene, scene_data
 
 LARGEST_PART = 96_000
@@ -41,11 +43,19 @@ class RecordingAnswers:
           code_line: says a line of the program in words.
         """
         self.snapshot, self._memory, self._code_line = snapshot, memory, code_line
+        self._devices = runtime.devices()  # those of today: a restart may bring others
 
-    @cached_property
+    @property
     def schedule(self) -> Schedule:
         """What ran and when."""
-        return schedule_of(tuple(self.snapshot.events), self.snapshot.cut)  # unpacked once
+        return self._facts[0]
+
+    @cached_property
+    def _facts(self) -> tuple[Schedule, Scene]:
+        """What ran and when, and the data of the device map: events are made once for both, and not kept."""
+        events = tuple(self.snapshot.events)
+        placed = map_data(map_facts(self.snapshot._replace(events=events), self._devices))
+        return schedule_of(events, self.snapshot.cut), placed
 
     def answer(self, question: dict[str, Any]) -> Scene:
         """Returns what a page asked for.
@@ -69,11 +79,12 @@ class RecordingAnswers:
                 raise ValueError(f"A page asks for a program, a scene or a part of its timeline, got {question!r}")
 
     def _scene(self) -> Scene:
+        placed: Scene = {"map": self._facts[1]}
         if len(self.snapshot.events) <= MOST_EVENTS:
-            return scene_data(self.schedule, self._memory(None), self._code_line)
+            return scene_data(self.schedule, self._memory(None), self._code_line) | placed
         memory = list(self._memory(MOST_STEPS))
         whole: Scene = {"timeline": self._long.data()} | ({"memory": memory} if memory else {})
-        return whole | {"lastSteps": MOST_STEPS}
+        return whole | placed | {"lastSteps": MOST_STEPS}
 
     @cached_property
     def _long(self) -> LongTimeline:

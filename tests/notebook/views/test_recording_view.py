@@ -17,7 +17,9 @@ import pytest
 import nbtf as tf
 from nbtf.notebook import catalogue
 from nbtf.notebook.session import SESSIONS
+from nbtf.notebook.stills.device_facts import map_facts
 from nbtf.notebook.views import recording_answers
+from nbtf.notebook.views.map_data import map_data
 from nbtf.notebook.views.pump import pump_of
 from tests.notebook.conftest import Shell
 from tests.notebook.views.test_widgets import HTMLImage
@@ -115,7 +117,8 @@ def test_page_is_sent_the_program_and_the_scene(live: Shell, sent: list[Message]
     assert re.search(r"^export \{ showRecording, speakIn \};$", program["script"], re.MULTILINE)
     assert ".nbtf-recording" in program["style"]
     assert None is program["words"]
-    assert {"timeline", "memory"} <= scene.keys()
+    assert {"timeline", "memory", "map"} == scene.keys()
+    assert map_data(map_facts(view.record.snapshot(), tf.runtime.devices())) == scene["map"]
     assert (["CPU:0", "GPU:1"], "GPU:1") == (scene["timeline"]["lanes"], scene["memory"][0]["name"])
 
 

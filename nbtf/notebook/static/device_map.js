@@ -63,7 +63,7 @@ export const deviceMap = {
     const docked = this.ui.docked();
     this.rows.hidden = !docked;
     this.whole.hidden = docked;
-    if (docked) return this.rows.update(state, scene);
+    if (docked) return this.rows.update(state, scene, position);
     this.draw(scene, state);
     this.showNotes(scene);
     this.showOpened(scene);

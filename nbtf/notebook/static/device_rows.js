@@ -6,6 +6,7 @@
 import { attr, h, keyed, put, rounded, rove } from "./dom.js";
 import { columnAt, drawBeats, makeBeats } from "./heartbeat.js";
 import { kindOf, makeRoom, updateRoom } from "./room.js";
+import { makeRowMemory } from "./row_memory.js";
 import { makeSurprise } from "./surprise.js";
 import { WORDS, fill, translated } from "./words.js";
 
@@ -22,13 +23,13 @@ export function makeDeviceRows(ui, heartbeats) {
   const host = h("span", { class: "nbtf-host-work" });
   const foot = h("p", { class: "nbtf-rows-foot" }, place, host);
   const detail = h("div", { class: "nbtf-chosen" });
-  const surprise = makeSurprise();
-  const root = h("div", { class: "nbtf-device-rows" }, list, foot, surprise, detail);
-  const self = { ui, heartbeats, list, place, host, surprise, detail, root, chosen: null, room: null, reach: rove(list, ".nbtf-row") };
-  return Object.assign(root, { update: (state, scene) => updateRows(self, state, scene) });
+  const [surprise, memory] = [makeSurprise(), makeRowMemory(ui)];
+  const root = h("div", { class: "nbtf-device-rows" }, list, foot, surprise, memory, detail);
+  const self = { ui, heartbeats, list, place, host, surprise, memory, detail, root, chosen: null, room: null, reach: rove(list, ".nbtf-row") };
+  return Object.assign(root, { update: (state, scene, position) => updateRows(self, state, scene, position) });
 }
 
-function updateRows(self, state, scene) {
+function updateRows(self, state, scene, position) {
   const gpus = scene.rooms.filter((room) => room.device.kind !== "host");
   const rooms = gpus.length ? gpus : scene.rooms;
   const running = scene.step ? scene.step.device : lastDevice(state, rooms);
@@ -41,6 +42,7 @@ function updateRows(self, state, scene) {
   put(self.place, footOf(state, scene, rooms));
   put(self.host, hostOf(scene, gpus));
   self.surprise.update(state, scene);
+  self.memory.update(state, rooms.map((room) => room.device), chosen?.name, position);
   showChosen(self, chosen, scene, state);
   self.reach();
 }
@@ -126,7 +128,7 @@ function hostOf(scene, gpus) {
   return host && gpus.length && host.ops ? fill(WORDS.rows.host, { name: host.name, n: host.ops }) : "";
 }
 
-// Under the rows, where the panel is higher: what ran on the chosen device and why, its copies, its exact figures.
+// Last, where the panel is higher: what ran on the chosen device and why, its copies, its exact figures.
 function showChosen(self, room, scene, state) {
   if (!room) return void self.detail.replaceChildren();
   if (self.room?.dataset.device !== room.name) {

@@ -142,6 +142,41 @@ def test_what_ran_elsewhere_than_asked_stands_below_the_rows(new_lab: Callable[.
     assert [] == lab.unreadable(".nbtf-map")
 
 
+@pytest.mark.parametrize(("width", "height"), [(1920, 1080), (1366, 768), (1024, 700)])
+def test_memory_of_the_chosen_device_stands_below_the_rows(
+    new_lab: Callable[..., Lab], width: int, height: int
+) -> None:
+    lab = new_lab(viewport={"width": width, "height": height})
+    fill = "held = []\nfor n in range(9):\n    with tf.device('GPU:1'): held.append(tf.ones([2**18]))\nx = held[0] + 1"
+    lab.open(START.format(2), "%devices --live", fill, "%gpu_memory --live")
+    lab.run(0, 1)
+    memory = lab.page.locator(f"{PANEL} .nbtf-row-memory")
+    before = memory.is_visible()
+    lab.run(2)
+    lab.page.locator(f"{PANEL} {ROW}[data-device='GPU:1'][data-op]").wait_for()
+    lab.page.locator(f"{PANEL} {ROW}").first.focus()
+    titles: list[str | None] = []
+    for _ in range(2):
+        lab.next_frame()
+        titles.append(memory.get_by_role("button").text_content())
+        lab.page.keyboard.press("ArrowDown")
+    curves = memory.locator(".nbtf-mem-scale").all_text_contents()
+    told = memory.get_by_role("img").get_attribute("aria-label")
+    unreadable, axe = lab.unreadable(".nbtf-map"), lab.axe(".nbtf-map")
+    lab.run(3)
+    lab.page.locator(f"{PANEL} .nbtf-memory").wait_for()
+    beside = memory.is_visible()
+    lab.output(3).get_by_role("button", name=HERE).click()
+    memory.get_by_role("button").press("Enter")
+    lab.page.locator(".nbtf-recording").first.wait_for()
+
+    assert ["Memory of GPU:0", "Memory of GPU:1"] == titles
+    assert (False, False) == (before, beside)  # nothing to show, and the whole of it
+    assert "at most 9 MiB in use" in (told or "")
+    assert ["in use · max 16 MiB"] == curves  # a pool of many GiB would have no place beside it
+    assert ([], []) == (unreadable, axe)
+
+
 @pytest.fixture
 def docked(new_lab: Callable[..., Lab]) -> Lab:
     """A notebook whose two views stand in a panel on the right."""

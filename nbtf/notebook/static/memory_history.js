@@ -28,8 +28,8 @@ export function highest(moments) {
   return { used: most(0), pool: most(1) };
 }
 
-// `moment` as memoryMoment tells it, `scale` as highest tells of all moments of the view.
-export function updateHistory(root, name, moment, scale) {
+// `moment` as memoryMoment tells it, `scale` as highest tells of all moments of the view; `small` has room for a single lane.
+export function updateHistory(root, name, moment, scale, small = false) {
   const said = WORDS.memory;
   const { points, cursor, limit, span } = moment;
   const { used, pool } = highest([moment]);
@@ -39,7 +39,7 @@ export function updateHistory(root, name, moment, scale) {
     { key: "pool", text: said.scalePool, most: scale.pool, pool: true },
     { key: "used", text: said.scaleUsed, most: scale.used, used: true },
   ];
-  const lanes = shared ? [both] : apart;
+  const lanes = shared ? [both] : small ? apart.slice(1) : apart;
   keyed(
     root.nbtf.lanes,
     lanes,

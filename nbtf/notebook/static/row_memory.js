@@ -21,5 +21,5 @@ function updateRowMemory(self, state, devices, name, position) {
   if (self.root.hidden) return;
   self.name = name;
   put(self.title, fill(WORDS.rows.memory, { name }));
-  updateHistory(self.history, name, moment, highest([...moments.values()]));
+  updateHistory(self.history, name, moment, highest([...moments.values()]), true);
 }

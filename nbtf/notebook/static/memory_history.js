@@ -30,7 +30,7 @@ export function highest(moments) {
 
 // `moment` as memoryMoment tells it, `scale` as highest tells of all moments of the view; `small` has room for a single lane.
 export function updateHistory(root, name, moment, scale, small = false) {
-  const said = WORDS.memory;
+  const said = WORDS.memoryHistory;
   const { points, cursor, limit, span } = moment;
   const { used, pool } = highest([moment]);
   const shared = scale.pool <= APART * scale.used;
@@ -85,7 +85,7 @@ function makeLaneOfMemory() {
 }
 
 function drawLane(node, lane, points, cursor, limit) {
-  const said = WORDS.memory;
+  const said = WORDS.memoryHistory;
   const { label, used, pool, limit: line, cursor: mark } = node.nbtf;
   const top = 2 ** Math.ceil(Math.log2(Math.max(256, lane.most)));
   const slot = WIDE / Math.max(FEWEST, points.length);

@@ -18,7 +18,7 @@ from nbtf._runtime.clock import WAIT, Clock
 from nbtf._runtime.columns import Column
 from nbtf._runtime.density import COPIES, Intervals
 from nbtf._runtime.events import Event
-from nbtf._runtime.notes import FIRST, MORE, NOTE, NUMBER, SECONDS, SUBJECT, TIME, WHERE, Note, next_number
+from nbtf._runtime.notes import FIRST, LEVEL, MORE, NOTE, NUMBER, SECONDS, SUBJECT, TIME, WHERE, Note, next_number
 
 _SEQ = attrgetter("seq")
 
@@ -114,6 +114,10 @@ def _by_number(rows: list[list[Any]]) -> list[list[Any]]:
         return rows
     order = sorted(range(len(numbers)), key=numbers.__getitem__)
     return [[column[at] for at in order] for column in rows]
+
+
+_LEVEL_END = 4
+"""Of an entry, behind its subject, its number, what was in use, and the pool."""
 
 
 class Batch:
@@ -230,6 +234,24 @@ class Batch:
         events += self.memory_events(limit)
         events.sort(key=_SEQ)
         return events
+
+    def levels(self) -> list[list[Any]]:
+        """Returns columns that say how full devices were: who, the number of what changed it, in use, and the pool."""
+        entries = [[*column[:]] for column in self._entries[:_LEVEL_END]]
+        notes = zip(self._column(SUBJECT), self._notes[NUMBER][:], self._notes[LEVEL][:], strict=True)
+        rows = [(subject, number, *level) for subject, number, level in notes if level is not None]
+        return [entry + [row[at] for row in rows] for at, entry in enumerate(entries)]
+
+    def numbers_until(self, number: int) -> list[int]:
+        """Returns the numbers of events up to some number, in no order."""
+        notes = [at for at, first in enumerate(self._notes[FIRST][:]) if first <= number]
+        of_notes = [
+            event.seq
+            for note in (next(self.notes(at)) for at in notes)
+            for event in note[SUBJECT].events(note)
+            if event.seq <= number
+        ]
+        return of_notes + [entry for entry in self._entries[NUMBER][:] if entry <= number]
 
     def memory_events(self, limit: int | None = None, device: str | None = None) -> Iterable[Event]:
         """Yields what entries tell, all or the last of them, of a device or all; with the time of the note behind."""

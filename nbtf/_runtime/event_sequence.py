@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import accumulate, islice
+from itertools import accumulate, chain, islice
 from operator import attrgetter
-from typing import Any, SupportsIndex, cast, overload
+from typing import Any, SupportsIndex, TypeAlias, cast, overload
+
+import numpy as np
+from numpy.typing import NDArray
 
 from nbtf._runtime.batches import Batch
 from nbtf._runtime.density import Densities
@@ -14,6 +17,9 @@ from nbtf._runtime.events import Event
 from nbtf._runtime.work import Work, work_of
 
 _SEQ = attrgetter("seq")
+
+Levels: TypeAlias = "dict[str, tuple[NDArray[np.int64], ...]]"
+"""By device, in order: numbers of events, bytes in use after them, bytes of the pool."""
 
 
 class _Segment:
@@ -39,7 +45,7 @@ class _Segment:
 class Recorded:
     """All that is kept of a recording: batches, and how busy devices were with what is not kept."""
 
-    __slots__ = ("_capacity", "_densities", "_dropped", "_memory", "_work", "batches")
+    __slots__ = ("_capacity", "_densities", "_dropped", "_levels", "_memory", "_work", "batches")
 
     def __init__(self, batches: Sequence[Batch], capacity: int, dropped: Densities) -> None:
         """Takes what is kept.
@@ -52,6 +58,7 @@ class Recorded:
         self.batches, self._capacity, self._dropped = batches, capacity, dropped
         self._densities: Densities | None = None
         self._work: Work | None = None
+        self._levels: Levels | None = None
         self._memory: dict[str, list[Event]] = {}
 
     def last_events(self, most: int) -> Events:
@@ -82,10 +89,12 @@ class Recorded:
     @property
     def _first(self) -> int:
         """The number of the first event that is kept."""
-        if sum([batch.events for batch in self.batches]) <= self._capacity:
+        left_out = sum([batch.events for batch in self.batches]) - self._capacity
+        if left_out <= 0:
             return 0
-        first = next(iter(self.last_events(self._capacity)), None)
-        return self.batches[-1].high + 1 if first is None else first.seq
+        high = self.batches[0].high  # it has an event that is kept, or it would be forgotten
+        numbers = [batch.numbers_until(high) for batch in self.batches if batch.low <= high]
+        return sorted(chain.from_iterable(numbers))[left_out]
 
     @property
     def work(self) -> Work:
@@ -93,6 +102,24 @@ class Recorded:
         if self._work is None:
             self._work = work_of(self.batches, self._first)
         return self._work
+
+    @property
+    def levels(self) -> Levels:
+        """How full each device was after each event that changed it."""
+        if not self.batches:
+            return {}
+        if self._levels is None:
+            parts = zip(*map(Batch.levels, self.batches), strict=True)
+            subjects, *columns = [[*chain.from_iterable(part)] for part in parts]
+            holders: dict[int, str] = {id(subject): subject.holder for subject in subjects}
+            devices = [*dict.fromkeys(holders.values())]
+            numbers = {subject: devices.index(device) for subject, device in holders.items()}
+            who = np.fromiter(map(numbers.__getitem__, map(id, subjects)), np.int64, len(subjects))
+            levels: NDArray[np.int64] = np.array(columns, np.int64)
+            order = levels[0].argsort(kind="stable")
+            levels, who = levels[:, order], who[order]
+            self._levels = {device: tuple(levels[:, who == at]) for at, device in enumerate(devices)}
+        return self._levels
 
     def memory_of(self, device: str) -> Sequence[Event]:
         """Returns what happened to the memory of a simulated GPU, by its full name."""

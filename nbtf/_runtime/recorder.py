@@ -90,6 +90,8 @@ class Recorder:
         self._beginnings: deque[tuple[int, Totals]] = deque(maxlen=_BEGINNINGS)
         self._before_machine = self._totals
         self._machine = 1
+        self.machine_first = 0
+        """The least number of an event since the last restart."""
 
     # Scenes
 
@@ -132,6 +134,7 @@ class Recorder:
         """Is told of a restart: what runs from now on is on another machine."""
         self._machine += 1
         self._before_machine = self._look()[0]
+        self.machine_first = next_number()
         if self._scenes and self._scenes[-1].last is None:
             self.begin_scene(self._scenes[-1].cell)
 

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from nbtf._devices.journal import ENTRY, Box
 from nbtf._runtime.density import Densities
-from nbtf._runtime.event_sequence import Events
+from nbtf._runtime.event_sequence import Events, Levels
 from nbtf._runtime.events import Allocated, Copied, Event, OpExecuted, OpPlaced, Reason
 from nbtf._runtime.notes import LEVEL, NOTE, SUBJECT
 from nbtf._runtime.pieces import is_scratch
@@ -71,6 +71,11 @@ class Snapshot(NamedTuple):
     def work(self) -> Work:
         """What ran and is kept, in columns: a hundredth of the memory of `events`, in a fraction of the time."""
         return self.events.recording.work if isinstance(self.events, Events) else work_of((), 0)
+
+    @property
+    def levels(self) -> Levels:
+        """How full each device was after each event that changed that and is kept: number, in use, pool, in columns."""
+        return self.events.recording.levels if isinstance(self.events, Events) else {}
 
     def memory_of(self, device: str) -> Sequence[Event]:
         """Returns what happened to the memory of a simulated GPU and is kept; nothing else of `events` is made.

@@ -11,12 +11,16 @@ from typing import NamedTuple
 from nbtf._runtime.batches import Batch
 from nbtf._runtime.events import Copied, Event, OpExecuted, OpPlaced, Reason
 from nbtf._runtime.notes import MORE, NUMBER, SECONDS, SUBJECT, TIME, WHERE
+from nbtf._runtime.subjects import OpSubject
 
 
 class Fact(NamedTuple):
-    """What many ops or copies have in common: an event as told of the first of them, and why it ran there."""
+    """What many ops or copies have in common: an event as told of the first of them, and why it ran there.
 
-    event: OpExecuted | Copied
+    Of an op that failed the event is the last that was told of it, `OpPlaced`.
+    """
+
+    event: OpExecuted | Copied | OpPlaced
     reason: Reason | None
 
 
@@ -50,14 +54,16 @@ class _Columns:
             key = id(subject), id(call_site)
             facts = self._positions.get(key)
             if facts is None or (side_numbers is not None and side_numbers[0]):
-                self._take_events(key, subject.events(note, start), facts)
+                self._take_events(subject, key, subject.events(note, start), facts)
                 self._kept += (subject, call_site)
             elif facts:
                 seconds = note[SECONDS] if subject.lanes is None else subject.lanes[1]
                 number = note[NUMBER] - 1 if subject.is_copy else note[NUMBER]
                 self.rows.append((number, nan if start is None else start, seconds, note[TIME], facts[-1]))
 
-    def _take_events(self, key: tuple[int, int], events: Sequence[Event], facts: list[int] | None) -> None:
+    def _take_events(
+        self, subject: object, key: tuple[int, int], events: Sequence[Event], facts: list[int] | None
+    ) -> None:
         """Adds the events of a note of which there was none yet, or which tell of constants, too."""
         reason: Reason | None = None
         positions: list[int] = []
@@ -72,6 +78,9 @@ class _Columns:
                     positions.append(facts[len(positions)])
                 start = nan if event.start is None else event.start
                 self.rows.append((event.seq, start, event.seconds, event.time, positions[-1]))
+        if isinstance(subject, OpSubject) and isinstance(events[-1], OpPlaced):
+            self.rows.append((events[-1].seq, nan, 0.0, events[-1].time, len(self.facts)))
+            self.facts.append(Fact(events[-1], reason))
         self._positions[key] = positions
 
 

@@ -128,3 +128,34 @@ def test_what_is_drawn_of_memory_is_to_scale_or_marked_and_devices_share_a_scale
     assert {"dotted"} == {edge for _, _, wider, edge in chunks if wider}
     scales = lab.page.locator(f"{MEMORY} .nbtf-mem-scale").all_text_contents()
     assert (2, 1) == (len(scales), len(set(scales)))
+
+
+SCRUB_TO = """(scrub, step) => {
+    scrub.value = step;
+    scrub.dispatchEvent(new Event('input'));
+}"""
+
+
+def test_a_replay_runs_over_the_whole_scene_and_says_how_much_is_here(lab: Lab) -> None:
+    lab.open(START, "%devices --live --here", "for _ in range(3_000):\n    x = tf.add(x, one)\ny = tf.negative(x)")
+    lab.run(0, 1, 2)
+    lab.wait_for_more(MAP, than=3_000)
+    line, place, stored = (lab.page.locator(f"{MAP} .nbtf-{name}") for name in ("line", "place", "stored"))
+    scrub = lab.page.locator(f"{MAP} .nbtf-scrub")
+
+    lab.press(MAP, "Step")
+    lab.wait(f"/step 1 of 3,001$/.test(document.querySelector('{MAP} .nbtf-place').textContent)")
+    first = line.text_content() or ""
+    scrub.evaluate(SCRUB_TO, 1_500)
+    lab.wait(f"/step 1,\\d+ of 3,001$/.test(document.querySelector('{MAP} .nbtf-place').textContent)")
+    middle = place.text_content() or ""
+    ran = lab.page.locator(f"{MAP} .nbtf-doors [data-device='GPU:0'] .nbtf-door").get_attribute("aria-label") or ""
+    number = middle.split("step ")[1].split(" ")[0]
+    said = stored.text_content() or ""
+    scrub.evaluate(SCRUB_TO, 10_000)
+    lab.wait(f"/Neg ran/.test(document.querySelector('{MAP} .nbtf-line').textContent)")
+
+    assert first.startswith("Step 1: Add")
+    assert f"{number} times" in ran or f"× {number}" in ran or f"{number} ×" in ran
+    assert said.startswith("750 of 3,00")
+    assert (place.text_content() or "").endswith("step 3,001 of 3,001")

@@ -28,6 +28,7 @@
 // .nbtf-code; [aria-current] in the replay).
 // Tests may define window.__nbtf = {} before the page loads: {draws, rev, wall, frames, gap: longest ms between frames}.
 
+import { askerOf } from "./asker.js";
 import { followStates } from "./difference.js";
 import { dock, hasShell } from "./dock.js";
 import { attr, clock, h, keepKey, put } from "./dom.js";
@@ -82,7 +83,7 @@ function start({ model, el }, kind, words) {
   const motion = matchMedia("(prefers-reduced-motion: reduce)");
   self.latest = () => self.held || model.get("state") || {};
   self.dirty = () => (self.raf ||= requestAnimationFrame(() => draw(self)));
-  self.player = replay(self.latest, self.dirty, () => motion.matches);
+  self.player = replay(self.latest, self.dirty, () => motion.matches, askerOf(model));
   self.parts = build(self);
   attr(self.parts.root, "lang", words?.lang || "en");
   el.replaceChildren(self.parts.root);
@@ -143,7 +144,7 @@ function build(self) {
   const title = h("span", { class: "nbtf-title" }, view.title);
   const head = h("div", { class: "nbtf-head" }, title, badge, total, scope, pause, tabular, open);
   const root = h("div", { class: `nbtf-view nbtf-${view.kind}`, role: "group", "aria-label": view.title, "data-width": "wide", onkeydown: keepKey },
-    head, player.bar, player.line, body, tables, status);
+    head, player.bar, player.line, player.stored, body, tables, status);
   return { root, title, badge, total, scope, pause, tabular, open, body, tables, status };
 }
 

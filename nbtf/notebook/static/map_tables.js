@@ -1,7 +1,8 @@
 // The device map as tables: the same rows, for readers and for copying.
 
 import { exact } from "./dom.js";
-import { MOST_STEPS, opName, readStep } from "./replay.js";
+import { opName, readStep } from "./replay.js";
+import { stepsInWords } from "./step_list.js";
 import { kindOf } from "./room.js";
 import { WORDS, fill, grouped, translated } from "./words.js";
 
@@ -11,7 +12,7 @@ export function mapTables(state) {
     { caption: said.tableOps, columns: columns(said.columnsOps, [3]), rows: opRows(state), notes: opNotes(state) },
     { caption: said.tableMemory, columns: columns(said.columnsMemory, [2, 3, 4, 5, 6]), rows: memoryRows(state), notes: [] },
     { caption: said.tableCopies, columns: columns(said.columnsCopies, [2, 3]), rows: copyRows(state), notes: [] },
-    { caption: said.tableSteps, columns: columns(said.columnsSteps, [5]), rows: stepRows(state), notes: [stepNote(state)] },
+    { caption: said.tableSteps, columns: columns(said.columnsSteps, [5]), rows: stepRows(state), notes: [stepsInWords(state)] },
   ].filter((one) => one.rows.length);
 }
 
@@ -47,9 +48,4 @@ function stepRows(state) {
     const where = step.kind === 1 ? fill(said.route, step) : step.device;
     return [String(step.seq), op, where, translated("reasons", step.why), step.out, exact(step.nbytes), translated("places", step.code)];
   });
-}
-
-function stepNote(state) {
-  const n = state.steps.length;
-  return fill(n >= MOST_STEPS ? WORDS.map.lastShown : WORDS.map.allShown, { n, heard: state.heard });
 }

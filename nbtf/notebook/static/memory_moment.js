@@ -1,7 +1,7 @@
 // How full is each device at a moment: now, or at one step of the replay?
 
 import { bytes, exact } from "./dom.js";
-import { readStep } from "./replay.js";
+import { levelAt, readStep } from "./replay.js";
 
 const SERIES = new WeakMap();
 
@@ -51,6 +51,7 @@ function memorySeries(state, device) {
 }
 
 function computeSeries(state, device) {
+  if (state.window) return state.steps.map((_, i) => levelAt(state, device.name, i));
   const past = device.history || [];
   const steps = state.steps.map((_, i) => readStep(state, i));
   const worked = steps.some((step) => deviceOf(step) === device.name);

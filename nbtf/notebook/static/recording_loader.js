@@ -3,6 +3,8 @@
 // A notebook saves no more of the view than this, and the picture: where no kernel answers, the picture stays. The picture is
 // found by a name, so that the output of the cell is a picture for everybody else. What is asked is answered in pieces.
 
+import { askerOf } from "./asker.js";
+
 const RECORDINGS = (globalThis.nbtfRecordings1 ??= { waiting: new Map(), programs: new Map(), watched: new WeakSet(), due: 0 });
 const NEAR = "300px"; // a picture so near to the window is about to be seen
 
@@ -79,36 +81,4 @@ async function programFor(model, asker) {
     }
   }
   return RECORDINGS.programs.get(name);
-}
-
-// {ask(question), live()}: an answer comes when the kernel has time, which may be never.
-function askerOf(model) {
-  const questions = new Map();
-  let asked = 0;
-  model.on("msg:custom", ({ kind, number, parts, failed }, [part] = []) => {
-    const question = kind === "answer" && questions.get(number);
-    if (!question) return;
-    if (part) question.parts.push(bytesOf(part));
-    if (!failed && question.parts.length < parts) return;
-    questions.delete(number);
-    if (failed) question.reject(new Error(failed));
-    else question.resolve(new Blob(question.parts).text().then(JSON.parse));
-  });
-  const ask = (question) =>
-    new Promise((resolve, reject) => {
-      questions.set(++asked, { resolve, reject, parts: [] });
-      model.send({ kind: "ask", number: asked, ...question });
-    });
-  return { ask, live: connectionOf(model) };
-}
-
-function bytesOf(part) {
-  return part.buffer ? new Uint8Array(part.buffer, part.byteOffset, part.byteLength) : new Uint8Array(part);
-}
-
-// Tells whether the model's kernel is there. A page that does not say counts as connected.
-function connectionOf(model) {
-  let whole = null;
-  Promise.resolve(model.widget_manager?.get_model?.(model.get("ident"))).then((all) => (whole = all), () => {});
-  return () => whole?.comm_live !== false && !whole?.comm?.jsServicesComm?.isDisposed;
 }

@@ -1,12 +1,14 @@
 // The recorded steps again, at reading speed: play, step, back, scrub.
 //
 // Works on one state that it holds from the first press on, so that neither new states nor a missing kernel disturb it.
+// A state has the last steps alone. A kernel that answers sends others, a window of some hundred at a time, as step_windows.py
+// says: then the state held has its steps and `window`, what was said about them. Positions count from the first step held.
 
-import { attr, bytes, h, put, seconds } from "./dom.js";
+import { attr, bytes, clock, h, put, seconds } from "./dom.js";
 import { WORDS, fill, translated } from "./words.js";
 
 const PLACES = new WeakMap();
-export const MOST_STEPS = 200; // a state has no more: see steps.py
+const LAST_STEP = 2 ** 40; // behind all there are
 
 // Step `i` of a state as an object: {kind, seq, ms, op, device, target, why, code, out, nbytes, ...}; texts are "" for none.
 export function readStep(state, i) {
@@ -32,7 +34,25 @@ export function cellOf(state, i) {
   return cellsOf(state).findLast((cell) => cell.first <= i) || { name: "", first: 0, last: state.steps.length - 1 };
 }
 
+// Which of all steps a state has: {begin, count, cut: whether there were others before the first of all}.
+export function windowOf(state) {
+  return state.window ?? { begin: 0, count: state.steps?.length || 0, cut: Boolean(state.cut) };
+}
+
+// Whether a cell began before all steps that can be shown.
+export function isCut(state, cell) {
+  const { begin, cut } = windowOf(state);
+  return cut && cell.first + begin === 0;
+}
+
+// Bytes of a device at a step of a window, [in use, pool]; null where nobody knows.
+export function levelAt(state, name, position) {
+  const level = (state.window.levels[name] ?? []).findLast(([step]) => step <= position);
+  return level && level[1] >= 0 ? level.slice(1) : null;
+}
+
 function cellsOf(state) {
+  if (state.window) return cellsOfWindow(state.window);
   const at = state.columns.indexOf("seq");
   const found = [];
   for (const [seq, name] of state.cells || []) {
@@ -42,6 +62,11 @@ function cellsOf(state) {
   if (!found.length || found[0].first > 0) found.unshift({ name: "", first: 0 });
   const ends = found.map((cell, k) => ({ ...cell, last: (found[k + 1]?.first ?? state.steps.length) - 1 }));
   return ends.filter((cell) => cell.first <= cell.last);
+}
+
+function cellsOfWindow({ begin, count, cells }) {
+  const starts = cells.length && cells[0][0] === 0 ? cells : [[0, ""], ...cells];
+  return starts.map(([first, name], k) => ({ name, first: first - begin, last: (starts[k + 1]?.[0] ?? count) - 1 - begin }));
 }
 
 // What a step was, in a sentence: where, why, what came out, which line.
@@ -60,14 +85,47 @@ export function tellStep(state, i) {
 }
 
 // The bar and what it shows. `latest()` gives the newest state, `changed()` asks for a redraw, `still()` tells whether
-// motion is unwelcome. `position` is null and `state` too while nothing is replayed.
-export function replay(latest, changed, still) {
-  const player = { position: null, state: null, timer: 0, speed: 1, playing: false };
+// motion is unwelcome, `asker` asks the kernel (see asker.js). `position` is null and `state` too while nothing is replayed;
+// `wanted` is the number of a step that is asked for.
+export function replay(latest, changed, still, asker) {
+  const player = { position: null, state: null, wanted: null, asking: false, timer: 0, speed: 1, playing: false, isLive: asker.live };
   const go = (i) => {
+    const begins = !player.state;
     player.state = player.state || latest();
-    const last = player.state.steps.length - 1;
-    if (last < 0) return live();
-    player.position = Math.max(0, Math.min(last, i));
+    const { begin, count } = windowOf(player.state);
+    if (!count) return live();
+    const step = Math.max(0, Math.min(count - 1, begin + i));
+    const here = step >= begin && step < begin + player.state.steps.length;
+    player.wanted = here ? null : step;
+    if (here) player.position = step - begin;
+    if (begins || !here) ask(begins);
+    changed();
+  };
+  // What is not there stays as it is where no kernel answers.
+  const ask = (begins) => {
+    if (player.asking || !asker.live()) return;
+    player.asking = true;
+    const { state } = player;
+    const question = { what: "steps", step: player.wanted ?? LAST_STEP, until: begins ? null : state.window?.until ?? null };
+    asker.ask(question).then((window) => player.state === state && take(window), () => {}).finally(() => {
+      player.asking = false;
+      if (player.wanted !== null && player.state !== state) ask(false);
+    });
+  };
+  const take = ({ steps, words, ...window }) => {
+    const { until } = player.state.window ?? window;
+    if (until !== window.until) return (player.wanted = null), changed(); // another recording: what is here stays
+    const state = { ...player.state, steps, words, window };
+    const from = player.fromStart ? cellsOf(state).at(-1).first : null;
+    const step = player.wanted ?? (from === null ? null : from + window.begin);
+    const { seq } = readStep(player.state, player.position ?? 0);
+    const at = step === null ? steps.findIndex((row) => row[state.columns.indexOf("seq")] === seq) : step - window.begin;
+    player.fromStart = false;
+    if (step !== null) player.wanted = Math.min(step, window.count - 1);
+    if (at < 0 && step === null) return; // a step that is none any more
+    player.state = state;
+    if (at >= 0 && at < steps.length) [player.position, player.wanted] = [at, null];
+    else player.position = Math.max(0, Math.min(steps.length - 1, at));
     changed();
   };
   const stop = () => {
@@ -76,19 +134,26 @@ export function replay(latest, changed, still) {
     changed();
   };
   const live = () => {
-    player.state = player.position = null;
+    player.state = player.position = player.wanted = null;
     stop();
   };
-  const start = () => cellOf(latest(), latest().steps.length - 1).first;
-  const move = (by) => (stop(), go(player.position === null ? (by > 0 ? start() : latest().steps.length - 1) : player.position + by));
+  const start = () => {
+    player.fromStart = true;
+    return cellOf(latest(), latest().steps.length - 1).first;
+  };
+  const move = (by) => {
+    stop();
+    go(player.position === null ? (by > 0 ? start() : latest().steps.length - 1) : player.position + by);
+  };
+  const isLast = () => player.position + windowOf(player.state).begin >= windowOf(player.state).count - 1;
   const tick = () => {
-    if (player.position >= player.state.steps.length - 1) return stop();
-    go(player.position + 1);
+    if (isLast()) return stop();
+    if (player.wanted === null) go(player.position + 1);
     player.timer = setTimeout(tick, 1000 / player.speed);
   };
   const play = () => {
     if (player.playing) return stop();
-    const ended = player.position === null || player.position >= player.state.steps.length - 1;
+    const ended = player.position === null || isLast();
     go(ended ? (player.state ? cellOf(player.state, player.position).first : start()) : player.position + 1);
     player.playing = true;
     player.timer = setTimeout(tick, 1000 / player.speed);
@@ -103,28 +168,32 @@ function replayBar(player, act) {
   const back = button("back", null, () => act.move(-1));
   const step = button("step", null, () => act.move(1));
   const live = button("live", said.liveHint, act.live);
-  const scrub = h("input", { type: "range", class: "nbtf-scrub", min: 0, "aria-label": said.scrub, oninput: () => (act.stop(), act.go(+scrub.value)) });
+  const scrub = h("input", { type: "range", class: "nbtf-scrub", min: 0, "aria-label": said.scrub, oninput: () => (act.stop(), act.go(+scrub.value - windowOf(player.state || act.latest()).begin)) });
   const place = h("span", { class: "nbtf-place" });
   const speed = h("select", { class: "nbtf-speed", "aria-label": said.speed, onchange: () => (player.speed = +speed.value) },
     [0.5, 1, 2, 4].map((x) => h("option", { value: x, ...(x === 1 && { selected: "" }) }, `${x} ×`)));
   const line = h("p", { class: "nbtf-line", "aria-live": "polite" });
+  const stored = h("p", { class: "nbtf-note nbtf-stored", hidden: "" });
   const bar = h("div", { class: "nbtf-replay", role: "group", "aria-label": said.label },
     back, play, step, scrub, place, speed, live);
   const draw = () => {
     const state = player.state || act.latest();
-    const count = state.steps?.length || 0;
+    const { begin, count } = windowOf(state);
     const at = player.position;
     for (const one of [play, back, step, scrub]) one.disabled = !count;
     live.disabled = at === null;
     play.hidden = speed.hidden = act.still();
     put(play, player.playing ? said.hold : said.play);
     attr(scrub, "max", Math.max(0, count - 1));
-    scrub.value = at ?? count - 1;
+    scrub.value = player.wanted ?? (at === null ? count - 1 : begin + at);
     put(place, placeOf(state, at, count));
     attr(line, "aria-live", player.playing ? "off" : "polite");
     put(line, at === null ? (!count ? said.noSteps : act.still() ? said.hintStill : said.hint) : lineOf(state, at));
+    const amount = count ? storedWords(state, at, player.isLive()) : "";
+    stored.hidden = !amount;
+    put(stored, amount);
   };
-  return { bar, line, draw };
+  return { bar, line, stored, draw };
 }
 
 // The number makes each step's line differ from the one before, so that it is read out again.
@@ -132,11 +201,21 @@ function lineOf(state, at) {
   return fill(WORDS.replay.line, { i: at - cellOf(state, at).first + 1, told: tellStep(state, at) });
 }
 
+// How much there is to replay, where it is not everything.
+function storedWords(state, at, isLive) {
+  const said = WORDS.replay;
+  const { count, cut } = windowOf(state);
+  const parts = [];
+  if (state.window && state.steps.length < count) parts.push(fill(said.stored, { m: state.steps.length, n: count }));
+  if (state.window && cut) parts.push(fill(said.since, { time: clock(state.since + state.window.known / 1000) }));
+  if (!state.window && cut && (at !== null || !isLive)) parts.push(fill(said.lastAlone, { n: count }));
+  return parts.join(" ");
+}
+
 function placeOf(state, at, count) {
   const said = WORDS.replay;
   if (at === null) return count ? fill(count === 1 ? said.oneKept : said.allKept, { n: count }) : "";
   const cell = cellOf(state, at);
-  const cut = cell.first === 0 && count >= MOST_STEPS;
-  const of = fill(cut ? said.ofLast : said.ofAll, { i: at - cell.first + 1, n: cell.last - cell.first + 1 });
+  const of = fill(isCut(state, cell) ? said.ofLast : said.ofAll, { i: at - cell.first + 1, n: cell.last - cell.first + 1 });
   return cell.name ? fill(said.placeInCell, { cell: translated("places", cell.name), place: of }) : of;
 }

@@ -3,7 +3,7 @@
 // In the replay a room holds what ran since its cell began, newest first, so that one cell tells one story.
 
 import { isSmallCopy } from "./map_facts.js";
-import { MOST_STEPS, cellOf, readStep } from "./replay.js";
+import { cellOf, isCut, levelAt, readStep } from "./replay.js";
 import { parsed } from "./words.js";
 
 // {step, cell, rooms: [{device, name, ops, counts: [[op, n, why]], more, constants, memory}], copies: [[from, to, n, bytes]],
@@ -24,11 +24,13 @@ function liveScene(state) {
 }
 
 function replayScene(state, position) {
-  const { first } = cellOf(state, position);
+  const cell = cellOf(state, position);
+  const before = cell.first < 0 ? state.window.before : { counts: [], copies: [], small: [] };
   const ran = new Map();
-  const copied = new Map();
-  const small = new Map();
-  for (let i = first; i <= position; i += 1) {
+  const copied = waysOf(before.copies);
+  const small = waysOf(before.small);
+  for (const [device, op, n, why] of before.counts) addOp(ran, { device, op, why }, n);
+  for (let i = Math.max(0, cell.first); i <= position; i += 1) {
     const step = readStep(state, i);
     if (step.kind !== 1) addOp(ran, step);
     else addCopy(copied, step);
@@ -39,16 +41,20 @@ function replayScene(state, position) {
     const ops = counts.reduce((sum, [, n]) => sum + n, 0);
     return { device, name: device.name, ops, counts, more: 0, constants: 0, memory: memoryAt(state, device, position) };
   });
-  return { step: readStep(state, position), rooms, copies: [...copied.values()], small: [...small.values()], cut: first === 0 && state.steps.length >= MOST_STEPS };
+  return { step: readStep(state, position), rooms, copies: [...copied.values()], small: [...small.values()], cut: isCut(state, cell) };
 }
 
-function addOp(ran, step) {
+function waysOf(copies) {
+  return new Map(copies.map((copy) => [`${copy[0]}\n${copy[1]}`, copy]));
+}
+
+function addOp(ran, step, n = 1) {
   const here = ran.get(step.device) || new Map();
   ran.set(step.device, here);
   const key = `${step.op}\n${step.why}`;
   const count = here.get(key) || [step.op, 0, step.why];
   here.delete(key);
-  here.set(key, [count[0], count[1] + 1, count[2]]);
+  here.set(key, [count[0], count[1] + n, count[2]]);
 }
 
 function addCopy(copied, step) {
@@ -61,6 +67,10 @@ function addCopy(copied, step) {
 function memoryAt(state, device, position) {
   if (device.kind === "host") return null;
   const limit = device.memory?.limit ?? null;
+  if (state.window) {
+    const level = levelAt(state, device.name, position);
+    return level ? { in_use: level[0], pool: level[1], limit } : device.memory && { unknown: true, limit };
+  }
   for (let i = position; i >= 0; i -= 1) {
     const step = readStep(state, i);
     const here = step.kind === 1 ? step.target : step.device;

@@ -1,8 +1,10 @@
 // The last steps as a list that can be filtered; rows are used again, so a busy loop makes no new elements.
 
 import { attr, bytes, h, put } from "./dom.js";
-import { MOST_STEPS, opName, readStep } from "./replay.js";
+import { opName, readStep, windowOf } from "./replay.js";
 import { WORDS, fill, translated } from "./words.js";
+
+const MOST_LISTED = 200;
 
 // `choose(i)` is called with the index of a step that was pressed, `changed()` when the filter changed.
 export function makeStepList(chosen, choose, changed) {
@@ -21,7 +23,8 @@ export function makeStepList(chosen, choose, changed) {
 export function updateStepList(root, state, position, filter) {
   const { count, rows, pool, scroll } = root.nbtf;
   const steps = state.steps.map((_, i) => readStep(state, i));
-  const found = matching(steps, filter || "");
+  const near = (i) => steps.length <= MOST_LISTED || Math.abs(i - position) <= MOST_LISTED / 2;
+  const found = matching(steps, filter || "").filter(near);
   while (pool.length < found.length) pool.push(rows.appendChild(makeRow(root)));
   pool.forEach((row, k) => {
     row.hidden = k >= found.length;
@@ -48,7 +51,15 @@ function total(state, m, filtered) {
   const n = state.steps.length;
   if (!n) return said.noSteps;
   if (filtered) return fill(said.matching, { m, n, heard: state.heard });
-  return fill(n >= MOST_STEPS ? said.lastShown : said.allShown, { n, heard: state.heard });
+  return stepsInWords(state);
+}
+
+// Which of all steps those of a state are.
+export function stepsInWords(state) {
+  const n = state.steps.length;
+  const { begin, count, cut } = windowOf(state);
+  if (n < count) return fill(WORDS.replay.part, { first: begin + 1, last: begin + n, n: count });
+  return fill(cut ? WORDS.map.lastShown : WORDS.map.allShown, { n, heard: state.heard });
 }
 
 function makeRow(root) {

@@ -18,6 +18,7 @@ from nbtf.notebook.session import Session
 from nbtf.notebook.stills.decision import is_as_asked
 from nbtf.notebook.tables import one_line
 from nbtf.notebook.views import chunks, history, scopes
+from nbtf.notebook.views.step_windows import StepWindows
 from nbtf.notebook.views.steps import (
     COLUMNS,
     CONSTANT,
@@ -73,6 +74,7 @@ class Feed:
         self._code_line = lru_cache(REMEMBERED)(session.code_line)
         self._moment: tuple[runtime.Snapshot, list[runtime.DeviceInfo]] | None = None
         self._busy = False
+        self._replayed: dict[tuple[int, str, int], StepWindows] = {}
         self._maps: dict[str, tuple[Sequence[Any], float]] = {}
         self._holders: dict[tuple[str, int, int], tuple[object, str | None]] = {}
         self._holders_again = 0.0
@@ -118,6 +120,24 @@ class Feed:
         told |= self._of_scope(scopes.ALL, None)
         where = _compiling()
         return told | {"compiling": where} if where else told
+
+    def steps_about(self, step: int, until: int | None, scope: str, shown_in: runtime.Scene | None) -> State:
+        """Returns steps of a scope about some step, for a page that replays them (see `StepWindows.window`).
+
+        Args:
+          step: its number.
+          until: what was heard when the replay began, which goes on with what there was; None for a new one.
+          scope: see `scopes.beginning`.
+          shown_in: likewise.
+        """
+        recorder = self._session.recorder
+        begin, snapshot = scopes.beginning(recorder, scope, shown_in), recorder.snapshot()
+        key = snapshot.heard if until is None else until, scope, begin.first
+        if key not in self._replayed:
+            key, cells = (snapshot.heard, *key[1:]), list(self._session.cells)
+            windows = StepWindows(begin.rest(snapshot), begin.first, cells, self._code_line, self._session.began)
+            self._replayed = {key: windows}  # the last one: of a million ops it takes 40 MB
+        return {"until": key[0], **self._replayed[key].window(step)}
 
     def of_scope(self, state: State, scope: str, shown_in: runtime.Scene | None) -> State:
         """Returns the newest state with what ran in a scope; see `scopes.beginning`."""

@@ -150,6 +150,10 @@ class Pump:
         model.scope, model.audience.told = scope, 0
         self.tick(wait=True)
 
+    def steps_about(self, model: Model, step: int, until: int | None) -> State:
+        """Returns steps of what a model shows, for a page that replays them; see `Feed.steps_about`."""
+        return self.feed.steps_about(step, until, model.scope, model.shown_in)
+
     def repeat(self, model: Model) -> None:
         """Sends a model's state once more, all of it: a page has missed what was sent before."""
         with self._lock:

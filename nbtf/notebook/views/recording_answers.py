@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -15,9 +14,6 @@ from nbtf.notebook.views import esm
 from nbtf.notebook.views.long_timeline import LongTimeline
 from nbtf.notebook.views.map_data import map_data
 from nbtf.notebook.views.page import CodeLine, Scene, scene_data
-
-LARGEST_PART = 96_000
-"""Bytes of an answer that go into one message."""
 
 MOST_EVENTS = 20_000
 """Of a recording that a page gets as a whole: half a megabyte."""
@@ -97,10 +93,3 @@ def program_data(language: str) -> Scene:
     script = f"{esm.joined(modules)}\nexport {{ showRecording, speakIn }};\n"
     words = catalogue.translation(catalogue.asked_for() or language, catalogue.sections_in(script))
     return {"script": script, "style": esm.joined_styles(["frame", *modules]), "words": words}
-
-
-def parts_of(answer: Scene) -> Iterator[bytes]:
-    """Yields an answer in pieces that are small enough for a message each."""
-    text = json.dumps(answer, separators=(",", ":"), ensure_ascii=False).encode()
-    for begin in range(0, len(text), LARGEST_PART):
-        yield text[begin : begin + LARGEST_PART]

@@ -19,7 +19,7 @@ from nbtf.notebook.views import esm, widgets
 from nbtf.notebook.views.audience import outputs_stand_alone
 from nbtf.notebook.views.cell_recording import CellRecording, Span, cell_recording
 from nbtf.notebook.views.page import CodeLine
-from nbtf.notebook.views.recording_answers import Memory, RecordingAnswers, parts_of, program_data
+from nbtf.notebook.views.recording_answers import Memory, RecordingAnswers, program_data
 
 MOST_VIEWS = 32
 """Recordings of a session that are answered about; older ones stay as their pages have them."""
@@ -66,7 +66,8 @@ class RecordingView(widgets.anywidget.AnyWidget):
         if not self._answers.schedule.lanes:
             raise ValueError("Nothing ran while this was recorded: a view shows ops and copies, so run some first.")
         self._picture = timeline(self._answers.schedule, code_line=code_line)
-        self._esm = f"{esm.joined([LOADER])}\nexport default {{ initialize: awaken, render: renderStill }};\n"
+        loader = esm.joined(esm.in_order(LOADER, LOADER))
+        self._esm = f"{loader}\nexport default {{ initialize: awaken, render: renderStill }};\n"
         script = program_data(catalogue.ENGLISH)["script"]
         name = uuid4().hex
         program = f"{crc32(script.encode()):08x}"
@@ -99,19 +100,9 @@ class RecordingView(widgets.anywidget.AnyWidget):
         """Answers a question of a page; it comes late, or on another thread."""
         match content:
             case {"kind": "ask", "number": int(number)}:
-                self._answer(number, content)
+                widgets.send_answer(self, number, lambda: self._answers.answer(content))
             case _:
                 pass
-
-    def _answer(self, number: int, question: dict[str, Any]) -> None:
-        send: Any = getattr(self, "send")  # noqa: B009  # ipywidgets does not type it
-        try:
-            parts = list(parts_of(self._answers.answer(question)))
-        except Exception as error:  # the page keeps what it has
-            send({"kind": "answer", "number": number, "failed": f"{type(error).__name__}: {error}"})
-            return
-        for part in parts:
-            send({"kind": "answer", "number": number, "parts": len(parts)}, buffers=[part])
 
 
 _VIEWS: WeakKeyDictionary[Session, list[RecordingView]] = WeakKeyDictionary()

@@ -14,6 +14,8 @@ class Beginning(NamedTuple):
     """Where a scope begins: what was heard before it, and the cell that begins there if one does."""
 
     before: runtime.Snapshot
+    first: int
+    """The least number of an event."""
     cell: str = ""
 
     def rest(self, snapshot: runtime.Snapshot) -> runtime.Snapshot:
@@ -30,13 +32,13 @@ def beginning(recorder: runtime.Recorder, scope: str, shown_in: runtime.Scene | 
       scope: one of `SCOPES`.
       shown_in: the run of the cell that has shown the view, if there was one.
     """
-    machine = Beginning(recorder.totals_before_machine())
+    machine = Beginning(recorder.totals_before_machine(), recorder.machine_first)
     if scope == CELL:
         return _last_cell(recorder, machine)
     if scope == HERE and shown_in is not None:
         totals = recorder.totals_before(shown_in)
         if totals is not None and totals.heard >= machine.before.heard:
-            return Beginning(totals, shown_in.cell)
+            return Beginning(totals, shown_in.first, shown_in.cell)
     return machine
 
 
@@ -47,7 +49,7 @@ def _last_cell(recorder: runtime.Recorder, machine: Beginning) -> Beginning:
         totals = recorder.totals_before(scene)
         if totals is None or totals.heard < machine.before.heard:
             break
-        last = Beginning(totals, scene.cell)
+        last = Beginning(totals, scene.first, scene.cell)
         if totals.heard < event_count:
             break
     return last

@@ -43,6 +43,9 @@ NEWEST_EVENTS = 200
 CONSTANT = "_EagerConst"
 """An op that is no step: a Python value becomes a tensor."""
 
+SINGLE = 4
+"""Bytes of a Python value on its way to a device, or back, that is no step: a number."""
+
 OP, COPY, FAILED = 0, 1, 2
 NOBODY = (-1, -1)
 """In use and pool where nobody told them."""
@@ -51,13 +54,22 @@ REMEMBERED = 4096
 """Texts kept by each cache: more than a state shows, so that a view costs little while a loop runs."""
 
 
+def is_step(event: runtime.Event) -> bool:
+    """Tells whether an op or a copy is a step: constants are none, and no numbers on their way to a device or back."""
+    if isinstance(event, runtime.Copied):
+        return event.kind == "move" or event.nbytes > SINGLE
+    return not isinstance(event, runtime.OpExecuted | runtime.OpPlaced) or event.op != CONSTANT
+
+
 class Words:
     """Texts by number, each held once and cut to what a view shows."""
 
-    def __init__(self, before: Words | None = None) -> None:
+    def __init__(self, previous: Words | None = None) -> None:
         """Starts with the texts of an earlier state: those that it needed keep their numbers."""
-        self.all: list[str] = [] if before is None else list(before.all)
-        self._numbers: dict[str, int] = {} if before is None else {text: before._numbers[text] for text in before._used}
+        self.all: list[str] = [] if previous is None else list(previous.all)
+        self._numbers: dict[str, int] = (
+            {} if previous is None else {text: previous._numbers[text] for text in previous._used}
+        )
         self._free = sorted({*range(len(self.all))}.difference(self._numbers.values()), reverse=True)
         self._used: set[str] = set()
 
@@ -118,7 +130,7 @@ class _Story:
             self._copies[event.target, event.site] = len(self.steps)
             # What was taken for it was told before, except by a real card.
             memory = NOBODY if event.kind == "read" else self._memory.pop((event.target, event.site), NOBODY)
-            self.steps.append(_Step(event.seq, COPY, event, self._copied_for(event), memory))
+            self.steps.append(_Step(event.seq, COPY, event, copied_for(event, self._doing.get(event.site)), memory))
         elif kind is runtime.Allocated:
             self._allocated(event)
 
@@ -140,8 +152,7 @@ class _Story:
         self._doing.pop(event.site, None)
         if placed:  # else it was placed before the events that are looked at
             why = reason_in_words(event.op, event.device, placed.pop().reason)
-            if event.op != CONSTANT:
-                self.steps.append(_Step(event.seq, OP, event, why, memory))
+            self.steps.append(_Step(event.seq, OP, event, why, memory))
 
     def _allocated(self, event: Any) -> None:
         memory = (event.in_use, event.pool)
@@ -151,13 +162,14 @@ class _Story:
         else:
             self.steps[copy] = self.steps[copy]._replace(memory=memory)
 
-    def _copied_for(self, event: Any) -> str | None:
-        if event.node:
-            return {"move": "input of ", "upload": "value of ", "read": "fetched: "}[event.kind] + event.node
-        if event.kind == "move":
-            op = self._doing.get(event.site)
-            return None if op is None else f"input of {op}"
-        return "a Python value" if event.kind == "upload" else "read by Python"
+
+def copied_for(event: Any, op: str | None) -> str | None:
+    """Returns what a value was copied for, in words; `op` is the one that runs on its line, if any does."""
+    if event.node:
+        return {"move": "input of ", "upload": "value of ", "read": "fetched: "}[event.kind] + event.node
+    if event.kind == "move":
+        return None if op is None else f"input of {op}"
+    return "a Python value" if event.kind == "upload" else "read by Python"
 
 
 def steps(
@@ -165,7 +177,7 @@ def steps(
     words: Words,
     code_line: Callable[[runtime.Site], str],
     since: float,
-    most: int = MOST,
+    limit: int = MOST,
 ) -> tuple[list[list[Any]], bool]:
     """Returns the last rows, the oldest first, as `COLUMNS` names them, and whether there are others before them.
 
@@ -176,40 +188,63 @@ def steps(
       words: takes the texts; rows hold their numbers.
       code_line: tells a code line in words.
       since: when the clock of the view began, in seconds since the epoch.
-      most: rows at the most.
+      limit: rows at the most.
     """
     story = _Story()
     for event in events:
         story.take(event)
-    every = story.finish()
-    return [_row(step, words, code_line, since) for step in every[-most:]], len(every) > most
+    every = [step for step in story.finish() if is_step(step.event)]
+    return [_row(step, words, code_line, since) for step in every[-limit:]], len(every) > limit
 
 
 def _row(step: _Step, words: Words, code_line: Callable[[runtime.Site], str], since: float) -> list[Any]:
     event: Any = step.event
-    of = words.of
-    op, device, target, out, nbytes, seconds, modelled = None, "", None, None, 0, 0.0, False
-    if step.kind == COPY:
-        op, device, target = "copy", event.source, short(event.target)
-        nbytes, seconds, modelled = event.nbytes, event.seconds, event.modelled
+    seconds = getattr(event, "seconds", 0.0)
+    timed = (event.seq, max(0, int((event.time - since) * 1000)), seconds)
+    return row_of(step.kind, event, timed, step.why, step.memory, words, code_line)
+
+
+def row_of(
+    row_type: int,
+    event: Any,
+    timed: tuple[int, int, float],
+    reason: str | None,
+    memory: tuple[int, int],
+    words: Words,
+    code_line: Callable[[runtime.Site], str],
+) -> list[Any]:
+    """Returns a step as `COLUMNS` names it.
+
+    Args:
+      row_type: `OP`, `COPY` or `FAILED`.
+      event: that told it, or another like it.
+      timed: its number, milliseconds since the view's clock began, and seconds that it took.
+      reason: in words.
+      memory: bytes in use and in the pool afterwards.
+      words: takes the texts.
+      code_line: tells a code line in words.
+    """
+    of, (seq, ms, seconds) = words.of, timed
+    op, device, target, out, nbytes, modelled = "copy", "", None, None, 0, False
+    if row_type == COPY:
+        device, target, nbytes, modelled = event.source, short(event.target), event.nbytes, event.modelled
     else:
         op, device = event.op, event.device
-        if event.__class__ is runtime.OpExecuted:
-            out = "; ".join([described(one.shape, one.dtype) for one in event.outputs]) or None
-            nbytes = sum([one.nbytes for one in event.outputs])
-            seconds, modelled = event.seconds, event.timing == "modelled"
+    if row_type == OP:
+        out = "; ".join([described(output.shape, output.dtype) for output in event.outputs]) or None
+        nbytes, modelled = sum([output.nbytes for output in event.outputs]), event.timing == "modelled"
     return [
-        step.kind,
-        event.seq,
-        max(0, int((event.time - since) * 1000)),
+        row_type,
+        seq,
+        ms,
         of(op),
         of(short(device)),
         of(target),
-        of(step.why),
+        of(reason),
         of(code_line(event.site) or None),
         of(out),
         nbytes,
-        *step.memory,
+        *memory,
         float(f"{seconds:.3g}"),  # as exact as it is of use; all digits would double the message
         int(modelled),
         of(event.node),

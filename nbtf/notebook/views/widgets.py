@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Iterator
 from typing import Any
 from uuid import uuid4
 from zlib import crc32
@@ -44,6 +45,9 @@ WHOLE_AFTER = 4
 
 STILL_TYPES = ("text/html", "text/plain")
 """What a page is sent of a picture, which may be large: the HTML has the SVG in it."""
+
+LARGEST_PART = 96_000
+"""Bytes of an answer that go into one message."""
 
 MISSING = "the live view did not load: anywidget is needed where JupyterLab runs, not only in this kernel"
 
@@ -171,6 +175,8 @@ class View(anywidget.AnyWidget):
                 if more > 0:
                     getattr(self, "send")({"kind": "fed"})  # noqa: B009  # a view that is only saved hears nothing, and stays where it is
                     self._send_renewed()  # cells may have ended before the page had loaded it
+            case {"kind": "ask", "number": int(number), "what": "steps", "step": int(step), **rest}:
+                send_answer(self, number, lambda: self._pump.steps_about(self, step, rest.get("until")))
             case {"kind": "whole"}:
                 self._pump.repeat(self)
             case {"kind": "language", "name": str(name)}:
@@ -202,8 +208,8 @@ class View(anywidget.AnyWidget):
 
     def _send_news(self) -> None:
         """Sends what has changed; all now and then, and to those who save it without a page, as nbclient does."""
-        before, now = self._sent, self.state
-        news = {"from": before["message"], "to": now["message"], "difference": difference(before, now)}
+        previous, now = self._sent, self.state
+        news = {"from": previous["message"], "to": now["message"], "difference": difference(previous, now)}
         nbytes = len(json.dumps(news))
         self._differences += nbytes
         if self._differences > WHOLE_AFTER * self._whole or not (self.audience.views or now["busy"]):
@@ -326,6 +332,31 @@ class MemoryView(View):
     def table(self) -> Table:
         """Returns the memory as `%gpu_memory` does."""
         return memory_table.table(self.session, set(self.only))
+
+
+def parts_of(answer: dict[str, Any]) -> Iterator[bytes]:
+    """Yields an answer in pieces that are small enough for a message each."""
+    text = json.dumps(answer, separators=(",", ":"), ensure_ascii=False).encode()
+    for begin in range(0, len(text), LARGEST_PART):
+        yield text[begin : begin + LARGEST_PART]
+
+
+def send_answer(widget: anywidget.AnyWidget, number: int, answer: Callable[[], dict[str, Any]]) -> None:
+    """Sends a page what it has asked for, or why there is no answer; see `static/asker.js`.
+
+    Args:
+      widget: that was asked.
+      number: of the question.
+      answer: makes what is sent.
+    """
+    send: Any = getattr(widget, "send")  # noqa: B009  # ipywidgets does not type it
+    try:
+        pieces = list(parts_of(answer()))
+    except Exception as error:  # the page keeps what it has
+        send({"kind": "answer", "number": number, "failed": f"{type(error).__name__}: {error}"})
+        return
+    for piece in pieces:
+        send({"kind": "answer", "number": number, "parts": len(pieces)}, buffers=[piece])
 
 
 def _session(name: str) -> Session:

@@ -86,7 +86,6 @@ def test_copy_is_a_step_from_a_device_to_another(shell: Shell, feed: Feed) -> No
     copies = [one for one in steps(feed.state(busy=False)) if one["kind"] == 1]
 
     assert [
-        ("CPU:0", "GPU:1", "a Python value", 4),
         ("GPU:1", "GPU:0", "input of Neg", 8),
         ("GPU:0", "CPU:0", "read by Python", 8),
     ] == [(one["device"], one["target"], one["why"], one["nbytes"]) for one in copies]
@@ -357,7 +356,7 @@ def test_a_restart_begins_every_scope_anew(shell: Shell, three_cells: Feed, scop
 
     state = three_cells.of_scope(three_cells.state(busy=False), scope, before)
 
-    assert {"Fill", "copy"} == {one["op"] for one in steps(state)}
+    assert {"Fill"} == {one["op"] for one in steps(state)}
     assert state["ops"] == ops_shown(state)
 
 

@@ -27,6 +27,7 @@ from tests.notebook.views.test_widgets import HTMLImage
 pytest.importorskip("anywidget", reason="needs the lab extra")
 comm = pytest.importorskip("comm")
 recording_view = pytest.importorskip("nbtf.notebook.views.recording_view")
+views = pytest.importorskip("nbtf.notebook.views.widgets")
 
 pytestmark = pytest.mark.filterwarnings("ignore:Deprecated in traitlets 4.1:DeprecationWarning")  # by ipywidgets 8.0
 
@@ -83,7 +84,7 @@ def ask(view: Any, sent: list[Message], **question: Any) -> Any:
         return contents[0]["failed"]
     assert {len(sent)} == {content["parts"] for content in contents}
     parts = [part for _, (part,) in sent]
-    assert max(map(len, parts)) <= recording_answers.LARGEST_PART
+    assert max(map(len, parts)) <= views.LARGEST_PART
     return json.loads(b"".join(parts))
 
 
@@ -155,7 +156,7 @@ def test_what_is_no_question_is_ignored(live: Shell, sent: list[Message], conten
 def test_long_answer_comes_in_pieces(live: Shell, sent: list[Message], monkeypatch: pytest.MonkeyPatch) -> None:
     view = live.run("tf.notebook.RecordingView(record)").result
     whole = ask(view, sent, what="scene")
-    monkeypatch.setattr(recording_answers, "LARGEST_PART", 100)
+    monkeypatch.setattr(views, "LARGEST_PART", 100)
 
     assert whole == ask(view, sent, what="scene")
     assert len(sent) > 3

@@ -1,0 +1,177 @@
+"""What does a page get of the steps of a long recording, when it replays one? Some of them, and what was before these.
+
+A step is an op, or a copy, as a row of `steps.COLUMNS`; constants and the copies of single values are none. The columns
+of a recording (`Snapshot.work`) are read once for each replay. What was at a step follows from them by counting, which
+takes a nanosecond a step: no states are kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nbtf import runtime
+from nbtf.notebook.device_names import short
+from nbtf.notebook.stills.schedule import SMALLEST_COPY
+from nbtf.notebook.tables import one_line
+from nbtf.notebook.views.steps import (
+    CONSTANT,
+    COPY,
+    FAILED,
+    NOBODY,
+    OP,
+    Words,
+    copied_for,
+    is_step,
+    reason_in_words,
+    row_of,
+)
+
+WINDOW = 750
+"""Steps of an answer: less than 100 KB."""
+
+FULL_STEPS = 200
+"""Steps before the one that a page asks for, of those that it gets: it may go back."""
+
+Numbers = NDArray[np.int64]
+
+
+class StepWindows:
+    """The steps of what was heard from some event on, as a page asks for them."""
+
+    def __init__(
+        self,
+        snapshot: runtime.Snapshot,
+        first: int,
+        cells: Sequence[tuple[int, str]],
+        code_line: Callable[[runtime.Site], str],
+        since: float,
+    ) -> None:
+        """Reads the columns once: about a microsecond an op.
+
+        Args:
+          snapshot: of the recorder, with the totals of what is shown.
+          first: the least number of an event that is shown.
+          cells: the first number of an event that each cell can have, and the name of the cell.
+          code_line: tells a code line in words.
+          since: when the clock of the view began, in seconds since the epoch.
+        """
+        self._work, self._code_line, self._since, self.cut = snapshot.work, code_line, since, bool(snapshot.cut)
+        is_shown = np.array([is_step(fact.event) for fact in self._work.facts], bool)
+        facts = np.asarray(self._work.fact, np.int64)
+        self._numbers: Numbers = np.asarray(self._work.seq, np.int64)
+        rows = np.flatnonzero(is_shown[facts] & (self._numbers >= first)) if len(facts) else facts
+        self._rows, self._facts, self._seq = rows, facts[rows], self._numbers[rows]
+        self._levels = {device: [np.asarray(column) for column in each] for device, each in snapshot.levels.items()}
+        begins: list[int] = self._seq.searchsorted(np.array([seq for seq, _ in cells], np.int64)).tolist()
+        self._cells = {begin: name for begin, (_, name) in zip(begins, cells, strict=True) if begin < len(rows)}
+
+    def __len__(self) -> int:
+        """Returns how many steps there are."""
+        return len(self._rows)
+
+    def window(self, step: int) -> dict[str, Any]:
+        """Returns the steps about one, and what was before the first of them.
+
+        Args:
+          step: its number, from 0 on; the last where there are fewer.
+
+        Returns:
+          `steps` with their `words`; `begin`, the number of the first, and `count`, how many there are in all; `cells`,
+          by the numbers of their first steps; `cut`, whether there were others that are no longer kept, and `known`,
+          the milliseconds of the first that is; `levels`, by device, as `[step, in use, pool]` wherever that changed,
+          from before the first step on; and `before`, what had run in the first step's cell, the newest last: `counts`
+          as `[device, op, how often, why]`, `copies`, and the `small` among them.
+        """
+        begin = max(0, min(step - FULL_STEPS, len(self) - WINDOW))
+        numbers, words = range(begin, min(begin + WINDOW, len(self))), Words()
+        rows = [self._row(at, words) for at in numbers]
+        return {
+            "begin": begin,
+            "count": len(self),
+            "cut": self.cut,
+            "known": self._ms(int(self._rows[0])) if len(self) else 0,
+            "cells": [[first, name] for first, name in self._cells.items()],
+            "steps": rows,
+            "words": words.all,
+            "levels": {short(device): self._levels_in(device, numbers) for device in self._levels},
+            "before": self._before(begin),
+        }
+
+    def _row(self, at: int, words: Words) -> list[Any]:
+        row = int(self._rows[at])
+        fact = self._work.facts[int(self._facts[at])]
+        event: Any = fact.event
+        row_type, reason, device = OP, None, event.target if isinstance(event, runtime.Copied) else event.device
+        if isinstance(event, runtime.Copied):
+            row_type, reason = COPY, copied_for(event, self._op_behind(row))
+        elif fact.reason is not None:
+            row_type = FAILED if isinstance(event, runtime.OpPlaced) else OP
+            reason = reason_in_words(event.op, event.device, fact.reason)
+        level = self._level(device, int(self._seq[at]))
+        timed = (int(self._seq[at]), self._ms(row), self._work.seconds[row])
+        return row_of(row_type, event, timed, reason, level, words, self._code_line)
+
+    def _ms(self, row: int) -> int:
+        return max(0, int((self._work.time[row] - self._since) * 1000))
+
+    def _op_behind(self, row: int) -> str | None:
+        """Returns the op that needed a copy: the next on its line."""
+        site = self._work.facts[self._work.fact[row]].event.site
+        for fact in self._work.fact[row + 1 : row + 1 + FULL_STEPS]:
+            event = self._work.facts[fact].event
+            if not isinstance(event, runtime.Copied) and event.op != CONSTANT and event.site == site:
+                return event.op
+        return None
+
+    def _level(self, device: str, seq: int) -> tuple[int, int]:
+        if device not in self._levels:
+            return NOBODY
+        seqs, in_use, pool = self._levels[device]
+        at = int(seqs.searchsorted(seq, "right")) - 1
+        return (int(in_use[at]), int(pool[at])) if at >= 0 else NOBODY
+
+    def _levels_in(self, device: str, numbers: range) -> list[list[int]]:
+        """Returns how full a device was before a part, and whenever that changed in it."""
+        seqs, in_use, pool = self._levels[device]
+        ends = self._seq[[max(0, numbers.start - 1), *numbers]] if numbers else self._seq[:0]
+        if not numbers.start and len(ends):
+            ends[0] -= 1
+        at = seqs.searchsorted(ends, "right") - 1
+        used = np.where(at >= 0, in_use[at], -1)
+        pools = np.where(at >= 0, pool[at], -1)
+        changed = np.flatnonzero(np.diff(used, prepend=-2) | np.diff(pools, prepend=-2))
+        return [[int(step) - 1, int(used[step]), int(pools[step])] for step in changed]
+
+    def _before(self, begin: int) -> dict[str, list[list[Any]]]:
+        """Returns what ran in the cell of a step before it."""
+        first = max((cell for cell in self._cells if cell <= begin), default=0)
+        facts = self._facts[first:begin]
+        times, last = np.bincount(facts, minlength=1), np.zeros(len(self._work.facts) + 1, np.int64)
+        last[facts] = np.arange(len(facts))
+        counts: dict[tuple[str, str, str], list[int]] = {}
+        copies: dict[tuple[str, str], list[int]] = {}
+        small: dict[tuple[str, str], list[int]] = {}
+        for number in sorted(np.flatnonzero(times).tolist(), key=lambda number: last[number]):
+            fact, count = self._work.facts[number], int(times[number])
+            event = fact.event
+            if isinstance(event, runtime.Copied):
+                route = short(event.source), short(event.target)
+                for sums in (copies, small) if event.nbytes < SMALLEST_COPY else (copies,):
+                    _add(sums, route, count, count * event.nbytes)
+            else:
+                reason = "" if fact.reason is None else one_line(reason_in_words(event.op, event.device, fact.reason))
+                _add(counts, (short(event.device), one_line(event.op), reason), count)
+        return {
+            "counts": [[device, op, count, reason] for (device, op, reason), (count,) in counts.items()],
+            "copies": [[*route, *sums] for route, sums in copies.items()],
+            "small": [[*route, *sums] for route, sums in small.items()],
+        }
+
+
+def _add(sums: dict[Any, list[int]], key: tuple[str, ...], *amounts: int) -> None:
+    """Adds to some sums, and puts them last."""
+    sums[key] = [a + b for a, b in zip(sums.pop(key, [0] * len(amounts)), amounts, strict=True)]

@@ -21,8 +21,8 @@ def leaves_of_call(concrete: ConcreteFunction, args: tuple[Any, ...], kwargs: di
       TypeError: these are not its arguments.
       InvalidArgumentError: a tensor has another dtype.
     """
-    named = [leaf_types(argument, name) for argument, name in zip(concrete.types, concrete.names, strict=True)]
-    expected = [leaf for argument in named for leaf in argument]
+    leaves = [leaf_types(argument, name) for argument, name in zip(concrete.types, concrete.names, strict=True)]
+    expected = [leaf for argument in leaves for leaf in argument]
     values = _of_arguments(concrete, args, kwargs)
     if values is None:
         values = _by_name(concrete, [name for name, _ in expected], args, kwargs)
@@ -49,10 +49,10 @@ def _of_arguments(concrete: ConcreteFunction, args: tuple[Any, ...], kwargs: dic
         if isinstance(argument, TensorType):
             leaves.append(value)
             continue
-        part: list[Any] = []
-        if type_of(value, part) != argument and len(part) != count:
+        values: list[Any] = []
+        if type_of(value, values) != argument and len(values) != count:
             return None
-        leaves += part
+        leaves += values
     return leaves
 
 

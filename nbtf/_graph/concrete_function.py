@@ -19,7 +19,7 @@ from nbtf._graph.signature import (
     packed,
     parts_of,
     rebuilt,
-    shown,
+    type_text,
 )
 from nbtf._graph.steps import EndStep
 from nbtf._graph.tensor import GraphTensor
@@ -71,8 +71,8 @@ class ConcreteFunction:
         try:
             HERE.watched = True  # so that everybody says which phase and which layer it is
             with inside(outer.with_(graph=graph, tapes=(), request=None)):
-                named = [leaf_types(argument, name) for argument, name in zip(self.types, self.names, strict=True)]
-                leaf_names = [leaf for argument in named for leaf in argument]
+                groups = [leaf_types(argument, name) for argument, name in zip(self.types, self.names, strict=True)]
+                leaf_names = [leaf for argument in groups for leaf in argument]
                 for (name, argument), value in zip(leaf_names, leaves, strict=True):
                     self._stand_ins.append(_stand_in(graph, name, argument, value))
                 bound = self._arguments(iter(self._stand_ins))
@@ -105,9 +105,9 @@ class ConcreteFunction:
         """Returns the build of a result, with the numbers of its tensors."""
         if value is None:
             return None
-        parts = parts_of(value)
-        if parts is not None and value.__class__ is not TensorShape:
-            build, keys, items = parts
+        components = parts_of(value)
+        if components is not None and value.__class__ is not TensorShape:
+            build, keys, items = components
             return StructureType(build, keys, tuple([self._split(item, function) for item in items]))
         tensor: Any = as_result(value)
         if tensor.__class__ is not Tensor and tensor.__class__ is not GraphTensor:
@@ -205,23 +205,25 @@ class ConcreteFunction:
     @property
     def structured_input_signature(self) -> Any:
         """The arguments, with specs for tensors."""
-        named = [leaf_types(argument, name) for argument, name in zip(self.types, self.names, strict=True)]
-        specs = [TensorSpec(leaf.lengths, leaf.dtype, name) for argument in named for name, leaf in argument]
+        leaves = [leaf_types(argument, name) for argument, name in zip(self.types, self.names, strict=True)]
+        specs = [TensorSpec(leaf.lengths, leaf.dtype, name) for argument in leaves for name, leaf in argument]
         bound = self._arguments(iter(specs))
         return bound.args, bound.kwargs
 
     @property
     def function_type(self) -> str:
         """Its arguments and results, in one line."""
-        pairs = zip(self.names, self.types, strict=True)
-        return f"({', '.join([f'{name}: {shown(argument)}' for name, argument in pairs])}) -> {self._shown_result()}"
+        types = zip(self.names, self.types, strict=True)
+        return (
+            f"({', '.join([f'{name}: {type_text(argument)}' for name, argument in types])}) -> {self._shown_result()}"
+        )
 
     def pretty_printed_signature(self, verbose: bool = True) -> str:
         """Returns its arguments and results, one on a line."""
         parameters = self.signature.parameters
         lines = ["Input Parameters:"] if self.names else ["Input Parameters:", "  None"]
         for name, argument in zip(self.names, self.types, strict=True):
-            lines.append(f"  {name} ({parameters[name].kind.name}): {shown(argument)}")
+            lines.append(f"  {name} ({parameters[name].kind.name}): {type_text(argument)}")
         lines += ["Output Type:", f"  {self._shown_result()}", "Captures:"]
         captured = self.captured_inputs
         lines += [f"  {id(value)}: {TensorSpec(value.shape, value.dtype)}" for value in captured] or ["  None"]
@@ -260,7 +262,7 @@ def as_result(value: Any) -> Any:
 
 def _joined(structure: Any, values: Sequence[Any]) -> Any:
     if isinstance(structure, StructureType):
-        items = [_joined(part, values) for part in structure.parts]
+        items = [_joined(component, values) for component in structure.items]
         return packed(structure.build, structure.keys, items)
     return None if structure is None else values[structure]
 
@@ -269,14 +271,14 @@ def _shown_structure(structure: Any, tensors: Sequence[GraphTensor]) -> str:
     if structure is None:
         return "None"
     if isinstance(structure, StructureType):
-        types = [_typed(part, tensors) for part in structure.parts]
-        return shown(structure._replace(parts=tuple(types)))
-    return shown(_typed(structure, tensors))
+        types = [_typed(component, tensors) for component in structure.items]
+        return type_text(structure._replace(items=tuple(types)))
+    return type_text(_typed(structure, tensors))
 
 
 def _typed(structure: Any, tensors: Sequence[Any]) -> Any:
     if isinstance(structure, StructureType):
-        return structure._replace(parts=tuple([_typed(part, tensors) for part in structure.parts]))
+        return structure._replace(items=tuple([_typed(component, tensors) for component in structure.items]))
     return (
         ValueType(None) if structure is None else TensorType(tensors[structure]._dtype, tensors[structure]._shape._dims)
     )

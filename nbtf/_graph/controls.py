@@ -29,8 +29,8 @@ class ControlBlock:
 def to_wait_for(blocks: Sequence[ControlBlock], inputs: Iterable[Operation]) -> list[Operation]:
     """Returns the nodes that a new node with these inputs waits for besides them."""
     nodes = set(inputs)
-    found: dict[Operation, None] = {}
+    waited_for: dict[Operation, None] = {}
     for block in blocks:
         if not block.covers(nodes):
-            found.update(dict.fromkeys([node for node in block.waits_for if node not in nodes]))
-    return list(found)
+            waited_for.update(dict.fromkeys([node for node in block.waits_for if node not in nodes]))
+    return list(waited_for)

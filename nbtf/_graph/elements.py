@@ -26,23 +26,25 @@ def element_of(obj: Any, graph: Any, nodes: Mapping[str, Operation], tensors: bo
       ValueError: it is of the other kind, of another graph, or no valid name.
       KeyError: there is no such name.
     """
-    kinds = " or ".join([kind for kind, allowed in (("Tensor", tensors), ("Operation", operations)) if allowed])
-    if not kinds:
+    types_allowed = " or ".join(
+        [type_name for type_name, allowed in (("Tensor", tensors), ("Operation", operations)) if allowed]
+    )
+    if not types_allowed:
         raise ValueError("allow_tensor and allow_operation can't both be False.")
     if isinstance(obj, str):
         if ":" not in obj:
-            return _operation(obj, nodes, operations, kinds)
+            return _operation(obj, nodes, operations, types_allowed)
         if not tensors:
-            raise ValueError(f"Name {obj!r} appears to refer to a Tensor, not a {kinds}.")
+            raise ValueError(f"Name {obj!r} appears to refer to a Tensor, not a {types_allowed}.")
         return _tensor(obj, nodes)
     if hasattr(obj, "_as_graph_element"):  # a variable
         obj = obj._as_graph_element()
     if (tensors and isinstance(obj, GraphTensor)) or (operations and isinstance(obj, Operation)):
         if obj.graph is not graph:
-            kind = "Tensor" if isinstance(obj, GraphTensor) else "Operation"
-            raise ValueError(f"{kind} {obj} is not an element of this graph.")
+            type_name = "Tensor" if isinstance(obj, GraphTensor) else "Operation"
+            raise ValueError(f"{type_name} {obj} is not an element of this graph.")
         return obj
-    raise TypeError(f"Can not convert a {type(obj).__name__} into a {kinds}.")
+    raise TypeError(f"Can not convert a {type(obj).__name__} into a {types_allowed}.")
 
 
 def _tensor(name: str, nodes: Mapping[str, Operation]) -> GraphTensor:
@@ -58,10 +60,10 @@ def _tensor(name: str, nodes: Mapping[str, Operation]) -> GraphTensor:
     return node.outputs[int(number)]
 
 
-def _operation(name: str, nodes: Mapping[str, Operation], allowed: bool, kinds: str) -> Operation:
+def _operation(name: str, nodes: Mapping[str, Operation], allowed: bool, types_allowed: str) -> Operation:
     if not allowed:
-        what = "refers to an Operation" if name in nodes else "looks like an (invalid) Operation name"
-        raise ValueError(f"The name {name!r} {what}, not a {kinds}. {_FORM}")
+        problem = "refers to an Operation" if name in nodes else "looks like an (invalid) Operation name"
+        raise ValueError(f"The name {name!r} {problem}, not a {types_allowed}. {_FORM}")
     if name not in nodes:
         raise KeyError(f"The name {name!r} refers to an Operation not in the graph.")
     return nodes[name]

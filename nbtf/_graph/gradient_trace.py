@@ -67,32 +67,32 @@ class GradientTrace(Trace):
         return self._changed("tf.name_scope", self._around, name or "")
 
 
-def repeated(calls: Sequence[Called], known: dict[GraphTensor, GraphTensor], graph: SymbolicGraph) -> None:
+def repeated(calls: Sequence[Called], mapping: dict[GraphTensor, GraphTensor], graph: SymbolicGraph) -> None:
     """Calls the ops of a trial again.
 
     Args:
       calls: those that count, in order.
-      known: the tensors meant by those that were given; gets those that are made.
+      mapping: the tensors meant by those that were given; gets those that are made.
       graph: the graph that the ops are added to.
     """
     for op, inputs, attrs, name, outputs in calls:
-        meant = [meant_by(item, known, graph) for item in inputs]
-        attrs_meant = {key: meant_by(value, known, graph) for key, value in attrs.items()}
-        result = graph.add(op, meant, attrs_meant, name)
-        known.update(zip(outputs, result if op.many else [result], strict=True))
+        replayed = [meant_by(item, mapping, graph) for item in inputs]
+        attrs_meant = {key: meant_by(value, mapping, graph) for key, value in attrs.items()}
+        result = graph.add(op, replayed, attrs_meant, name)
+        mapping.update(zip(outputs, result if op.many else [result], strict=True))
 
 
-def meant_by(value: Any, known: Mapping[GraphTensor, GraphTensor], graph: SymbolicGraph) -> Any:
+def meant_by(value: Any, mapping: Mapping[GraphTensor, GraphTensor], graph: SymbolicGraph) -> Any:
     """Returns what stands for a tensor of a trial, or for those in a list; other values as they are."""
     if value.__class__ is list or value.__class__ is tuple:
-        items = [meant_by(item, known, graph) for item in value]
+        items = [meant_by(item, mapping, graph) for item in value]
         return items if value.__class__ is list else tuple(items)
     if isinstance(value, IndexedSlices):
-        parts = (value.values, value.indices, value.dense_shape)
-        return IndexedSlices(*[meant_by(part, known, graph) for part in parts])
+        components = (value.values, value.indices, value.dense_shape)
+        return IndexedSlices(*[meant_by(component, mapping, graph) for component in components])
     if value.__class__ is not GraphTensor:
         return value
-    tensor = known.get(value)
+    tensor = mapping.get(value)
     if tensor is not None:
         return tensor
     assert value._value is not None  # a constant
@@ -101,12 +101,12 @@ def meant_by(value: Any, known: Mapping[GraphTensor, GraphTensor], graph: Symbol
 
 def needed(calls: Sequence[Called], results: Sequence[Any]) -> list[Called]:
     """Returns the calls whose outputs the results depend on."""
-    wanted: set[Any] = set(_tensors_in(list(results)))
+    needed_tensors: set[Any] = set(_tensors_in(list(results)))
     calls_needed: list[Called] = []
     for call in reversed(calls):
-        if not wanted.isdisjoint(call.outputs):
+        if not needed_tensors.isdisjoint(call.outputs):
             calls_needed.append(call)
-            wanted.update(_tensors_in([*call.inputs, *call.attrs.values()]))
+            needed_tensors.update(_tensors_in([*call.inputs, *call.attrs.values()]))
     return calls_needed[::-1]
 
 

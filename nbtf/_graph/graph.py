@@ -112,20 +112,20 @@ class SymbolicGraph:
                 return owner.add(op, inputs, attrs, name)
         arguments = [self._own(value) for value in convert_inputs(op, inputs)]
         self._check_open()
-        whole = self.scoped_name(name or op.form.node_name or op.type)
-        check_node_name(whole)
+        full_name = self.scoped_name(name or op.form.node_name or op.type)
+        check_node_name(full_name)
         read = read_attrs(op, attrs)
-        late = late_attrs(self, op, arguments, attrs, read, whole, in_front=True)
-        self._name_constants(arguments, whole, getattr(op, "inputs", ()))
-        late |= late_attrs(self, op, arguments, attrs, read, whole, in_front=False)
-        everything = node_inputs(op, flat(arguments), late)
+        attrs_later = late_attrs(self, op, arguments, attrs, read, full_name, in_front=True)
+        self._name_constants(arguments, full_name, getattr(op, "inputs", ()))
+        attrs_later |= late_attrs(self, op, arguments, attrs, read, full_name, in_front=False)
+        everything = node_inputs(op, flat(arguments), attrs_later)
         try:
-            known = outputs_of(op, arguments, read.attrs, read.unknown)
+            specs = outputs_of(op, arguments, read.attrs, read.unknown)
         except InvalidArgumentError as error:
-            raise ValueError(misfit(op, whole, arguments, everything, read.attrs, error.message)) from None
-        node = self._made(op, arguments, read.attrs, whole, known, inputs=everything)
-        node.late_attrs = late
-        node.attrs_known = frozenset(late).difference(read.unknown)
+            raise ValueError(misfit(op, full_name, arguments, everything, read.attrs, error.message)) from None
+        node = self._made(op, arguments, read.attrs, full_name, specs, inputs=everything)
+        node.late_attrs = attrs_later
+        node.attrs_known = frozenset(attrs_later).difference(read.unknown)
         if not node.outputs:
             return node
         return list(node.outputs) if op.many else node.outputs[0]
@@ -151,20 +151,20 @@ class SymbolicGraph:
         self._unnamed.append(tensor)
         return tensor
 
-    def add_source(self, record: Any, name: str, attrs: Mapping[str, Any], known: Known) -> Operation:
+    def add_source(self, record: Any, name: str, attrs: Mapping[str, Any], specs: Known) -> Operation:
         """Adds a node without inputs: a constant, a placeholder, one that does nothing.
 
         Args:
           record: what it is, see `Source`.
           name: what it is to be called.
           attrs: what is to be known of it.
-          known: shape and dtype of each output.
+          specs: shape and dtype of each output.
         """
         self._check_open()
         self.settle()
-        whole = self.scoped_name(name)
-        check_node_name(whole)
-        return self._made(record, (), attrs, whole, known)
+        full_name = self.scoped_name(name)
+        check_node_name(full_name)
+        return self._made(record, (), attrs, full_name, specs)
 
     def add_known(
         self,
@@ -172,7 +172,7 @@ class SymbolicGraph:
         arguments: Sequence[Any],
         attrs: Mapping[str, Any],
         name: str,
-        known: Callable[[str], Known],
+        specs: Callable[[str], Known],
         link: Link | None = None,
     ) -> Operation:
         """Adds a node whose outputs its maker knows: one that stands for a variable or takes it.
@@ -182,16 +182,16 @@ class SymbolicGraph:
           arguments: tensors of this graph, and eager ones.
           attrs: what is to be known of it.
           name: what it is to be called.
-          known: returns shape and dtype of each output, or raises, when the name is decided.
+          specs: returns shape and dtype of each output, or raises, when the name is decided.
           link: how the outputs lead to a variable.
         """
         self._check_open(record)
         self._owner_of(arguments)  # one graph, or an error
         arguments = [self._own(value) for value in arguments]
-        whole = self.scoped_name(name)
-        check_node_name(whole)
-        self._name_constants(arguments, whole, record.inputs)
-        node = self._made(record, arguments, attrs, whole, known(whole), link)
+        full_name = self.scoped_name(name)
+        check_node_name(full_name)
+        self._name_constants(arguments, full_name, record.inputs)
+        node = self._made(record, arguments, attrs, full_name, specs(full_name), link)
         return node
 
     def settle(self) -> None:
@@ -202,27 +202,27 @@ class SymbolicGraph:
 
     def name_constant(self, tensor: GraphTensor, name: str) -> None:
         """Gives a constant that no op has taken a node of this name, inside the open scope."""
-        whole = self.scoped_name(name)
-        check_node_name(whole)
+        full_name = self.scoped_name(name)
+        check_node_name(full_name)
         self._unnamed = [item for item in self._unnamed if item is not tensor]
-        self._make_constant(tensor, whole)
+        self._make_constant(tensor, full_name)
 
     def _name_constants(self, arguments: Sequence[Any], node: str, names: Sequence[str]) -> None:
         """Names the constants that a node takes after it, such as `add/y`; others that wait become `Const`."""
         if not self._unnamed:
             return
-        taken: dict[GraphTensor, str] = {}
+        constant_names: dict[GraphTensor, str] = {}
         for value, name in zip(arguments, names, strict=True):
             if value.__class__ is list:
                 stem = "" if name == "values" and len(arguments) == 1 and len(names) == 1 else f"{name}_"
-                taken.update({item: f"{stem}{number}" for number, item in enumerate(value)})
+                constant_names.update({item: f"{stem}{number}" for number, item in enumerate(value)})
             else:
-                taken.setdefault(value, name)
+                constant_names.setdefault(value, name)
         unnamed, self._unnamed = self._unnamed, []
         for tensor in unnamed:
-            name = taken.get(tensor)
-            whole = self.scoped_name("Const") if name is None else self._names.unique(f"{node}/{name}")
-            self._make_constant(tensor, whole)
+            name = constant_names.get(tensor)
+            full_name = self.scoped_name("Const") if name is None else self._names.unique(f"{node}/{name}")
+            self._make_constant(tensor, full_name)
 
     def _make_constant(self, tensor: GraphTensor, name: str) -> None:
         node = self._made(CONST, (), {"value": tensor._value, "dtype": tensor.dtype}, name, ())
@@ -235,7 +235,7 @@ class SymbolicGraph:
         arguments: Sequence[Any],
         attrs: Mapping[str, Any],
         name: str,
-        known: Any,
+        specs: Any,
         link: Link | None = None,
         inputs: Sequence[GraphTensor] | None = None,
     ) -> Operation:
@@ -244,7 +244,7 @@ class SymbolicGraph:
         sources = [tensor.op for tensor in inputs]
         node = Operation(self, name, record, arguments, attrs, to_wait_for(self._around.controls, sources))
         node.inputs = tuple(inputs)
-        for number, (shape, dtype) in enumerate(known):
+        for number, (shape, dtype) in enumerate(specs):
             tensor = GraphTensor(self, dtype, shape, number)
             tensor._node = node
             tensor._link = link
@@ -263,13 +263,13 @@ class SymbolicGraph:
     def _stand_beside(self, node: Operation) -> None:
         references = [tensor.op for tensor in node.reference_inputs if tensor._link == "reference"]
         beside = [*self._around.colocated, *references]
-        groups = [name[5:].decode() for other in beside for name in other.colocation_groups()]
+        groups = [name[5:].decode() for neighbour in beside for name in neighbour.colocation_groups()]
         node.colocated_with = tuple(sorted({*groups, *self._around.groups}))
-        for other in references:  # TensorFlow 1 decides so at once, and does not look at `device` blocks
-            node.ask_for_device(other.device)
-        for other in self._around.colocated:
-            if other.device:
-                node.ask_for_device(other.device)
+        for reference in references:  # TensorFlow 1 decides so at once, and does not look at `device` blocks
+            node.ask_for_device(reference.device)
+        for reference in self._around.colocated:
+            if reference.device:
+                node.ask_for_device(reference.device)
 
     def _owner_of(self, inputs: Sequence[Any]) -> SymbolicGraph:
         """Returns the graph that the inputs belong to: this one, if there are none.

@@ -43,21 +43,21 @@ def read_attrs(op: Any, attrs: dict[str, Any]) -> Read:
             f"The attribute '{name}' of {op.type} is part of the node, so it must be a Python value: "
             f"{attrs[name]!r} has none before a session runs."
         )
-    known = {name: constant_value(attrs[name]) for name in symbolic}
-    unknown = frozenset([name for name, value in known.items() if value is None])
-    plain = {name: known.get(name, value) for name, value in attrs.items()}
+    constants = {name: constant_value(attrs[name]) for name in symbolic}
+    unknown = frozenset([name for name, value in constants.items() if value is None])
+    plain = {name: constants.get(name, value) for name, value in attrs.items()}
     for name, normalise in op.normalisers.items():
         if name not in unknown:
             plain[name] = normalise(plain[name])
     return Read({name: attrs[name] if name in unknown else value for name, value in plain.items()}, unknown)
 
 
-def array_of(value: Any, given: Any, host: HostInput, rank: int | None, dtype: DType) -> Any:
+def array_of(value: Any, argument: Any, host: HostInput, rank: int | None, dtype: DType) -> Any:
     """Returns the value that the constant of an attribute has: int32, unless int64 or a number of the result was given.
 
     Args:
       value: the attribute, normalised.
-      given: the attribute as the program gave it.
+      argument: the attribute as the program gave it.
       host: how it is an input.
       rank: of the op's first input.
       dtype: of the result.
@@ -65,14 +65,14 @@ def array_of(value: Any, given: Any, host: HostInput, rank: int | None, dtype: D
     Returns:
       An array; None where nobody gave a value and the shapes do not tell.
     """
-    if given is None:
+    if argument is None:
         if callable(host.default):
             return None if rank is None else np.asarray(host.default(rank), np.int32)
         return None if host.default is None else np.asarray(host.default, np.int32)
-    own = getattr(given, "dtype", None)
-    whole = int32 if own is None or as_dtype(own) is not int64 else int64
-    array = np.asarray(value, (dtype if host.of_result else whole).np_dtype)
-    return array.reshape(()) if array.size == 1 and not np.ndim(given) else array
+    dtype_given = getattr(argument, "dtype", None)
+    integer_dtype = int32 if dtype_given is None or as_dtype(dtype_given) is not int64 else int64
+    array = np.asarray(value, (dtype if host.of_result else integer_dtype).np_dtype)
+    return array.reshape(()) if array.size == 1 and not np.ndim(argument) else array
 
 
 def node_inputs(op: Op, inputs: Sequence[GraphTensor], attrs: Mapping[str, GraphTensor]) -> list[Any]:
@@ -86,7 +86,7 @@ def node_inputs(op: Op, inputs: Sequence[GraphTensor], attrs: Mapping[str, Graph
 
 
 def late_attrs(
-    graph: Any, op: Op, arguments: Sequence[Any], given: Mapping[str, Any], read: Read, node: str, in_front: bool
+    graph: Any, op: Op, arguments: Sequence[Any], attrs_given: Mapping[str, Any], read: Read, node: str, in_front: bool
 ) -> dict[str, GraphTensor]:
     """Returns the tensors that stand for attributes of a new node: those given, constants of the others.
 
@@ -94,14 +94,14 @@ def late_attrs(
       graph: the graph, in which constants are made.
       op: the op.
       arguments: its inputs.
-      given: the attributes as the program gave them.
+      attrs_given: the attributes as the program gave them.
       read: what they are; a list with tensors in it becomes one tensor there.
       node: the node's name.
       in_front: whether those are asked for that stand before all inputs, or the others.
     """
     tensors: dict[str, GraphTensor] = {}
     for attr in op.host_inputs:
-        host, value = op.form.host_input(attr), given[attr]
+        host, value = op.form.host_input(attr), attrs_given[attr]
         if (host.place == 0) != in_front:
             continue
         if isinstance(value, GraphTensor):

@@ -41,7 +41,7 @@ class UnknownLength:
         """Returns itself, for those who ask by name, as readers of shapes do."""
         return self
 
-    def _refuse(self, *others: Any) -> NoReturn:
+    def _refuse(self, *operands: Any) -> NoReturn:
         raise NotKnownError
 
     __bool__ = __int__ = __float__ = __neg__ = __lt__ = __le__ = __gt__ = __ge__ = _refuse
@@ -58,8 +58,8 @@ class Lengths(tuple[Any, ...]):
         """Tells whether all lengths are equal; where the ranks differ, nobody looks at them."""
         if not isinstance(other, tuple):
             return False
-        others = cast("tuple[Any, ...]", other)
-        return len(self) == len(others) and all([a is b or a == b for a, b in zip(self, others, strict=True)])
+        lengths = cast("tuple[Any, ...]", other)
+        return len(self) == len(lengths) and all([a is b or a == b for a, b in zip(self, lengths, strict=True)])
 
     def __ne__(self, other: object) -> bool:
         """Tells whether some lengths differ."""
@@ -98,15 +98,15 @@ class LengthsShape(TensorShape):
 
     def num_elements(self) -> int:
         """Returns the number of elements."""
-        found = super().num_elements()
-        if found is None:
+        count = super().num_elements()
+        if count is None:
             raise NotKnownError
-        return found
+        return count
 
     def __getitem__(self, key: Any) -> Any:
         """Returns a length, or the shape of some axes."""
-        found = self.shape[key]
-        return LengthsShape(found) if isinstance(key, slice) else found
+        selection = self.shape[key]
+        return LengthsShape(selection) if isinstance(key, slice) else selection
 
     def __iter__(self) -> Iterator[Any]:
         """Returns the lengths."""
@@ -141,9 +141,9 @@ def _axes(ranked: Sequence[Sequence[Any]]) -> range:
     return range(-max(map(len, ranked)), 0)
 
 
-def _broadcast(here: Sequence[Any]) -> Any:
-    counting = [n for n in here if isinstance(n, UnknownLength) or n != 1]
-    known = [n for n in counting if not isinstance(n, UnknownLength)]
-    if known or not counting:
-        return known[0] if known else 1
+def _broadcast(lengths: Sequence[Any]) -> Any:
+    counting = [n for n in lengths if isinstance(n, UnknownLength) or n != 1]
+    known_lengths = [n for n in counting if not isinstance(n, UnknownLength)]
+    if known_lengths or not counting:
+        return known_lengths[0] if known_lengths else 1
     return counting[0] if all([n is counting[0] for n in counting]) else None

@@ -17,10 +17,10 @@ def check_node_name(name: str) -> None:
 
 def check_scope_name(name: str, inside: str) -> None:
     """Raises `ValueError` if no scope inside another one, or at the root, can be called so."""
-    pattern, kind = (VALID_SCOPE_NAME, "scope") if inside else (VALID_OP_NAME, "root scope")
+    pattern, role = (VALID_SCOPE_NAME, "scope") if inside else (VALID_OP_NAME, "root scope")
     if not pattern.match(name):
         raise ValueError(
-            f"'{name}' is not a valid {kind} name. A {kind} name has to match the following pattern: {pattern.pattern}"
+            f"'{name}' is not a valid {role} name. A {role} name has to match the following pattern: {pattern.pattern}"
         )
 
 

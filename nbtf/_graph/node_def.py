@@ -24,15 +24,15 @@ def attrs_of(node: Any) -> dict[str, Any]:
     fields = form.fields
     attrs = {name: value for name, value in fields.items() if not isinstance(value, str)}
     for token, value in zip(getattr(record, "tokens", ()), node.arguments, strict=False):
-        many, letter = value.__class__ is list, token.rstrip("*")
-        tensors = value if many else [value]
+        is_list, letter = value.__class__ is list, token.rstrip("*")
+        tensors = value if is_list else [value]
         if letter in getattr(record, "sets", {}) and tensors:
             attrs[fields.get(letter, letter)] = tensors[0]._dtype
-        if many:
+        if is_list:
             attrs["N"] = len(tensors)
     for name, value in node.attrs.items():
         if name not in host and value is not None:
-            attrs.update(_shown(fields.get(name, _FIELDS.get(name, name)), name, value))
+            attrs.update(_attr_field(fields.get(name, _FIELDS.get(name, name)), name, value))
     if node.late_attrs and form.index_type is not None:
         attrs[form.index_type] = next(iter(node.late_attrs.values()))._dtype
     if node.colocated_with:
@@ -40,14 +40,14 @@ def attrs_of(node: Any) -> dict[str, Any]:
     return dict(sorted(attrs.items()))
 
 
-def _shown(field: str, name: str, value: Any) -> dict[str, Any]:
+def _attr_field(field: str, name: str, value: Any) -> dict[str, Any]:
     """Returns what stands for one attribute, which is called `field` in TensorFlow."""
     if isinstance(value, GraphStream):
         return {"seed": value.seed or 0, "seed2": value.seed2 or 0}
     if name == "masks":
         return {f"{mask}_mask": bits for mask, bits in value._asdict().items()}
-    shown = (DType, TensorShape, bool, int, float, str, bytes, tuple, list, np.ndarray, np.generic)
-    return {field: value} if field and isinstance(value, shown) else {}
+    plain_types = (DType, TensorShape, bool, int, float, str, bytes, tuple, list, np.ndarray, np.generic)
+    return {field: value} if field and isinstance(value, plain_types) else {}
 
 
 class AttrValue:
@@ -99,20 +99,24 @@ class NodeDef:
         """Takes a node of a graph."""
         self.name: str = node.name
         self.op: str = node.type
-        waits = [f"^{one.name}" for one in node.control_inputs]
+        waits = [f"^{node.name}" for node in node.control_inputs]
         self.input: list[str] = [_input_text(tensor) for tensor in node.inputs] + waits
         self.device = parse(node.device).to_string() if node.device else ""
         self.attr: Mapping[str, AttrValue] = {name: AttrValue(value) for name, value in attrs_of(node).items()}
 
     def lines(self) -> list[str]:
         """Returns the lines of its text."""
-        found = [f'name: "{self.name}"', f'op: "{self.op}"', *[f'input: "{one}"' for one in self.input]]
+        text = [
+            f'name: "{self.name}"',
+            f'op: "{self.op}"',
+            *[f'input: "{input_name}"' for input_name in self.input],
+        ]
         if self.device:
-            found.append(f'device: "{self.device}"')
+            text.append(f'device: "{self.device}"')
         for name, value in sorted(self.attr.items(), key=_place_in_text):
             inner = [f'key: "{name}"', *message_lines("value", repr(value).splitlines())]
-            found += message_lines("attr", inner)
-        return found
+            text += message_lines("attr", inner)
+        return text
 
     def __repr__(self) -> str:
         """Returns the text."""
@@ -121,7 +125,7 @@ class NodeDef:
 
 def _place_in_text(item: tuple[str, Any]) -> list[int]:
     """Returns what puts attributes in the order of protocol buffers: backwards, but a name before those it begins."""
-    return [-ord(one) for one in item[0]]
+    return [-ord(character) for character in item[0]]
 
 
 def _input_text(tensor: Any) -> str:
@@ -134,10 +138,10 @@ def message_lines(name: str, lines: Sequence[str]) -> list[str]:
 
 def _value_lines(value: Any) -> list[str]:
     if isinstance(value, (tuple, list)):
-        many: list[Any] = [*value]
-        return message_lines("list", [line for one in many for line in _value_lines(one)])
-    for kind, lines in _LINES:
-        if isinstance(value, kind):
+        items: list[Any] = [*value]
+        return message_lines("list", [line for item in items for line in _value_lines(item)])
+    for value_type, lines in _LINES:
+        if isinstance(value, value_type):
             return lines(value)
     return []
 
@@ -165,7 +169,7 @@ def _tensor_lines(array: Any) -> list[str]:
     field = _VALUES.get(array.dtype.kind, "")
     if array.dtype.itemsize == 8 and array.dtype.kind in "fi":
         field = "double_val" if array.dtype.kind == "f" else "int64_val"
-    return [*lines, *[f"{field}: {_element(one)}" for one in flat.tolist()]]
+    return [*lines, *[f"{field}: {_element(element)}" for element in flat.tolist()]]
 
 
 def _element(value: Any) -> str:
@@ -180,7 +184,7 @@ _ESCAPES = {9: "\\t", 10: "\\n", 13: "\\r", 34: '\\"', 39: "\\'", 92: "\\\\"}
 
 
 def _escaped(data: bytes) -> str:
-    return "".join(_ESCAPES.get(one) or (chr(one) if 32 <= one < 127 else f"\\{one:03o}") for one in data)
+    return "".join(_ESCAPES.get(byte) or (chr(byte) if 32 <= byte < 127 else f"\\{byte:03o}") for byte in data)
 
 
 _LINES: list[tuple[Any, Callable[[Any], list[str]]]] = [

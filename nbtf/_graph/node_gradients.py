@@ -50,13 +50,13 @@ _FAILURES = (NotKnownError, AttributeError, TypeError, ValueError, IndexError, N
 """What a gradient function may raise if it wants values and finds none."""
 
 
-def symbolic_flows(node: Operation, grads: Sequence[Any], asked: Sequence[bool]) -> list[Flow] | None:
+def symbolic_flows(node: Operation, grads: Sequence[Any], needed: Sequence[bool]) -> list[Flow] | None:
     """Returns the gradients, as the table's function builds them; None if it needs values."""
-    key = _key(node, grads, asked)
+    key = _key(node, grads, needed)
     if key is None or key not in _TRIED:
         if len(_TRIED) >= _REMEMBERED:
             _TRIED.clear()
-        _TRIED[key] = _tried(node, grads, asked)
+        _TRIED[key] = _tried(node, grads, needed)
     recipe = _TRIED[key]
     if recipe is None:
         return None
@@ -84,19 +84,27 @@ def _of_rows(flow: Flow, like: GraphTensor) -> Flow:
     return flow
 
 
-def _key(node: Operation, grads: Sequence[Any], asked: Sequence[bool]) -> Hashable:
+def _key(node: Operation, grads: Sequence[Any], needed: Sequence[bool]) -> Hashable:
     """Returns what a trial depends on; None if it cannot be told from others."""
     inputs = node.needed_inputs
-    places = {tensor: number for number, tensor in enumerate(_distinct(node))}
+    numbers = {tensor: number for number, tensor in enumerate(_distinct(node))}
     lists = tuple([len(tensor) if tensor.__class__ is list else -1 for tensor in node.arguments])
     specs = [
         (tensor._dtype, tuple(dims) if (dims := tensor._shape.dims) is not None else None)
         for tensor in (*inputs, *node.outputs)
     ]
-    given = tuple([None if tensor is None else tensor._dtype for tensor in grads])
-    late = unknown_attrs(node)
-    attrs = tuple([(name, None if name in late else value) for name, value in node.attrs.items()])
-    key = node.record, lists, tuple([places[tensor] for tensor in inputs]), tuple(specs), given, tuple(asked), attrs
+    grad_dtypes = tuple([None if tensor is None else tensor._dtype for tensor in grads])
+    attrs_later = unknown_attrs(node)
+    attrs = tuple([(name, None if name in attrs_later else value) for name, value in node.attrs.items()])
+    key = (
+        node.record,
+        lists,
+        tuple([numbers[tensor] for tensor in inputs]),
+        tuple(specs),
+        grad_dtypes,
+        tuple(needed),
+        attrs,
+    )
     try:
         hash(key)
     except TypeError:
@@ -104,7 +112,7 @@ def _key(node: Operation, grads: Sequence[Any], asked: Sequence[bool]) -> Hashab
     return key
 
 
-def _tried(node: Operation, grads: Sequence[Any], asked: Sequence[bool]) -> _Known | None:
+def _tried(node: Operation, grads: Sequence[Any], pattern: Sequence[bool]) -> _Known | None:
     trial = GradientTrace()
     record: Op = node.record
     with trial.as_default():
@@ -122,21 +130,21 @@ def _tried(node: Operation, grads: Sequence[Any], asked: Sequence[bool]) -> _Kno
             [inputs[tensor] for tensor in value] if value.__class__ is list else inputs[value]
             for value in node.arguments
         ]
-        call = Call(record, arguments, attrs, outputs, needed_arguments(node, asked))
+        call = Call(record, arguments, attrs, outputs, needed_arguments(node, pattern))
         try:
             flows = flat(filled(record.gradients(call, *arrived), node))
         except _FAILURES:
             return None
-    given = [*inputs.values(), *outputs, *[tensor for tensor in arrived if tensor is not None]]
+    sources = [*inputs.values(), *outputs, *[tensor for tensor in arrived if tensor is not None]]
     flows = [_of_rows(flow, tensor) for flow, tensor in zip(flows, flat(node.arguments), strict=True)]
-    return _Known(given, needed(trial.calls, flows), flows)
+    return _Known(sources, needed(trial.calls, flows), flows)
 
 
-def needed_arguments(node: Operation, asked: Sequence[bool]) -> tuple[bool, ...]:
+def needed_arguments(node: Operation, needed: Sequence[bool]) -> tuple[bool, ...]:
     """Returns for which arguments of an op somebody asks: for a list, if for one in it."""
-    rest = iter(asked)
+    flags = iter(needed)
     return tuple(
-        [any([next(rest) for _ in value]) if value.__class__ is list else next(rest) for value in node.arguments]
+        [any([next(flags) for _ in value]) if value.__class__ is list else next(flags) for value in node.arguments]
     )
 
 

@@ -81,22 +81,22 @@ class Operation:
         """Sets the device asked for, as it is spelled."""
         self._device = device
 
-    def attrs_with(self, made: Mapping[GraphTensor, Any]) -> dict[str, Any]:
+    def attrs_with(self, values: Mapping[GraphTensor, Any]) -> dict[str, Any]:
         """Returns the attributes for one run.
 
         Args:
-          made: the values there are so far, by tensor; they count for attributes that are inputs.
+          values: the values there are so far, by tensor; they count for attributes that are inputs.
         """
         if not self.late_attrs:
             return self.attrs
-        found = {name: made[tensor].numpy() for name, tensor in self.late_attrs.items() if tensor in made}
-        return {**self.attrs, **found} if found else self.attrs
+        attrs_found = {name: values[tensor].numpy() for name, tensor in self.late_attrs.items() if tensor in values}
+        return {**self.attrs, **attrs_found} if attrs_found else self.attrs
 
     @property
     def needed_inputs(self) -> list[GraphTensor]:
         """The inputs that must have a value before it runs: not those attributes that the graph knows."""
-        late = [tensor for name, tensor in self.late_attrs.items() if name not in self.attrs_known]
-        return [*flat(self.arguments), *late]
+        late_tensors = [tensor for name, tensor in self.late_attrs.items() if name not in self.attrs_known]
+        return [*flat(self.arguments), *late_tensors]
 
     @property
     def reference_inputs(self) -> tuple[GraphTensor, ...]:
@@ -127,10 +127,10 @@ class Operation:
         Raises:
           ValueError: there is none of that name.
         """
-        known = attrs_of(self)
-        if name not in known:
+        attrs = attrs_of(self)
+        if name not in attrs:
             raise ValueError(f"Operation '{self.name}' has no attr named '{name}'.")
-        return known[name]
+        return attrs[name]
 
     @property
     def node_def(self) -> NodeDef:
@@ -148,10 +148,10 @@ class Operation:
 
 def flat(arguments: Sequence[Any]) -> list[Any]:
     """Returns the inputs of an op one by one, those in lists as well."""
-    found: list[Any] = []
+    tensors: list[Any] = []
     for value in arguments:
         if value.__class__ is list or value.__class__ is tuple:
-            found += value
+            tensors += value
         else:
-            found.append(value)
-    return found
+            tensors.append(value)
+    return tensors

@@ -86,27 +86,27 @@ _PLAIN: dict[str, Function] = {
 
 
 def _plain(function: Function) -> Function:
-    def operate(self: GraphTensor, *others: Any) -> Any:
-        with self.here().inside():
-            return function(self, *others)
+    def operate(self: GraphTensor, *operands: Any) -> Any:
+        with self.graph_here().inside():
+            return function(self, *operands)
 
     return operate
 
 
-def _named(function: Function, name: str) -> Function:
-    def operate(self: GraphTensor, other: Any) -> Any:
-        graph = self.here()
+def _with_name(function: Function, name: str) -> Function:
+    def operate(self: GraphTensor, operand: Any) -> Any:
+        graph = self.graph_here()
         with graph.inside(), graph.name_scope(name) as scope:
-            return function(self, other, name=scope)
+            return function(self, operand, name=scope)
 
     return operate
 
 
 def _reflected(function: Function, name: str) -> Function:
-    def operate(self: GraphTensor, other: Any) -> Any:
-        graph = self.here()
+    def operate(self: GraphTensor, operand: Any) -> Any:
+        graph = self.graph_here()
         with graph.inside(), graph.name_scope(name) as scope:
-            return function(as_tensor(other, self._dtype), self, name=scope)
+            return function(as_tensor(operand, self._dtype), self, name=scope)
 
     return operate
 
@@ -121,7 +121,7 @@ def getitem(self: GraphTensor, key: Any) -> Any:
     Raises:
       TypeError: a part of the key is nothing of the above.
     """
-    with self.here().inside():
+    with self.graph_here().inside():
         dtype = getattr(key, "dtype", None)
         if key.__class__ is bool or (dtype is not None and dtype == "bool" and getattr(key, "shape", ())):
             return boolean_mask(self, key)
@@ -133,20 +133,20 @@ def getitem(self: GraphTensor, key: Any) -> Any:
 def _ends_of_elements(begin: list[Any], end: list[Any], masks: Masks) -> list[Any]:
     """Returns where the parts end; that of one element whose place only a run tells stands one further."""
     return [
-        place + 1 if masks.shrink_axis >> number & 1 and isinstance(place, GraphTensor) else stop
-        for number, (place, stop) in enumerate(zip(begin, end, strict=True))
+        start + 1 if masks.shrink_axis >> number & 1 and isinstance(start, GraphTensor) else stop
+        for number, (start, stop) in enumerate(zip(begin, end, strict=True))
     ]
 
 
-def _compare(self: GraphTensor, function: str, other: Any) -> Any:
-    with self.here().inside():
-        return (equal if function == "equal" else not_equal)(self, other)
+def _compare(self: GraphTensor, function: str, operand: Any) -> Any:
+    with self.graph_here().inside():
+        return (equal if function == "equal" else not_equal)(self, operand)
 
 
 GraphTensor.__getitem__ = getitem
 GraphTensor._compare = _compare
 for operator, plain in _PLAIN.items():
     setattr(GraphTensor, f"__{operator}__", _plain(plain))
-for operator, (named, name) in _NAMED.items():
-    setattr(GraphTensor, f"__{operator}__", _named(named, name))
-    setattr(GraphTensor, f"__r{operator}__", _reflected(named, name))
+for operator, (named_function, name) in _NAMED.items():
+    setattr(GraphTensor, f"__{operator}__", _with_name(named_function, name))
+    setattr(GraphTensor, f"__r{operator}__", _reflected(named_function, name))

@@ -32,7 +32,7 @@ class PlannedStep(NamedTuple):
     attrs: Mapping[str, Filler]
     outputs: tuple[int, ...]
     ends: list[int]
-    place: tuple[Request | None, int | None]
+    placing: tuple[Request | None, int | None]
 
 
 class Plan:
@@ -68,7 +68,7 @@ class Plan:
         self._size = len(self._slots)
         self._streams: dict[int, Stream] = {}
         self._seeded_by: Any = None
-        self._is_plain = all([step.place == (None, None) for step in planned])
+        self._is_plain = all([step.placing == (None, None) for step in planned])
         """Whether it asks for no device."""
         self._fast: Callable[[Sequence[Any]], list[Any]] | None = None
 
@@ -132,19 +132,19 @@ class Plan:
         outer, caller = SCOPE(), current_words()
         is_watched = HERE.watched
         scopes: dict[tuple[Request | None, int | None], Scope | None] = {(None, None): outer}
-        here: tuple[Request | None, int | None] = (None, None)
+        current_placing: tuple[Request | None, int | None] = (None, None)
         try:
-            for step, inputs, late, outputs, ends, place in self._planned_steps:
-                if place is not here and place != here:
-                    if place not in scopes:
-                        scopes[place] = scope_at(place, outer)
-                    set_scope(scopes[place])
-                    here = place
+            for step, inputs, late_attrs, outputs, ends, placing in self._planned_steps:
+                if placing is not current_placing and placing != current_placing:
+                    if placing not in scopes:
+                        scopes[placing] = scope_at(placing, outer)
+                    set_scope(scopes[placing])
+                    current_placing = placing
                 if is_watched:
                     step.words.say(caller)
                 attrs = step.attrs
-                if late:
-                    attrs = {**attrs, **{name: filler(values) for name, filler in late.items()}}
+                if late_attrs:
+                    attrs = {**attrs, **{name: filler(values) for name, filler in late_attrs.items()}}
                 results = step.run([filler(values) for filler in inputs], attrs)
                 for slot, value in zip(outputs, results, strict=True):
                     values[slot] = value
@@ -157,9 +157,9 @@ class Plan:
         return [values[slot] for slot in self.results]
 
 
-def scope_at(place: tuple[Request | None, int | None], outer: Scope | None) -> Scope:
+def scope_at(placing: tuple[Request | None, int | None], outer: Scope | None) -> Scope:
     """Returns the scope in which the steps of a place run: what they ask for, inside what is open."""
-    request, replica = place
+    request, replica = placing
     around = outer or EMPTY
     scope = around.with_(request=request or around.request, replica=around.replica if replica is None else replica)
     if HERE.first is not None and scope.plain:
@@ -170,30 +170,30 @@ def scope_at(place: tuple[Request | None, int | None], outer: Scope | None) -> S
 def _needed(steps: Sequence[Step], results: Sequence[GraphTensor]) -> list[Step]:
     """Returns the steps that the results depend on, and those that do more than compute."""
     needed: set[int] = {id(result) for result in results}
-    kept: list[Step] = []
+    used: list[Step] = []
     for step in reversed(steps):
         if step.__class__ is EndStep:
-            kept.append(step)
+            used.append(step)
         elif step.is_stateful or not needed.isdisjoint([id(tensor) for tensor in step.outputs]):
-            kept.append(step)
+            used.append(step)
             needed.update([id(tensor) for tensor in _tensors_in([*step.inputs, *step.attrs.values()])])
         else:
             values = [value for value in flat(step.inputs) if value.__class__ is GivenValue]
-            kept += [value.step for value in values if id(value.tensor) in needed]
+            used += [value.step for value in values if id(value.tensor) in needed]
     computed: set[int] = set()
     in_order: list[Step] = []
-    for step in reversed(kept):
+    for step in reversed(used):
         if step.__class__ is not EndStep:
-            in_order += _settled(step, needed)
+            in_order += _used_steps(step, needed)
             computed.update([id(tensor) for tensor in step.outputs])
         elif id(step.inputs[0]) in computed and id(step.inputs[0]) not in {id(result) for result in results}:
             in_order.append(step)
     return in_order
 
 
-def _settled(step: Step, needed: set[int]) -> list[Step]:
+def _used_steps(step: Step, needed: set[int]) -> list[Step]:
     """Returns a step that takes each Python value as it is, or as the tensor that others take, too, made before."""
-    before: list[Step] = []
+    steps_before: list[Step] = []
 
     def settle(value: Any) -> Any:
         if value.__class__ is list:
@@ -202,11 +202,11 @@ def _settled(step: Step, needed: set[int]) -> list[Step]:
             return value
         if id(value.tensor) not in needed:
             return value.value
-        before.append(value.step)
+        steps_before.append(value.step)
         return value.tensor
 
     inputs = [settle(value) for value in step.inputs]
-    return [*before, step.with_inputs(inputs)]
+    return [*steps_before, step.with_inputs(inputs)]
 
 
 def _tensors_in(values: Sequence[Any]) -> list[GraphTensor]:

@@ -15,7 +15,7 @@ _SHOWN = 3
 """Elements of a small constant that are shown; as the text of a tensor in TensorFlow."""
 
 
-def misfit(op: Any, name: str, arguments: Sequence[Any], hosts: Sequence[GraphTensor], attrs: Any, found: str) -> str:
+def misfit(op: Any, name: str, arguments: Sequence[Any], hosts: Sequence[GraphTensor], attrs: Any, problem: str) -> str:
     """Returns the text of the ValueError for inputs of which no result can be made.
 
     Args:
@@ -24,12 +24,14 @@ def misfit(op: Any, name: str, arguments: Sequence[Any], hosts: Sequence[GraphTe
       arguments: its inputs, lists where it takes lists.
       hosts: all inputs of the node, in TensorFlow's order.
       attrs: its attributes.
-      found: what the op's own rule says is wrong.
+      problem: what the op's own rule says is wrong.
     """
     rule = _RULES.get(op.type, _broadcast if op.function is not None and len(op.tokens) > 1 else None)
-    text = (None if rule is None else rule(arguments, attrs)) or found
-    shapes = ", ".join([shape_text(one._shape.dims) for one in hosts])
-    values = ", ".join([f"input[{i}] = {_value_text(_constant(one))}" for i, one in enumerate(hosts) if _is_small(one)])
+    text = (None if rule is None else rule(arguments, attrs)) or problem
+    shapes = ", ".join([shape_text(host._shape.dims) for host in hosts])
+    values = ", ".join(
+        [f"input[{i}] = {_value_text(_constant(host))}" for i, host in enumerate(hosts) if _is_small(host)]
+    )
     return f"{text} for '{name}' (op: '{op.type}') with input shapes: {shapes}" + (
         f" and with computed input tensors: {values}." if values else "."
     )
@@ -53,8 +55,8 @@ def _constant(tensor: GraphTensor) -> Any:
 
 def _value_text(value: Any) -> str:
     flat = np.asarray(value).reshape(-1).tolist()
-    more = "..." if len(flat) > _SHOWN else ""
-    return f"<{' '.join(map(str, flat[:_SHOWN]))}{more}>"
+    ellipsis = "..." if len(flat) > _SHOWN else ""
+    return f"<{' '.join(map(str, flat[:_SHOWN]))}{ellipsis}>"
 
 
 def _dims(tensor: GraphTensor) -> list[int | None]:
@@ -97,61 +99,61 @@ def _first_unequal(left: Dims, right: Dims) -> str | None:
 
 def _merged(arguments: Sequence[Any], attrs: Mapping[str, Any]) -> str | None:
     first = _dims(arguments[0][0])
-    for one in reversed(arguments[0]):
-        found = _different(first, _dims(one), None)
-        if found:
-            return f"{found}\n\tFrom merging shape 0 with other shapes."
+    for argument in reversed(arguments[0]):
+        difference = _different(first, _dims(argument), None)
+        if difference:
+            return f"{difference}\n\tFrom merging shape 0 with other shapes."
     return None
 
 
 def _joined(arguments: Sequence[Any], attrs: Mapping[str, Any]) -> str | None:
     first = _dims(arguments[0][0])
     if not -len(first) <= attrs["axis"] < len(first):
-        least = attrs["axis"] + 1 if attrs["axis"] >= 0 else -attrs["axis"]
-        return f"Shape must be at least rank {least} but is rank {len(first)}"
-    for one in arguments[0][1:]:
-        found = _different(first, _dims(one), attrs["axis"] % max(len(first), 1))
-        if found:
-            return found
+        least_rank = attrs["axis"] + 1 if attrs["axis"] >= 0 else -attrs["axis"]
+        return f"Shape must be at least rank {least_rank} but is rank {len(first)}"
+    for argument in arguments[0][1:]:
+        difference = _different(first, _dims(argument), attrs["axis"] % max(len(first), 1))
+        if difference:
+            return difference
     return None
 
 
-def _different(first: Dims, other: Dims, free: int | None) -> str | None:
+def _different(first: Dims, second: Dims, free: int | None) -> str | None:
     """Returns what keeps two shapes from being the same, except along one axis."""
-    if len(first) != len(other):
-        return f"Shapes must be equal rank, but are {len(first)} and {len(other)}"
-    for place, (a, b) in enumerate(zip(first, other, strict=True)):
-        if place != free and a != b and None not in (a, b):
+    if len(first) != len(second):
+        return f"Shapes must be equal rank, but are {len(first)} and {len(second)}"
+    for axis, (a, b) in enumerate(zip(first, second, strict=True)):
+        if axis != free and a != b and None not in (a, b):
             return (
-                f"Dimension {place} in both shapes must be equal, but are {a} and {b}. "
-                f"Shapes are {_without(first, free)} and {_without(other, free)}."
+                f"Dimension {axis} in both shapes must be equal, but are {a} and {b}. "
+                f"Shapes are {_without(first, free)} and {_without(second, free)}."
             )
     return None
 
 
 def _without(dims: Dims, free: int | None) -> str:
-    return shape_text(dims if free is None else [n for place, n in enumerate(dims) if place != free])
+    return shape_text(dims if free is None else [n for axis, n in enumerate(dims) if axis != free])
 
 
 def _reshaped(arguments: Sequence[Any], attrs: Mapping[str, Any]) -> str | None:
-    dims, wanted = _dims(arguments[0]), attrs["shape"]
+    dims, target = _dims(arguments[0]), attrs["shape"]
     if None in dims:
         return None
-    size, known = prod([n for n in dims if n is not None]), prod([n for n in wanted if n != -1])
-    if -1 in wanted:
-        return f"Dimension size must be evenly divisible by {known} but is {size}"
-    return f"Cannot reshape a tensor with {size} elements to shape {shape_text(wanted)} ({known} elements)"
+    size, known_size = prod([n for n in dims if n is not None]), prod([n for n in target if n != -1])
+    if -1 in target:
+        return f"Dimension size must be evenly divisible by {known_size} but is {size}"
+    return f"Cannot reshape a tensor with {size} elements to shape {shape_text(target)} ({known_size} elements)"
 
 
 def _expanded(arguments: Sequence[Any], attrs: Mapping[str, Any]) -> str | None:
-    rank, (place,) = len(_dims(arguments[0])), attrs["axis"]
-    return f"dim {place} not in the interval [{-rank - 1}, {rank}]."
+    rank, (axis,) = len(_dims(arguments[0])), attrs["axis"]
+    return f"dim {axis} not in the interval [{-rank - 1}, {rank}]."
 
 
 def _reduced(arguments: Sequence[Any], attrs: Mapping[str, Any]) -> str | None:
     rank, axis = len(_dims(arguments[0])), attrs["axis"]
     axes: Sequence[int] = [axis] if isinstance(axis, int) else axis or ()
-    outside = [one for one in axes if not -rank <= one < rank]
+    outside = [axis for axis in axes if not -rank <= axis < rank]
     return f"Invalid reduction dimension {outside[0]} for input with {rank} dimensions." if outside else None
 
 

@@ -35,10 +35,10 @@ def outputs_of(op: Op, arguments: Sequence[Any], attrs: dict[str, Any], unknown:
         dtypes = op.check(arguments, attrs)
     except InvalidArgumentError as error:
         raise TypeError(_disagreement(op, arguments) or error.message) from None
-    known = {name: lengths_of_attr(attrs[name]) if name in unknown else value for name, value in attrs.items()}
+    attrs_known = {name: lengths_of_attr(attrs[name]) if name in unknown else value for name, value in attrs.items()}
     specs = [list(map(spec_of, value)) if value.__class__ is list else spec_of(value) for value in arguments]
     try:
-        shapes = op.shapes(specs, known, bool(unknown))
+        shapes = op.shapes(specs, attrs_known, bool(unknown))
     except _UNDECIDED:
         if all([tensor._shape.is_fully_defined() for tensor in flat(arguments)]):
             raise
@@ -64,11 +64,11 @@ def _disagreement(op: Any, arguments: Sequence[Any]) -> str | None:
                     f"Tensors in list passed to '{name}' of '{op.type}' Op have types [{names}] that don't all match."
                 )
             continue
-        other, dtype = first.setdefault(token, (name, value._dtype))
+        other_name, dtype = first.setdefault(token, (name, value._dtype))
         if dtype is not value._dtype:
             return (
                 f"Input '{name}' of '{op.type}' Op has type {value._dtype.name} that does not match "
-                f"type {dtype.name} of argument '{other}'."
+                f"type {dtype.name} of argument '{other_name}'."
             )
     return None
 

@@ -70,7 +70,7 @@ class StructureType(NamedTuple):
     """The class."""
     keys: tuple[Any, ...]
     """Of a dictionary; of a composite what is no tensor."""
-    parts: tuple[Any, ...]
+    items: tuple[Any, ...]
 
 
 ArgumentType = TensorType | VariableType | ValueType | ObjectType | StructureType
@@ -97,9 +97,9 @@ def type_of(value: Any, leaves: list[Any]) -> ArgumentType:  # one case after th
     if isinstance(value, CPU.xp.ndarray | CPU.xp.generic):
         tensor = as_tensor(value)
         return type_of(tensor, leaves)
-    parts = parts_of(value)
-    if parts is not None:
-        build, keys, items = parts
+    components = parts_of(value)
+    if components is not None:
+        build, keys, items = components
         return _with_open_rows(StructureType(build, keys, tuple([type_of(item, leaves) for item in items])))
     if hasattr(value, "__tf_variable__"):
         return ValueType(Identity(value))
@@ -110,16 +110,16 @@ def _with_open_rows(structure: StructureType) -> StructureType:
     """Returns the type of a ragged or sparse tensor, whose number of values does not count."""
     if not hasattr(structure.build, "flat_values") and not hasattr(structure.build, "dense_shape"):
         return structure
-    *inner, last = structure.parts
-    return structure._replace(parts=(*[_with_open_length(part) for part in inner], last))
+    *inner, last = structure.items
+    return structure._replace(items=(*[_with_open_length(component) for component in inner], last))
 
 
-def _with_open_length(part: ArgumentType) -> ArgumentType:
-    if isinstance(part, TensorType) and part.lengths:
-        return part._replace(lengths=(None, *part.lengths[1:]))
-    if isinstance(part, StructureType):
-        return part._replace(parts=tuple([_with_open_length(inner) for inner in part.parts]))
-    return part
+def _with_open_length(component: ArgumentType) -> ArgumentType:
+    if isinstance(component, TensorType) and component.lengths:
+        return component._replace(lengths=(None, *component.lengths[1:]))
+    if isinstance(component, StructureType):
+        return component._replace(items=tuple([_with_open_length(inner) for inner in component.items]))
+    return component
 
 
 def _plain_type(value: Any) -> ArgumentType:
@@ -151,8 +151,8 @@ def parts_of(value: Any) -> tuple[Any, tuple[Any, ...], Sequence[Any]] | None:
         return value_class, (value.uniform_row_length,), (value.values, value.row_splits)
     if hasattr(value, "dense_shape") and hasattr(value, "indices"):
         is_rows = isinstance(value, IndexedSlices)
-        parts = (value.values, value.indices) if is_rows else (value.indices, value.values)
-        return value_class, (), (*parts, value.dense_shape)
+        components = (value.values, value.indices) if is_rows else (value.indices, value.values)
+        return value_class, (), (*components, value.dense_shape)
     if hasattr(value_class, "_values") and hasattr(value, "values") and not hasattr(value, "assign"):
         return value_class, (), value._values  # a strategy's
     return None
@@ -170,12 +170,12 @@ def tensors_taken(value: Any, tensors: list[Any]) -> Callable[[Iterator[Any]], A
     if value.__class__ is Tensor or value.__class__ is GraphTensor:
         tensors.append(value)
         return next
-    parts = parts_of(value)
-    if parts is None:
-        return lambda others: value
-    build, keys, items = parts
-    taken = [tensors_taken(item, tensors) for item in items]
-    return lambda others: packed(build, keys, [take(others) for take in taken])
+    components = parts_of(value)
+    if components is None:
+        return lambda iterator: value
+    build, keys, items = components
+    takers = [tensors_taken(item, tensors) for item in items]
+    return lambda iterator: packed(build, keys, [take(iterator) for take in takers])
 
 
 def packed(build: Any, keys: tuple[Any, ...], items: Sequence[Any]) -> Any:
@@ -197,7 +197,7 @@ def rebuilt(argument: ArgumentType, leaves: Iterator[Any]) -> Any:
     if isinstance(argument, TensorType | VariableType):
         return next(leaves)
     if isinstance(argument, StructureType):
-        items = [rebuilt(part, leaves) for part in argument.parts]
+        items = [rebuilt(component, leaves) for component in argument.items]
         return packed(argument.build, argument.keys, items)
     if isinstance(argument, ObjectType):
         return argument.reference()
@@ -209,9 +209,9 @@ def leaf_types(argument: ArgumentType, name: str) -> list[tuple[str, TensorType 
     if isinstance(argument, TensorType | VariableType):
         return [(name, argument)]
     if isinstance(argument, StructureType):
-        keys: Sequence[Any] = argument.keys if issubclass(argument.build, Mapping) else range(len(argument.parts))
-        named = [leaf_types(part, f"{name}_{key}") for key, part in zip(keys, argument.parts, strict=True)]
-        return list(chain.from_iterable(named))
+        keys: Sequence[Any] = argument.keys if issubclass(argument.build, Mapping) else range(len(argument.items))
+        leaves = [leaf_types(component, f"{name}_{key}") for key, component in zip(keys, argument.items, strict=True)]
+        return list(chain.from_iterable(leaves))
     return []
 
 
@@ -225,8 +225,8 @@ def accepts(general: ArgumentType, argument: ArgumentType) -> bool:
         )
     if isinstance(general, StructureType) and isinstance(argument, StructureType):
         return (
-            (general.build, general.keys, len(general.parts)) == (argument.build, argument.keys, len(argument.parts))
-        ) and all([accepts(a, b) for a, b in zip(general.parts, argument.parts, strict=True)])
+            (general.build, general.keys, len(general.items)) == (argument.build, argument.keys, len(argument.items))
+        ) and all([accepts(a, b) for a, b in zip(general.items, argument.items, strict=True)])
     return general == argument
 
 
@@ -243,10 +243,10 @@ def generalized(first: ArgumentType, second: ArgumentType) -> ArgumentType | Non
     if isinstance(first, TensorType) and isinstance(second, TensorType):
         return first._replace(lengths=_common(first.lengths, second.lengths)) if first.dtype is second.dtype else None
     if isinstance(first, StructureType) and isinstance(second, StructureType):
-        if (first.build, first.keys, len(first.parts)) != (second.build, second.keys, len(second.parts)):
+        if (first.build, first.keys, len(first.items)) != (second.build, second.keys, len(second.items)):
             return None
-        parts = [generalized(a, b) for a, b in zip(first.parts, second.parts, strict=True)]
-        return None if None in parts else first._replace(parts=tuple(parts))
+        components = [generalized(a, b) for a, b in zip(first.items, second.items, strict=True)]
+        return None if None in components else first._replace(items=tuple(components))
     return first if first == second else None
 
 
@@ -258,7 +258,7 @@ def _common(
     return tuple([a if a == b else None for a, b in zip(first, second, strict=True)])
 
 
-def shown(argument: ArgumentType) -> str:
+def type_text(argument: ArgumentType) -> str:
     """Returns a type as TensorFlow writes it."""
     if isinstance(argument, TensorType):
         return str(TensorSpec(TensorShape(argument.lengths), argument.dtype))
@@ -269,11 +269,11 @@ def shown(argument: ArgumentType) -> str:
             f"alias_id={argument.number})"
         )
     if isinstance(argument, StructureType):
-        parts = [shown(part) for part in argument.parts]
+        components = [type_text(component) for component in argument.items]
         if issubclass(argument.build, Mapping):
-            entries = ", ".join([f"{key!r}: {part}" for key, part in zip(argument.keys, parts, strict=True)])
+            entries = ", ".join([f"{key!r}: {text}" for key, text in zip(argument.keys, components, strict=True)])
             return f"Dict[{{{entries}}}]"
-        return f"{argument.build.__name__.capitalize()}[{', '.join(parts)}]"
+        return f"{argument.build.__name__.capitalize()}[{', '.join(components)}]"
     if isinstance(argument, ValueType):
         return f"Literal[{argument.value!r}]"
     return f"WeakrefType[{argument.reference!r}]"

@@ -21,8 +21,8 @@ def constant_value(value: Any) -> Any:
       value: a tensor of a graph, a list with such tensors in it, or a Python value, which is its own value.
     """
     if isinstance(value, GraphTensor):
-        known = _known_part(value)
-        return None if isinstance(known, list) else known
+        static_value = _known_part(value)
+        return None if isinstance(static_value, list) else static_value
     if isinstance(value, list | tuple):
         values = [constant_value(item) for item in cast("Sequence[Any]", value)]
         return None if any([item is None for item in values]) else values
@@ -37,11 +37,15 @@ def known_lengths(value: Any) -> Lengths | None:
     if isinstance(value, list | tuple):
         items = cast("Sequence[Any]", value)
         return [None if (n := constant_value(item)) is None or int(n) < 0 else int(n) for item in items]
-    known: Any = _known_part(value) if isinstance(value, GraphTensor) else value
-    if known is None:
+    static_value: Any = _known_part(value) if isinstance(value, GraphTensor) else value
+    if static_value is None:
         dims: Any = value._shape._dims
         return None if dims is None or len(dims) != 1 or dims[0] is None else [None] * dims[0]
-    lengths = cast("list[Any]", known) if isinstance(known, list) else np.asarray(known).reshape(-1).tolist()
+    lengths = (
+        cast("list[Any]", static_value)
+        if isinstance(static_value, list)
+        else np.asarray(static_value).reshape(-1).tolist()
+    )
     return [None if n is None or n < 0 else int(n) for n in lengths]
 
 
@@ -58,14 +62,14 @@ def _known_part(tensor: GraphTensor) -> Any:
     inputs: list[Any] = [
         [_input(item) for item in value] if value.__class__ is list else _input(value) for value in node.arguments
     ]
-    every = [known for value in inputs for known in (value if value.__class__ is list else [value])]
-    if all([isinstance(known.value, np.ndarray | np.generic) for known in every]):
-        values = [[item.value for item in known] if known.__class__ is list else known.value for known in inputs]
+    every = [item for value in inputs for item in (value if value.__class__ is list else [value])]
+    if all([isinstance(item.value, np.ndarray | np.generic) for item in every]):
+        values = [[item.value for item in item] if item.__class__ is list else item.value for item in inputs]
         return node.record.kernel(np, *values, **node.attrs)
-    known = None if static is True else static(*inputs, **node.attrs)
-    if known is None or (isinstance(known, list) and None in known):
-        return cast("Any", known)
-    return np.asarray(known, node.outputs[0]._dtype.np_dtype)
+    static_value = None if static is True else static(*inputs, **node.attrs)
+    if static_value is None or (isinstance(static_value, list) and None in static_value):
+        return cast("Any", static_value)
+    return np.asarray(static_value, node.outputs[0]._dtype.np_dtype)
 
 
 def _input(tensor: GraphTensor) -> KnownInput:

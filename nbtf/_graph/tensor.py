@@ -118,7 +118,7 @@ class GraphTensor(Operators[Any]):
         """Adds what is known of the shape; `ValueError` if it contradicts."""
         self._shape = self._shape.merge_with(self._graph.read_shape(shape))
 
-    def here(self) -> SymbolicGraph:
+    def graph_here(self) -> SymbolicGraph:
         """Returns the graph that an op on it is added to: its own, or an open branch of it."""
         scope = SCOPE()
         opened = None if scope is None else scope.graph
@@ -220,7 +220,7 @@ class GraphTensor(Operators[Any]):
 
     __hash__ = object.__hash__
 
-    def _compare(self, function: str, other: object) -> Any:
+    def _compare(self, function: str, operand: object) -> Any:
         raise NotImplementedError  # set by operators.py
 
     if TYPE_CHECKING:  # set by operators.py, which needs this class

@@ -85,9 +85,9 @@ def _tell_apart(tensor: GraphTensor) -> None:
 
 def _share(tensor: GraphTensor, lengths: Sequence[Any] | None) -> None:
     """Gives a tensor the unknown lengths of another one, where they are the same."""
-    before = lengths_of(tensor)
-    if lengths is not None and before is not None:
-        pairs = zip(before, lengths, strict=True)
+    lengths_before = lengths_of(tensor)
+    if lengths is not None and lengths_before is not None:
+        pairs = zip(lengths_before, lengths, strict=True)
         tensor._shape = LengthsShape([length if shared is None else shared for length, shared in pairs])
 
 

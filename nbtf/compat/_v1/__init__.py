@@ -31,7 +31,7 @@ _FROM = _name_modules(
         "nbtf._graph.node_def": "AttrValue NodeDef",
         "_graph.device_spec": "DeviceSpec",
         "_graph.graph": "Graph",
-        "_graph.graph_def": "GraphDef",
+        "_graph.requests": "GraphDef",
         "nbtf._graph.operation": "Operation",
         "_graph.defaults": (
             "colocate_with constant control_dependencies device get_default_graph name_scope no_op placeholder "

@@ -195,8 +195,8 @@ from nbtf.compat._v1._graph.dimension import dimension_value as dimension_value
 from nbtf.compat._v1._graph.gradients import gradients as gradients
 from nbtf.compat._v1._graph.gradients import hessians as hessians
 from nbtf.compat._v1._graph.graph import Graph as Graph
-from nbtf.compat._v1._graph.graph_def import GraphDef as GraphDef
 from nbtf.compat._v1._graph.grouping import group as group
+from nbtf.compat._v1._graph.requests import GraphDef as GraphDef
 from nbtf.compat._v1._session.defaults import get_default_session as get_default_session
 from nbtf.compat._v1._session.session import InteractiveSession as InteractiveSession
 from nbtf.compat._v1._session.session import Session as Session

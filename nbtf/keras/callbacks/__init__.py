@@ -3,6 +3,7 @@
 from nbtf._public import public_names as _public_names
 from nbtf.keras.callbacks.callback import Callback as Callback
 from nbtf.keras.callbacks.callback import LambdaCallback as LambdaCallback
+from nbtf.keras.callbacks.callback import TerminateOnNaN as TerminateOnNaN
 from nbtf.keras.callbacks.callback_list import CallbackList as CallbackList
 from nbtf.keras.callbacks.history import CSVLogger as CSVLogger
 from nbtf.keras.callbacks.history import History as History
@@ -13,7 +14,6 @@ from nbtf.keras.callbacks.model_checkpoint import BackupAndRestore as BackupAndR
 from nbtf.keras.callbacks.model_checkpoint import ModelCheckpoint as ModelCheckpoint
 from nbtf.keras.callbacks.monitoring import EarlyStopping as EarlyStopping
 from nbtf.keras.callbacks.progbar_logger import ProgbarLogger as ProgbarLogger
-from nbtf.keras.callbacks.terminate_on_nan import TerminateOnNaN as TerminateOnNaN
 
 
 def __dir__() -> list[str]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -140,3 +142,15 @@ def _hook(function: Callable[..., Any]) -> Callable[..., Any]:
         return function(number, logs)
 
     return hook
+
+
+class TerminateOnNaN(Callback):
+    """Ends training when the loss is no longer a finite number."""
+
+    def on_batch_end(self, batch: int, logs: Any = None) -> None:
+        """Looks at the loss."""
+        results: dict[str, Any] = logs or {}
+        loss = results.get("loss")
+        if loss is not None and not math.isfinite(loss):
+            sys.stdout.write(f"Batch {batch}: Invalid loss, terminating training\n")
+            self.model.stop_training = True

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from nbtf.keras.datasets.cache import Split, find_data_set
-from nbtf.keras.datasets.cifar import batch
+from nbtf.keras.datasets.cache import Split, batch, find_data_set
 
 
 def load_data(label_mode: str = "fine") -> tuple[Split, Split]:

@@ -10,7 +10,7 @@ from nbtf.keras import losses
 from nbtf.keras.losses import Loss, LossFunctionWrapper
 from nbtf.keras.metrics import Mean
 from nbtf.keras.training.replica_parts import SHARE, rows_of
-from nbtf.keras.training.structures import is_named, is_row
+from nbtf.keras.type_guards import is_dict, is_list
 
 
 class Named(NamedTuple):
@@ -90,14 +90,14 @@ class CompiledLosses:
         self._parts, self._only = output_losses, output_losses[0].fn if plain else None
 
     def _for_outputs(self, identifiers: Any, names: list[str | None], argument: str) -> list[Any]:
-        if is_named(identifiers):
+        if is_dict(identifiers):
             output_names = [name for name in names if name is not None]
             if not set(identifiers) <= set(output_names) or len(identifiers) < len(output_names):
                 raise ValueError(
                     f"Expected keys {output_names} in {argument} dict, but found {argument}.keys()={list(identifiers)}"
                 )
             return [identifiers[name] for name in names]
-        if not is_row(identifiers):
+        if not is_list(identifiers):
             return [identifiers] * len(names)
         fns: list[Any] = list(identifiers)
         if len(fns) > len(names):
@@ -111,9 +111,9 @@ class CompiledLosses:
         loss_weights = self._loss_weights
         if loss_weights is None:
             return [None] * len(names)
-        if is_named(loss_weights):
+        if is_dict(loss_weights):
             return [loss_weights[name] if fn is not None else None for name, fn in zip(names, fns, strict=True)]
-        weights: list[Any] = list(loss_weights) if is_row(loss_weights) else [loss_weights] * len(names)
+        weights: list[Any] = list(loss_weights) if is_list(loss_weights) else [loss_weights] * len(names)
         if len(weights) < count:
             raise ValueError(
                 f"`loss_weights` must match the number of losses, got {count} losses and {len(weights)} weights."
@@ -143,10 +143,10 @@ def as_loss(identifier: Any) -> Loss:
 
 def in_row(outputs: Any, output_names: Sequence[str]) -> Named:
     """Returns the outputs of a model in a row, with their names."""
-    if is_named(outputs):
+    if is_dict(outputs):
         entries: dict[str, Any] = outputs
         return Named(list(entries), list(entries.values()))
-    if not is_row(outputs):
+    if not is_list(outputs):
         return Named([output_names[0] if len(output_names) == 1 else None], [outputs])
     values: list[Any] = list(outputs)
     names: list[str | None] = list(output_names) if len(output_names) == len(values) else [None] * len(values)
@@ -155,10 +155,10 @@ def in_row(outputs: Any, output_names: Sequence[str]) -> Named:
 
 def in_one(value: Any) -> Any:
     """Returns the only one of a structure for a single output."""
-    if is_named(value):
+    if is_dict(value):
         entries: dict[str, Any] = value
         return next(iter(entries.values())) if len(entries) == 1 else entries
-    return value[0] if is_row(value) and len(value) == 1 else value
+    return value[0] if is_list(value) and len(value) == 1 else value
 
 
 def values_for(values_by_output: Any, outputs: Any, output_names: Sequence[str]) -> list[Any]:
@@ -168,12 +168,12 @@ def values_for(values_by_output: Any, outputs: Any, output_names: Sequence[str])
       ValueError: the structures do not match.
     """
     names, values = in_row(outputs, output_names)
-    if values_by_output is None or (len(values) == 1 and not (is_row(values_by_output) or is_named(values_by_output))):
+    if values_by_output is None or (len(values) == 1 and not (is_list(values_by_output) or is_dict(values_by_output))):
         return [values_by_output] * len(values)
-    if is_named(values_by_output):
+    if is_dict(values_by_output):
         entries: dict[Any, Any] = values_by_output
         return [entries.get(name) for name in names]
-    if is_row(values_by_output):
+    if is_list(values_by_output):
         row: list[Any] = list(values_by_output)
         if len(row) == len(values):
             return row
@@ -183,10 +183,10 @@ def values_for(values_by_output: Any, outputs: Any, output_names: Sequence[str])
 
 
 def _stars(structure: Any) -> str:
-    if is_named(structure):
+    if is_dict(structure):
         entries: dict[Any, Any] = structure
         return repr({key: "*" for key in entries})
-    if is_row(structure):
+    if is_list(structure):
         row: list[Any] = ["*"] * len(structure)
         return repr(tuple(row) if isinstance(structure, tuple) else row)
     return "*"

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from nbtf.keras import metrics
 from nbtf.keras.metrics import MeanMetricWrapper, Metric
 from nbtf.keras.training.compiled_losses import in_row, values_for
-from nbtf.keras.training.structures import is_named, is_row
+from nbtf.keras.type_guards import is_dict, is_list
 
 
 class _OfOutput(NamedTuple):
@@ -37,7 +37,7 @@ class CompiledMetrics:
           ValueError: neither list nor dictionary.
         """
         for argument, value in (("metrics", unweighted), ("weighted_metrics", weighted)):
-            if value is not None and not (is_row(value) or is_named(value)):
+            if value is not None and not (is_list(value) or is_dict(value)):
                 raise ValueError(
                     f"Expected `{argument}` argument to be a list, tuple, or dict. Received instead: "
                     f"{argument}={value} of type {type(value)}"
@@ -84,7 +84,7 @@ class CompiledMetrics:
         for _, plain, weighted in self._parts:
             for name, metric in (*plain, *weighted):
                 result = metric.result()
-                if is_named(result):
+                if is_dict(result):
                     results.update(result)
                 else:
                     results[name] = result
@@ -118,10 +118,10 @@ class CompiledMetrics:
     def _by_output(self, identifiers: Any, names: list[str | None], argument: str) -> list[list[Any]]:
         if identifiers is None:
             return [[] for _ in names]
-        if is_named(identifiers) and set(identifiers) <= {name for name in names if name is not None}:
+        if is_dict(identifiers) and set(identifiers) <= {name for name in names if name is not None}:
             entries: dict[Any, Any] = identifiers
             return [_as_list(entries.get(name)) for name in names]
-        if is_row(identifiers):
+        if is_list(identifiers):
             row: list[Any] = list(identifiers)
             if len(names) == 1:
                 return [_as_list(row[0]) if len(row) == 1 and isinstance(row[0], list) else row]
@@ -137,7 +137,7 @@ class CompiledMetrics:
 
 
 def _as_list(value: Any) -> list[Any]:
-    return list(value) if is_row(value) else [] if value is None else [value]
+    return list(value) if is_list(value) else [] if value is None else [value]
 
 
 def _unused(name: str, used: set[str]) -> str:

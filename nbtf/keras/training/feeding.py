@@ -16,7 +16,7 @@ from nbtf._runtime.tensor import Tensor
 from nbtf.distribute.values import mapped
 from nbtf.keras.dtypes import floatx
 from nbtf.keras.training.py_dataset import PyDataset
-from nbtf.keras.training.structures import is_array, is_named, is_row
+from nbtf.keras.type_guards import is_array, is_dict, is_list
 
 Batch = Any
 """Inputs, or a tuple of inputs, targets and weights, as `packed` makes it; arrays in it belong to nobody else."""
@@ -194,7 +194,7 @@ def feed_of(
     if class_weight is not None:
         if sample_weight is not None:
             raise ValueError("You cannot `class_weight` and `sample_weight` at the same time.")
-        if is_row(y) or is_named(y):
+        if is_list(y) or is_dict(y):
             raise ValueError("`class_weight` is only supported for Models with a single output.")
         return Weighted(feed_of(x, y, None, batch_size, shuffle), class_weight)
     if isinstance(x, PyDataset):
@@ -225,10 +225,10 @@ def _refuse_targets(noun: str, y: Any, sample_weight: Any) -> None:
 
 def is_arrays(x: Any) -> bool:
     """Tells whether something is an array, or a structure of arrays."""
-    if is_row(x):
+    if is_list(x):
         items: Any = x
         return bool(items) and all(is_arrays(item) for item in items)
-    if is_named(x):
+    if is_dict(x):
         entries: Any = x
         return bool(entries) and all(is_arrays(entry) for entry in entries.values())
     return isinstance(x, np.ndarray | Tensor) or hasattr(x, "to_numpy") or hasattr(x, "__tf_tensor__")
@@ -285,10 +285,10 @@ def checked_lengths(x: Any, y: Any, weights: Any) -> int:
 
 
 def _lengths(value: Any) -> list[int]:
-    if is_row(value):
+    if is_list(value):
         items: Any = value
         return [length for item in items for length in _lengths(item)]
-    if is_named(value):
+    if is_dict(value):
         entries: Any = value
         return [length for entry in entries.values() for length in _lengths(entry)]
     return [] if value is None else [len(value)]
@@ -297,7 +297,7 @@ def _lengths(value: Any) -> list[int]:
 def pack_batch(x: Any, y: Any = None, weights: Any = None) -> Batch:
     """Returns inputs, targets and weights as a step gets them: without those that there are not."""
     if y is None and weights is None:
-        return (x,) if is_row(x) else x
+        return (x,) if is_list(x) else x
     return (x, y) if weights is None else (x, y, weights)
 
 
@@ -307,7 +307,7 @@ def unpack_batch(element: Any) -> tuple[Any, Any, Any]:
     Raises:
       ValueError: a tuple of more than three.
     """
-    if not is_row(element):
+    if not is_list(element):
         return element, None, None
     fields: tuple[Any, ...] = tuple(element)
     if not 1 <= len(fields) <= 3:

@@ -15,7 +15,7 @@ from nbtf.keras.training.compiled_losses import CompiledLosses
 from nbtf.keras.training.compiled_metrics import CompiledMetrics
 from nbtf.keras.training.feeding import unpack_batch
 from nbtf.keras.training.replica_parts import SHARE, copy_here, rows_of
-from nbtf.keras.training.structures import is_named
+from nbtf.keras.type_guards import is_dict
 
 NOT_COMPILED = "You must call `compile()` before using the model."
 
@@ -135,7 +135,7 @@ class Learner:
         results: dict[str, Any] = {}
         for metric in self.metrics:
             result = metric.result()
-            if is_named(result):
+            if is_dict(result):
                 results.update(result)
             else:
                 results[metric.name] = result
@@ -278,7 +278,7 @@ class Learner:
         are asked, since under a strategy each replica knows its own part alone.
         """
         results = self.get_metrics_result()
-        if is_named(outcome):
+        if is_dict(outcome):
             numbers = dict(_leaves(outcome))
             results = results if set(numbers) == set(results) else numbers
         return {name: _number(results[name]) for name in sorted(results)}
@@ -296,7 +296,7 @@ class Learner:
 
 def _leaves(logs: dict[Any, Any]) -> Iterator[tuple[str, Any]]:
     for name, value in logs.items():
-        if is_named(value):
+        if is_dict(value):
             yield from _leaves(value)
         else:
             yield name, value

@@ -18,7 +18,7 @@ from nbtf._runtime.tensor import Tensor
 from nbtf.distribute.datasets import part_of
 from nbtf.distribute.values import mapped
 from nbtf.dtypes import as_dtype
-from nbtf.keras.training.structures import is_named, is_row
+from nbtf.keras.type_guards import is_dict, is_list
 
 
 class Share(NamedTuple):
@@ -41,10 +41,10 @@ def rows_of(batch: Any) -> int:
         return batch._array.shape[0] if batch._array.ndim else 1
     if isinstance(batch, distribute.DistributedValues):
         return sum(rows_of(replica_batch) for replica_batch in batch.values)
-    if is_row(batch):
+    if is_list(batch):
         items: Any = batch
         return next((rows_of(item) for item in items if item is not None), 0)
-    if is_named(batch):
+    if is_dict(batch):
         entries: Any = batch
         return next((rows_of(entry) for entry in entries.values() if entry is not None), 0)
     shape = getattr(batch, "shape", None)
@@ -82,6 +82,6 @@ def place_batch(batch: Any) -> Any:
     if batch_class is Tensor:
         # Where ops are not simply run on the CPU, one copy to the device is better than one for each use.
         return batch if HERE.device is not None else identity(batch)
-    if is_row(batch) or is_named(batch):
+    if is_list(batch) or is_dict(batch):
         return mapped(place_batch, batch)
     return batch if batch is None or not isinstance(batch, float | int | bool | str | np.generic) else as_tensor(batch)

@@ -29,7 +29,7 @@ from nbtf.keras.training.feeding import (
 from nbtf.keras.training.learner import Compiled, Learner
 from nbtf.keras.training.loops import Epochs, evaluate_batches, predict_batches
 from nbtf.keras.training.steps import Steps
-from nbtf.keras.training.structures import is_named, is_row
+from nbtf.keras.type_guards import is_dict, is_list
 
 
 class Trainer(Learner):
@@ -206,7 +206,7 @@ class Trainer(Learner):
         feed.check_end(steps_per_epoch)
         test: Any = None
         if val is not None:
-            fields = unpack_batch(val) if is_row(val) else (val, None, None)
+            fields = unpack_batch(val) if is_list(val) else (val, None, None)
             test = feed_of(*fields, validation_batch_size or batch_size)
             test.check_end(validation_steps)
         verbose = 1 if verbose == "auto" else int(verbose)
@@ -343,6 +343,6 @@ def _names_of(model: ref[Any]) -> Callable[[], list[str]]:
 
 def deserialized_all(config: Any) -> Any:
     """Returns plain data with the objects that stand in it."""
-    if is_named(config) and "class_name" not in config:
+    if is_dict(config) and "class_name" not in config:
         return {key: deserialized_all(value) for key, value in config.items()}
-    return [deserialized_all(item) for item in config] if is_row(config) else deserialized(config)
+    return [deserialized_all(item) for item in config] if is_list(config) else deserialized(config)

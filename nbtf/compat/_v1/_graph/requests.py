@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any, NoReturn
 
-from nbtf.compat._v1._graph.graph_def import GraphDef
+from nbtf._graph.node_def import NodeDef, message_lines
+from nbtf.version import GRAPH_DEF_VERSION
 
 
 class Requests:
@@ -80,3 +81,19 @@ class Requests:
           NotImplementedError: always.
         """
         raise NotImplementedError(f"nbtf makes nodes by functions such as tf.add, not by their type ({op_type!r}).")
+
+
+class GraphDef:
+    """The nodes of a graph as text."""
+
+    __slots__ = ("_producer", "node")
+
+    def __init__(self, nodes: Sequence[Any] | None = None) -> None:
+        self.node = [NodeDef(node) for node in nodes or ()]
+        self._producer = None if nodes is None else GRAPH_DEF_VERSION
+
+    def __repr__(self) -> str:
+        lines = [line for node in self.node for line in message_lines("node", node.lines())]
+        if self._producer is not None:
+            lines += message_lines("versions", [f"producer: {self._producer}"])
+        return "".join(f"{line}\n" for line in lines)

@@ -10,6 +10,7 @@ from nbtf._runtime.conversion import as_tensor
 from nbtf._runtime.scopes import EMPTY, SCOPE
 from nbtf._runtime.tape import AT_LENGTH, CONTINUOUS, Call, Tape
 from nbtf._runtime.tensor import Tensor
+from nbtf._shapes import TensorShape
 
 Run = Callable[[Sequence[Any]], Sequence[Any]]
 """Takes and returns the values of tensors; its ops run one by one, where the scope says."""
@@ -52,14 +53,16 @@ class Composite:
         sources = [n for n, value in enumerate(call.inputs) if call.needs(n) and value._dtype in CONTINUOUS]
 
         def flow_back(values: Sequence[Any]) -> Sequence[Any]:
-            (tape, inputs, results), *arrived = values
+            (tape, inputs, results), *others = values
+            arrived = others[: len(targets)]
             flows = tape.gradient([results[n] for n in targets], [inputs[n] for n in sources], arrived, "zero")
             return [as_tensor(flow) for flow in flows]
 
-        specs = [(call.inputs[n]._shape, call.inputs[n]._dtype) for n in sources]
+        specs = [(TensorShape(call.inputs[n].shape), call.inputs[n]._dtype) for n in sources]
         arrived = [grad for grad in grads if grad is not None]
         graph: Any = (SCOPE() or EMPTY).graph
-        flows = graph.add_composite(_WayBack(f"{self.type}Grad", flow_back), [outputs[-1], *arrived], specs)
+        inputs = [outputs[-1], *arrived, *call.inputs]  # the last tell other tapes what the gradients depend on
+        flows = graph.add_composite(_WayBack(f"{self.type}Grad", flow_back), inputs, specs)
         by_number = dict(zip(sources, flows, strict=True))
         return [by_number.get(number) for number in range(len(call.inputs))]
 

@@ -44,6 +44,7 @@ def _template(text: str, origin: ast.AST, **nodes: Any) -> Any:
             setattr(node, field, _filled(value, nodes))
         if "lineno" in node._attributes:
             ast.copy_location(node, origin)
+            node.end_lineno, node.end_col_offset = node.lineno, node.col_offset + 1  # a traceback shows the last line
     return tree
 
 

@@ -41,17 +41,18 @@ def explain(error: Exception) -> Exception | None:
 
 
 def _user_frames(step: TracebackType | None) -> list[str]:
-    lines: list[str] = []
+    """Returns the user's lines; a block of a function is a function, too, whose line stands for the outer one."""
+    frames: list[tuple[str, str]] = []
     while step is not None:
-        frame = step.tb_frame
-        code = frame.f_code
+        frame, code = step.tb_frame, step.tb_frame.f_code
         if not is_ours(frame):
-            name = code.co_name.removeprefix("ag__") if not code.co_name.startswith("ag__") else ""
+            name = frames.pop()[0] if code.co_name.startswith("ag__") and frames else code.co_name
             source = linecache.getline(code.co_filename, step.tb_lineno, frame.f_globals).strip()
-            entry = f'    File "{code.co_filename}", line {step.tb_lineno}, in {name}  *\n        {source}'
-            lines.append(entry)
+            frames.append(
+                (name, f'    File "{code.co_filename}", line {step.tb_lineno}, in {name}  *\n        {source}')
+            )
         step = step.tb_next
-    return lines
+    return [text for _, text in frames]
 
 
 def _with_text(error: Exception, text: str) -> Exception | None:

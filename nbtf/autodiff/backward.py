@@ -15,6 +15,7 @@ from nbtf._ops.ragged_and_sparse.indexed_slices import IndexedSlices
 from nbtf._runtime.conversion import as_tensor
 from nbtf._runtime.scopes import HERE
 from nbtf._runtime.tape import PLAIN, Call, Tape
+from nbtf._runtime.tensor import Tensor
 
 # From this many terms of this many bytes on, sums are not left until all terms are there.
 # Source: TensorFlow, core/lib/gtl/tape.h, kMinAggregateCount and kMinAggregateBytes.
@@ -35,7 +36,7 @@ def put(arrived: dict[int, Any], key: int, grad: Any) -> None:
 
 
 def _nbytes(grad: Any) -> int:
-    return 0 if grad.__class__ is IndexedSlices else grad._array.nbytes
+    return 0 if grad.__class__ is IndexedSlices else getattr(grad._array, "nbytes", 0)  # none while it is traced
 
 
 def sum_gradients(grads: Any) -> Any:
@@ -48,8 +49,8 @@ def sum_gradients(grads: Any) -> Any:
             concat([row.values for row in rows], 0), concat([row.indices for row in rows], 0), rows[0].dense_shape
         )
     dense = [as_tensor(grad) for grad in grads]
-    if HERE.device is None:
-        return add_n(dense)  # somebody listens, and shall hear what TensorFlow does
+    if HERE.device is None or dense[0].__class__ is not Tensor:
+        return add_n(dense)  # somebody listens, or will when it is run, and shall hear what TensorFlow does
     result = dense[0]
     for grad in dense[1:]:
         result = add(result, grad)

@@ -464,3 +464,21 @@ def test_replicas_trace_once_each_and_those_that_meet_run_as_they_are() -> None:
         assert 4 * number == float(strategy.reduce("SUM", strategy.run(together, (x,)), axis=None))
         assert 4 * number == float(whole(x))
     assert ["alone", "alone", "whole"] == traced
+
+
+def test_many_gradients_of_a_tensor_are_added_up_inside() -> None:
+    @tf.function
+    def slopes(x: Any) -> Any:
+        with tf.GradientTape() as outer:
+            outer.watch(x)
+            with tf.GradientTape() as tape:
+                tape.watch(x)
+                y = tf.sin(x) * x * x * x
+            slope = tape.gradient(y, x)
+        return slope, outer.gradient(slope, x)
+
+    x = np.array([1.0, 2.0], np.float32)
+    slope, bend = slopes(tf.constant(x))
+
+    np.testing.assert_allclose(slope, np.cos(x) * x**3 + 3 * np.sin(x) * x**2, rtol=1e-5)
+    np.testing.assert_allclose(bend, -np.sin(x) * x**3 + 6 * np.cos(x) * x**2 + 6 * np.sin(x) * x, rtol=1e-5)

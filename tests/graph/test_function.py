@@ -451,7 +451,8 @@ def test_replicas_trace_once_each_and_those_that_meet_run_as_they_are() -> None:
 
     @tf.function
     def together(x: Any) -> Any:
-        return tf.distribute.get_replica_context().all_reduce("SUM", x * variable)
+        context: Any = tf.distribute.get_replica_context()
+        return context.all_reduce("SUM", x * variable)
 
     @tf.function
     def whole(x: Any) -> Any:

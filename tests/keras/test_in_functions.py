@@ -35,9 +35,11 @@ LAYERS: dict[str, tuple[Callable[[], Any], Any]] = {
 
 
 def values_of(function: Callable[..., Any], calls: Sequence[Sequence[Any]]) -> list[Any]:
-    """The results of calls, as NumPy has them."""
-    results = [tf.nest.flatten(function(*arguments)) for arguments in calls]
-    return [[tf.convert_to_tensor(value).numpy().tolist() for value in values] for values in results]
+    """The results of calls, as NumPy has them right after each."""
+    return [
+        [tf.convert_to_tensor(value).numpy().tolist() for value in tf.nest.flatten(function(*arguments))]
+        for arguments in calls
+    ]
 
 
 def compare(build: Callable[[], Callable[..., Any]], calls: Sequence[Sequence[Any]], caplog: Any) -> None:

@@ -198,16 +198,16 @@ def _choice(index: Any, functions: Sequence[Callable[[], Any]], title: str, name
     return pack_sequence_as(owned[0], leaves)
 
 
-def _check_alike(first: Any, second: Any, title: str, first_name: str, other_name: str) -> None:
+def _check_alike(first: Any, other: Any, title: str, first_name: str, other_name: str) -> None:
     text = (
         f"{title} must have the same number, type, and overall structure of return values.\n\n"
-        f"{first_name} output: {first}\n{other_name} output: {second}\n\nError details:\n"
+        f"{first_name} output: {first}\n{other_name} output: {other}\n\nError details:\n"
     )
     try:
-        assert_same_structure(first, second)
+        assert_same_structure(first, other)
     except (TypeError, ValueError) as error:
         raise TypeError(f"{text}{error}") from None
-    for a, b in zip(flatten(first), flatten(second), strict=True):
+    for a, b in zip(flatten(first), flatten(other), strict=True):
         if (a is None) != (b is None) or (a is not None and a._dtype is not b._dtype):
             raise TypeError(f"{text}{a} and {b} have different types")
 

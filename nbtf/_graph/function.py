@@ -149,17 +149,17 @@ class Function:
             ) from None
         return bound.arguments
 
-    def _signature_text(self, signature: inspect.Signature) -> str:
+    def _shown(self, signature: inspect.Signature) -> str:
         specs: list[Any] = list(self.input_signature or ())
-        texts: list[str] = []
+        parts: list[str] = []
         for number, parameter in enumerate(signature.parameters.values()):
             text = str(parameter).partition(":")[0].partition("=")[0]
             if number < len(specs):
                 text += f": {specs[number]}"
             elif parameter.default is not parameter.empty:
                 text += "=<captured_default_value>"
-            texts.append(text)
-        return ", ".join(texts)
+            parts.append(text)
+        return ", ".join(parts)
 
     # Tracing
 
@@ -304,10 +304,10 @@ def _cast(value: Any, spec: Any) -> Any:
     if is_nested(spec):
         if isinstance(spec, Mapping) and not (isinstance(value, Mapping) and {*value} == {*spec}):
             raise TypeError(f"{value} has different keys with the TraceType Dict[{spec}].")
-        leaves = flatten(value)
-        if len(leaves) != len(flatten(spec)):
+        parts = flatten(value)
+        if len(parts) != len(flatten(spec)):
             raise TypeError(f"Can not cast {value!r} to {spec}")
-        return pack_sequence_as(value, [_cast(leaf, s) for leaf, s in zip(leaves, flatten(spec), strict=True)])
+        return pack_sequence_as(value, [_cast(part, s) for part, s in zip(parts, flatten(spec), strict=True)])
     if isinstance(value, TensorSpec) and isinstance(spec, TensorSpec):
         tensor: Any = value
     elif not isinstance(spec, TensorSpec):
@@ -407,12 +407,12 @@ def _check_fits(python_function: Any, input_signature: Any) -> None:
         return  # some of C's functions do not tell
     if any(parameter.kind is parameter.VAR_POSITIONAL for parameter in parameters):
         return
-    bindable = [parameter for parameter in parameters if parameter.kind is not parameter.VAR_KEYWORD]
-    if bindable and bindable[0].name == "self":
-        bindable = bindable[1:]
-    extra = len(input_signature) - len(bindable)
+    named = [parameter for parameter in parameters if parameter.kind is not parameter.VAR_KEYWORD]
+    if named and named[0].name == "self":
+        named = named[1:]
+    extra = len(input_signature) - len(named)
     if extra > 0:
         raise TypeError(f"input_signature contains {extra} extra type constraints.")
-    missing = [parameter.name for parameter in bindable[len(input_signature) :] if parameter.default is parameter.empty]
+    missing = [parameter.name for parameter in named[len(input_signature) :] if parameter.default is parameter.empty]
     if missing:
         raise TypeError(f"input_signature missing type constraint for {missing[0]}")

@@ -128,13 +128,13 @@ class FunctionGraph(Trace):
             raise self.refuse(next(value for value in flat(inputs) if value.__class__ is GraphTensor))
         if op is VarHandleOp:
             raise ValueError(_SINGLETON)
-        tensors, held_inputs = self._convert(op, inputs)
+        tensors, taken = self._convert(op, inputs)
         attrs = {key: self._frozen(self._as_tensors(_read(value))) for key, value in attrs.items()}
         if op.resource:
-            return self._add_on_variable(op, tensors, held_inputs, attrs, name)
+            return self._add_on_variable(op, tensors, taken, attrs, name)
         result = super().add(op, [self._own(value) for value in tensors], self._own_attrs(attrs), name)
         outputs: list[GraphTensor] = [] if result.__class__ is Operation else flat([result])
-        self.steps.append(OpStep(op, held_inputs, attrs, name, outputs, SCOPE() or EMPTY))
+        self.steps.append(OpStep(op, taken, attrs, name, outputs, SCOPE() or EMPTY))
         if not outputs:
             return result
         handles = [self._hand_out(output) for output in outputs]
@@ -142,43 +142,43 @@ class FunctionGraph(Trace):
         return handles if op.many else handles[0]
 
     def _add_on_variable(
-        self, op: Op, tensors: Sequence[Any], held_inputs: Sequence[Any], attrs: dict[str, Any], name: str | None
+        self, op: Op, tensors: Sequence[Any], taken: Sequence[Any], attrs: dict[str, Any], name: str | None
     ) -> Any:
         variable = tensors[0]
         if op.updates:
-            self.steps.append(UpdateStep(op, held_inputs, attrs, name, [], SCOPE() or EMPTY))
+            self.steps.append(UpdateStep(op, taken, attrs, name, [], SCOPE() or EMPTY))
             return variable
         specs = [Spec(_dims_of(variable), variable._dtype), *[spec_of(self._own(x)) for x in tensors[1:]]]
         dtypes = op.output_dtypes([spec.dtype for spec in specs], attrs, 1)
         (dims,) = op.shapes(specs, op.normalised(attrs))
-        full_name = self.scoped_name(name or op.form.node_name or op.type)
-        operands = [self._own(x) for x in tensors[1:]]
-        node = self._made(op, operands, attrs, full_name, [(TensorShape(dims), dtypes[0])])
-        self.steps.append(OpStep(op, held_inputs, attrs, name, list(node.outputs), SCOPE() or EMPTY))
+        whole = self.scoped_name(name or op.form.node_name or op.type)
+        others = [self._own(x) for x in tensors[1:]]
+        node = self._made(op, others, attrs, whole, [(TensorShape(dims), dtypes[0])])
+        self.steps.append(OpStep(op, taken, attrs, name, list(node.outputs), SCOPE() or EMPTY))
         result = self._hand_out(node.outputs[0])
         self._tell_tapes(op, tensors, attrs, result)
         return result
 
-    def add_composite(self, record: Any, inputs: Sequence[Any], specs: Known) -> list[GraphTensor]:
+    def add_composite(self, record: Any, inputs: Sequence[Any], known: Known) -> list[GraphTensor]:
         """Notes something down that is more than one op, such as a loop whose turns only a run can count.
 
         Args:
           record: has a `type`, and `run(values)` that returns the outputs' values; for tapes what an op has, `taped`
             to `gradients`.
           inputs: tensors.
-          specs: shape and dtype of each output.
+          known: shape and dtype of each output.
 
         Returns:
           The outputs.
         """
-        return self.add_recorded(record, inputs, specs)[:-1]
+        return self.add_recorded(record, inputs, known)[:-1]
 
-    def add_recorded(self, record: Any, inputs: Sequence[Any], specs: Known) -> list[GraphTensor]:
+    def add_recorded(self, record: Any, inputs: Sequence[Any], known: Known) -> list[GraphTensor]:
         """Returns what `add_composite` returns, and last the recording."""
         owned = [self._own(value) for value in inputs if not hasattr(value, "assign_add")]
-        node = self._made(record, owned, {}, self.scoped_name(record.type), [*specs, _RECORDING])
-        held_inputs = [_original(value) for value in inputs]
-        self.steps.append(CompositeStep(record, held_inputs, {}, None, list(node.outputs), SCOPE() or EMPTY))
+        node = self._made(record, owned, {}, self.scoped_name(record.type), [*known, _RECORDING])
+        taken = [_original(value) for value in inputs]
+        self.steps.append(CompositeStep(record, taken, {}, None, list(node.outputs), SCOPE() or EMPTY))
         handles = [self._hand_out(output) for output in node.outputs[:-1]]
         self._tell_tapes(record, inputs, {}, handles)
         return [*handles, node.outputs[-1]]
@@ -233,10 +233,10 @@ class FunctionGraph(Trace):
           *arguments: tensors and other values, in structures.
         """
         tensors: list[Any] = []
-        held_inputs = tensors_taken(arguments, tensors)
+        taken = tensors_taken(arguments, tensors)
 
         def run(values: Sequence[Any]) -> Sequence[Any]:
-            function(*held_inputs(iter(values)))
+            function(*taken(iter(values)))
             return ()
 
         self.call(type, run, tensors, [], no_gradient=True)
@@ -263,10 +263,10 @@ class FunctionGraph(Trace):
         outer, self._fresh = self._fresh, {}
         try:
             tensors = op.convert(inputs)
-            held_inputs = [self._as_taken(tensor, value) for tensor, value in zip(tensors, inputs, strict=True)]
+            taken = [self._as_taken(tensor, value) for tensor, value in zip(tensors, inputs, strict=True)]
         finally:
             self._fresh = outer
-        return tensors, held_inputs
+        return tensors, taken
 
     def _as_taken(self, tensor: Any, value: Any) -> Any:
         if tensor.__class__ is list:
@@ -282,8 +282,8 @@ class FunctionGraph(Trace):
             return items.__class__([self._frozen(item) for item in items])
         return value.copy() if isinstance(value, CPU.xp.ndarray) else _original(value)
 
-    def _add_node(self, record: Any, *arguments: Any, **keywords: Any) -> Operation:
-        node = super()._made(record, *arguments, **keywords)
+    def _made(self, record: Any, *arguments: Any, **more: Any) -> Operation:
+        node = super()._made(record, *arguments, **more)
         scope = SCOPE()
         if scope is not None and scope.request is not None and scope.request.name is not None:
             node.ask_for_device(f"/device:{scope.request.fields.device_type}:{scope.request.fields.device_index}")
@@ -295,7 +295,7 @@ class FunctionGraph(Trace):
         """Tells whether the function may take tensors of a graph: of its own, and of those around it."""
         return graph is self or (self.outer is not None and self.outer.reaches(graph))
 
-    def _own_tensor(self, value: Any) -> Any:
+    def _own(self, value: Any) -> Any:
         """Returns an input as a tensor of this graph; what comes from outside is captured."""
         if value.__class__ is list:
             return [self._own(item) for item in value]

@@ -229,7 +229,7 @@ class SymbolicGraph:
         node.outputs.append(tensor)
         tensor._node = node
 
-    def _add_node(
+    def _made(
         self,
         record: Any,
         arguments: Sequence[Any],
@@ -288,7 +288,7 @@ class SymbolicGraph:
                     )
         return self if first is None else first.graph
 
-    def _own_tensor(self, value: Any) -> Any:
+    def _own(self, value: Any) -> Any:
         """Returns an input as a tensor of this graph; the value of an eager tensor becomes a constant."""
         if value.__class__ is list:
             return [self._own(item) for item in value]

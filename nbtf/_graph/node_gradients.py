@@ -38,7 +38,7 @@ def as_whole(grad: Flow, like: GraphTensor) -> Flow:
 class _Known(NamedTuple):
     """What a gradient function has built in a trial."""
 
-    sources: list[GraphTensor]
+    given: list[GraphTensor]
     calls: list[Called]
     flows: list[Any]
 

@@ -69,8 +69,8 @@ class Trace(SymbolicGraph):
         _tell_apart(tensor)
         return tensor
 
-    def _add_node(self, record: Any, *arguments: Any, **keywords: Any) -> Operation:
-        node = super()._made(record, *arguments, **keywords)
+    def _made(self, record: Any, *arguments: Any, **more: Any) -> Operation:
+        node = super()._made(record, *arguments, **more)
         for tensor in node.outputs:
             _tell_apart(tensor)
         return node

@@ -51,7 +51,7 @@ class FunctionTrace(Trace):
         (dims,) = op.shapes(specs, op.normalised(attrs))
         return self.placeholder(dims, dtypes[0])
 
-    def _own_tensor(self, value: Any) -> Any:
+    def _own(self, value: Any) -> Any:
         """Returns an input as a tensor of this graph; one that has a value already stays where it is."""
         if value.__class__ is not Tensor:
             return super()._own(value)

@@ -111,8 +111,8 @@ def branch(
     results = [
         [_owned(block, by_branch[number]) for number in joined] for block, by_branch in zip(blocks, values, strict=True)
     ]
-    for number, first, second in zip(joined, results[0], results[1], strict=True):
-        _check_branches(state.names[number], first, second)
+    for number, first, other in zip(joined, results[0], results[1], strict=True):
+        _check_branches(state.names[number], first, other)
     for block, result in zip(blocks, results, strict=True):
         block.finish(_tensors(result))
     outputs = iter(choose(test, blocks))
@@ -177,8 +177,8 @@ def _plain(leaf: Any) -> Any:
     return leaf.value if isinstance(leaf, _Opaque) else leaf
 
 
-def _check_branches(name: str, first: Any, second: Any) -> None:
-    for value, counterpart, title in ((first, second, "main"), (second, first, "else")):
+def _check_branches(name: str, first: Any, other: Any) -> None:
+    for value, counterpart, title in ((first, other, "main"), (other, first, "else")):
         if value is UNBOUND and counterpart is not UNBOUND:
             if name == RESULT:
                 raise ValueError(f"the {title} branch must also have a return statement.")
@@ -187,12 +187,12 @@ def _check_branches(name: str, first: Any, second: Any) -> None:
             raise ValueError(f"{_subject(name)} is None at the end of the {title} branch.")
     subject = _subject(name)
     try:
-        assert_same_structure(first, second)
+        assert_same_structure(first, other)
     except (TypeError, ValueError) as error:
         raise TypeError(
             f"{subject} must have the same nested structure in the main and else branches:\n\n{error}"
         ) from None
-    for a, b in zip(flatten(first), flatten(second), strict=True):
+    for a, b in zip(flatten(first), flatten(other), strict=True):
         _check_leaves(subject, a, b)
 
 

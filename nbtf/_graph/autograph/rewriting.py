@@ -39,7 +39,8 @@ def rewrite(function: ast.FunctionDef | ast.Lambda) -> ast.FunctionDef | ast.Lam
 def _template(text: str, origin: ast.AST, **nodes: Any) -> Any:
     """Returns a statement written as text, with nodes for the names in it; a block for an expression of its own."""
     tree = ast.parse(text).body
-    for node in [item for statement in tree for item in ast.walk(statement)]:
+    nodes_of_tree: list[Any] = [item for statement in tree for item in ast.walk(statement)]
+    for node in nodes_of_tree:
         for field, value in ast.iter_fields(node):
             setattr(node, field, _filled(value, nodes))
         if "lineno" in node._attributes:

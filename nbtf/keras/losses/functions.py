@@ -214,7 +214,7 @@ def sparse_categorical_crossentropy(
     valid = ~equal(labels, cast(ignore_class, labels.dtype))
     losses = _sparse(where(valid, labels, zeros_like(labels)), predicted)
     counted_losses = where(valid, losses, zeros_like(losses))
-    counted_losses.__dict__["_keras_mask"] = valid  # what a mean is taken over
+    counted_losses._keras_mask = valid  # type: ignore[attr-defined]  # what a mean is taken over
     return counted_losses
 
 

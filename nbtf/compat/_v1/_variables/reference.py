@@ -7,6 +7,7 @@ from typing import Any
 from nbtf._graph.reference_types import reference_to
 from nbtf._graph.tensor import GraphTensor
 from nbtf._ops.arrays.identity import identity
+from nbtf._runtime.attributes import reads
 from nbtf._types import DType
 from nbtf.compat._v1._variables import ops
 from nbtf.compat._v1._variables.changes import changing_node
@@ -32,15 +33,15 @@ class RefVariable(Variable):
             attrs = {"dtype": initial._dtype, "shape": shapes_and_dtypes[0][0], "container": "", "shared_name": ""}
             self._op = graph.add_known(ops.VARIABLE, [], attrs, scope, lambda node: shapes_and_dtypes, "reference")
             self._dtype = initial._dtype
+            self._reference_type = reference_to(initial._dtype)
             self._initial_value = initial
             self._initializer = self.assign(initial, use_locking=True, validate_shape=validate_shape, name="Assign").op
             with graph.colocate_with(self._op):
                 self._snapshot = self._read("read")
 
-    @property
-    def dtype(self) -> DType:
-        """The type of references to its elements; `dtype.base_dtype` is that of the elements."""
-        return reference_to(self._dtype)
+    dtype: DType = reads(
+        "_reference_type", "The type of references to its elements; `dtype.base_dtype` is that of the elements."
+    )
 
     def _read(self, name: str) -> GraphTensor:
         tensor: Any = identity(self._ref(), name=name)

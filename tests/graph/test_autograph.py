@@ -47,12 +47,13 @@ def loops(inner: st.SearchStrategy[list[str]]) -> st.SearchStrategy[list[str]]:
     bodies = blocks(inner | jumps)
     over_range = st.builds(lambda body: ["for i in tf.range(3):", *indented(body), "    c = c + i"], bodies)
     over_rows = st.builds(lambda body: ["for row in tf.constant([2, -1]):", *indented(body), "    a = a + row"], bodies)
-    counted = st.builds(
-        lambda test, body: ["n = tf.constant(0)", f"while n < 3 and ({test}):", "    n += 1", *indented(body)],
-        TESTS,
-        bodies,
-    )
-    return over_range | over_rows | counted
+    return over_range | over_rows | st.builds(counted, TESTS, bodies)
+
+
+def counted(test: str, body: list[str]) -> list[str]:
+    """A loop that ends: a loop inside of it counts with another variable."""
+    counter = f"n{sum('while' in line for line in body)}"
+    return [f"{counter} = tf.constant(0)", f"while {counter} < 3 and ({test}):", f"    {counter} += 1", *indented(body)]
 
 
 STATEMENTS = st.recursive(

@@ -27,6 +27,7 @@ from nbtf._ops.arrays.creation import convert_to_tensor as convert_to_tensor
 from nbtf._ops.arrays.creation import executing_eagerly as executing_eagerly
 from nbtf._ops.arrays.creation import fill as fill
 from nbtf._ops.arrays.creation import get_static_value as get_static_value
+from nbtf._ops.arrays.creation import inside_function as inside_function
 from nbtf._ops.arrays.creation import is_tensor as is_tensor
 from nbtf._ops.arrays.creation import ones as ones
 from nbtf._ops.arrays.creation import ones_like as ones_like

@@ -85,6 +85,21 @@ def get_log_device_placement() -> bool:
     return CURRENT.context.log is not None
 
 
+def disable_traceback_filtering() -> None:
+    """Switches `is_traceback_filtering_enabled`; tracebacks name every line in any case."""
+    CURRENT.context.change(filters_tracebacks=False)
+
+
+def enable_traceback_filtering() -> None:
+    """Switches `is_traceback_filtering_enabled`; tracebacks name every line in any case."""
+    CURRENT.context.change(filters_tracebacks=True)
+
+
+def is_traceback_filtering_enabled() -> bool:
+    """Returns what was switched last, True at first."""
+    return CURRENT.context.settings.filters_tracebacks
+
+
 def _print_in_cell(op: str, device: str) -> None:
     try:
         sys.stdout.write(f"Executing op {op} in device {device}\n")

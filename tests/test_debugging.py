@@ -161,3 +161,13 @@ def test_script_prints_result_and_log_on_different_streams() -> None:
 )
 def test_numeric_tensors_are_told_from_other_things(value: Any, numeric: bool) -> None:
     assert numeric is tf.debugging.is_numeric_tensor(value())
+
+
+def test_the_switch_of_tracebacks_is_kept() -> None:
+    assert tf.debugging.is_traceback_filtering_enabled()
+
+    tf.debugging.disable_traceback_filtering()
+    assert not tf.keras.config.is_traceback_filtering_enabled()
+
+    tf.debugging.enable_traceback_filtering()
+    assert tf.keras.config.is_traceback_filtering_enabled()

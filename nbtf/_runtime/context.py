@@ -64,6 +64,7 @@ class Settings:
     intra_op_threads: int = 0
     placement_log_style: str = CURRENT_STYLE
     check_numerics: bool = False
+    filters_tracebacks: bool = True
     tensor_float_32: bool = True
     jit: str = ""
     optimizer_options: tuple[tuple[str, bool], ...] = ()

@@ -1,5 +1,8 @@
 """`tf.keras.config`: what layers compute with unless they are told otherwise."""
 
+from nbtf.debugging import disable_traceback_filtering as disable_traceback_filtering
+from nbtf.debugging import enable_traceback_filtering as enable_traceback_filtering
+from nbtf.debugging import is_traceback_filtering_enabled as is_traceback_filtering_enabled
 from nbtf.keras.dtypes import dtype_policy as dtype_policy
 from nbtf.keras.dtypes import epsilon as epsilon
 from nbtf.keras.dtypes import floatx as floatx
@@ -20,16 +23,3 @@ def image_data_format() -> str:
 
 def enable_unsafe_deserialization() -> None:
     """Does nothing: code is never loaded from files."""
-
-
-def disable_traceback_filtering() -> None:
-    """Does nothing: nothing is left out of tracebacks."""
-
-
-def enable_traceback_filtering() -> None:
-    """Does nothing: nothing is left out of tracebacks."""
-
-
-def is_traceback_filtering_enabled() -> bool:
-    """Returns False: nothing is left out of tracebacks."""
-    return False

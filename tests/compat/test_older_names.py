@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+import nbtf as tf
 import nbtf.compat.v1 as tf1
 
 
@@ -103,3 +104,13 @@ def test_tensors_of_graphs_can_be_told() -> None:
 def test_layers_of_today_need_values() -> None:
     with pytest.raises(AttributeError, match=r"take those of tf\.layers"):
         tf1.keras.layers.Dense(1)(tf1.placeholder(tf1.float32, [None, 2]))
+
+
+def test_an_iterator_gives_elements_where_ops_run_at_once_and_a_graph_says_what_to_write() -> None:
+    with pytest.raises(AttributeError, match="make_one_shot_iterator") as error:
+        tf1.data.make_one_shot_iterator(tf.data.Dataset.range(2))
+    assert "for element in dataset" in error.value.__notes__[0]
+    tf1.enable_eager_execution()
+    numbers = tf1.data.make_one_shot_iterator(tf.data.Dataset.range(2))
+
+    assert [int(numbers.get_next()), int(numbers.get_next())] == [0, 1]

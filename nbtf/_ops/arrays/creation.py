@@ -322,6 +322,16 @@ def executing_eagerly() -> bool:
     return open_graph() is None
 
 
+def inside_function() -> bool:
+    """Tells whether ops are recorded for a `tf.function` or a part of one.
+
+    >>> tf.inside_function(), tf.function(tf.inside_function)()
+    (False, <tf.Tensor: shape=(), dtype=bool, numpy=True>)
+    """
+    graph = open_graph()
+    return graph is not None and graph.building_function
+
+
 def get_static_value(tensor: Any, partial: bool = False) -> Any:
     """Returns the value of a tensor as far as it is known without running anything.
 

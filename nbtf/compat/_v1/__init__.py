@@ -125,6 +125,7 @@ _NAMESPACES = frozenset("app device_lib flags gfile initializers layers logging 
 _WRAPPED_NAMESPACES: dict[str, dict[str, str] | None] = {
     "bitwise": {},
     "compat": None,
+    "data": _name_modules({"_surface.iterators": "make_one_shot_iterator"}),
     "debugging": _name_modules(
         {
             "_surface.checks": (

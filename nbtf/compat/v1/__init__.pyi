@@ -45,7 +45,6 @@ from nbtf import config as config
 from nbtf import cos as cos
 from nbtf import cosh as cosh
 from nbtf import cumsum as cumsum
-from nbtf import data as data
 from nbtf import debugging as _debugging
 from nbtf import distribute as distribute
 from nbtf import double as double
@@ -75,6 +74,7 @@ from nbtf import half as half
 from nbtf import identity as identity
 from nbtf import identity_n as identity_n
 from nbtf import image as image
+from nbtf import inside_function as inside_function
 from nbtf import int8 as int8
 from nbtf import int16 as int16
 from nbtf import int32 as int32
@@ -386,6 +386,7 @@ from nbtf.compat._v1._variables.scopes import variable_scope as variable_scope
 from nbtf.compat._v1._variables.store import AUTO_REUSE as AUTO_REUSE
 from nbtf.compat._v1._variables.template import make_template as make_template
 from nbtf.compat._v1._variables.variable_classes import Variable as Variable
+from nbtf.compat.v1 import data as data
 from nbtf.compat.v1 import debugging as debugging
 from nbtf.compat.v1 import nn as nn
 from nbtf.compat.v1 import random as random

@@ -23,7 +23,10 @@ from nbtf.debugging import assert_scalar as assert_scalar
 from nbtf.debugging import assert_shapes as assert_shapes
 from nbtf.debugging import check_numerics as check_numerics
 from nbtf.debugging import disable_check_numerics as disable_check_numerics
+from nbtf.debugging import disable_traceback_filtering as disable_traceback_filtering
 from nbtf.debugging import enable_check_numerics as enable_check_numerics
+from nbtf.debugging import enable_traceback_filtering as enable_traceback_filtering
 from nbtf.debugging import get_log_device_placement as get_log_device_placement
 from nbtf.debugging import is_numeric_tensor as is_numeric_tensor
+from nbtf.debugging import is_traceback_filtering_enabled as is_traceback_filtering_enabled
 from nbtf.debugging import set_log_device_placement as set_log_device_placement

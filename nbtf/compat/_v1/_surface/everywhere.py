@@ -27,9 +27,18 @@ _NAMESPACES = (
     *(f"nbtf.{name}" for name in "bitwise debugging linalg math nn random sparse strings".split()),
 )
 _SAME_IN_BOTH = frozenset(
-    {"as_dtype", "executing_eagerly", "function", "get_logger", "get_static_value", "group", "is_tensor"}
+    {
+        "as_dtype",
+        "executing_eagerly",
+        "function",
+        "get_logger",
+        "get_static_value",
+        "group",
+        "inside_function",
+        "is_tensor",
+    }
     | {"broadcast_static_shape", "custom_gradient", "grad_pass_through", "no_op", "recompute_grad"}
-    | {"set_log_device_placement", "variable_creator_scope"}
+    | {"inside_function", "set_log_device_placement", "variable_creator_scope"}
 )
 """Functions that make no nodes, or that know graphs themselves."""
 

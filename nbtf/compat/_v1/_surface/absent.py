@@ -61,6 +61,9 @@ _INSTEAD = {
     "metrics.mean_iou metrics.mean_per_class_accuracy metrics.mean_squared_error metrics.precision "
     "metrics.precision_at_k metrics.recall metrics.recall_at_k metrics.root_mean_squared_error metrics.true_positives",
     _TABLES: "lookup",
+    "Write `for element in dataset:` around the session's run, and feed `element.numpy()`.": (
+        "data.make_initializable_iterator"
+    ),
     "Nodes are timed by tf.runtime.recording().": "profiler",
     "Write `text.encode()` or `text.decode()`.": "compat.as_bytes compat.as_str compat.as_str_any compat.as_text",
     "Draw with tf.random_normal and tf.random_uniform.": "distributions",

@@ -185,9 +185,9 @@ class Batch:
         self.starts(end_clock)
         return end_clock
 
-    def timed_notes(self) -> Iterator[tuple[Note, float | None]]:
-        """Yields the notes, by number, with their starts on the modelled clock."""
-        return zip(self.notes(), self._own_starts(), strict=True)
+    def note_rows(self) -> list[list[Any]]:
+        """Returns the columns of the notes, by number: the first is of subjects, and so on."""
+        return [self._column(at) for at in range(NOTE)]
 
     def work(self, until: int | None = None) -> tuple[Intervals, Intervals]:
         """Returns what kept devices busy by the modelled clock, and by the measured one.
@@ -198,7 +198,7 @@ class Batch:
         modelled: Intervals = {}
         measured: Intervals = {}
         subjects, numbers, times = self._column(SUBJECT), self._column(NUMBER), self._column(TIME)
-        rows = zip(subjects, times, self._notes[WHERE][:], self._notes[SECONDS][:], self._own_starts(), strict=True)
+        rows = zip(subjects, times, self._notes[WHERE][:], self._notes[SECONDS][:], self.own_starts(), strict=True)
         end = len(numbers) if until is None else bisect_left(numbers, until)
         targets: dict[tuple[int, int], list[list[float]]] = {}
         for subject, now, call_site, seconds, start in islice(rows, end):
@@ -220,14 +220,15 @@ class Batch:
                 target += (start, seconds)
         return modelled, measured
 
-    def _own_starts(self) -> list[float | None]:
+    def own_starts(self) -> list[float | None]:
+        """Returns when each note began on the modelled clock."""
         return self.starts(Clock() if self.clock is None else self.clock.copy())
 
     def event_list(self, limit: int | None = None) -> list[Event]:
         """Returns the events in order, all or at least the last of them."""
         numbers: Any = self._notes[NUMBER][:]
         begin = 0 if limit is None else max(0, len(numbers) - limit - self._marks)  # a mark of a scene tells nothing
-        starts = self._own_starts()
+        starts = self.own_starts()
         events: list[Event] = []
         for note, start in zip(self.notes(begin), starts[begin:], strict=True):
             events += note[SUBJECT].events(note, start)

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from nbtf._runtime.batches import Batch
 from nbtf._runtime.density import Densities
-from nbtf._runtime.events import Event
-from nbtf._runtime.work import Work, work_of
+from nbtf._runtime.events import Allocated, Event, Freed
+from nbtf._runtime.work import Work, work_of, work_of_events
 
 _SEQ = attrgetter("seq")
 
@@ -151,6 +151,12 @@ class Events(Sequence[Event]):
         self._ends = [*accumulate([segment.length for segment in segments])]
         self._last: tuple[int, list[Event]] | None = None
 
+    @property
+    def work(self) -> Work:
+        """What they tell of ops that ran and copies, in columns, without making the events."""
+        work = self.recording.work
+        return work.between(self[0].seq, self[-1].seq) if len(self) and len(work.seq) else work_of_events(())
+
     def between(self, first: int, last: int | None) -> Events:
         """Returns the events that have numbers from `first` to `last`; to the end when None."""
         begin = self._position(first, bisect_left)
@@ -258,3 +264,23 @@ def _merged_backwards(groups: list[list[Batch]]) -> list[list[Batch]]:
             low = min(low, min([batch.low for batch in group]))
         merged.append(group)
     return merged
+
+
+def work_in(events: Sequence[Event]) -> Work:
+    """Returns what ran and was copied, from events of a recording or any others.
+
+    Args:
+      events: in the order in which they were told.
+    """
+    return events.work if isinstance(events, Events) else work_of_events(events)
+
+
+def levels_in(events: Sequence[Event]) -> Levels:
+    """Returns how full each device was after each event that changed that, from events of a recording or any others."""
+    if isinstance(events, Events):
+        return events.recording.levels
+    rows: dict[str, list[tuple[int, int, int]]] = {}
+    for event in events:
+        if isinstance(event, Allocated | Freed):
+            rows.setdefault(event.device, []).append((event.seq, event.in_use, event.pool))
+    return {device: tuple(np.array(row, np.int64).T) for device, row in rows.items()}

@@ -8,12 +8,12 @@ from typing import Any, NamedTuple
 
 from nbtf._devices.journal import ENTRY, Box
 from nbtf._runtime.density import Densities
-from nbtf._runtime.event_sequence import Events, Levels
+from nbtf._runtime.event_sequence import Events, Levels, levels_in, work_in
 from nbtf._runtime.events import Allocated, Copied, Event, OpExecuted, OpPlaced, Reason
 from nbtf._runtime.notes import LEVEL, NOTE, SUBJECT
 from nbtf._runtime.pieces import is_scratch
 from nbtf._runtime.subjects import Subject
-from nbtf._runtime.work import Work, work_of
+from nbtf._runtime.work import Work
 
 SMALL_COPY = 4096
 """Copies of fewer bytes are counted apart: numbers that are read, which tables fold."""
@@ -70,12 +70,12 @@ class Snapshot(NamedTuple):
     @property
     def work(self) -> Work:
         """What ran and is kept, in columns: a hundredth of the memory of `events`, in a fraction of the time."""
-        return self.events.recording.work if isinstance(self.events, Events) else work_of((), 0)
+        return work_in(self.events)
 
     @property
     def levels(self) -> Levels:
         """How full each device was after each event that changed that and is kept: number, in use, pool, in columns."""
-        return self.events.recording.levels if isinstance(self.events, Events) else {}
+        return levels_in(self.events)
 
     def memory_of(self, device: str) -> Sequence[Event]:
         """Returns what happened to the memory of a simulated GPU and is kept; nothing else of `events` is made.

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-from array import array
-from collections.abc import Sequence
-from itertools import dropwhile
+from collections.abc import Iterable, Sequence
+from itertools import chain
 from math import nan
-from typing import NamedTuple
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
 
 from nbtf._runtime.batches import Batch
 from nbtf._runtime.events import Copied, Event, OpExecuted, OpPlaced, Reason
-from nbtf._runtime.notes import MORE, NUMBER, SECONDS, SUBJECT, TIME, WHERE
-from nbtf._runtime.subjects import OpSubject
+from nbtf._runtime.notes import BEGAN, MORE, NUMBER, SECONDS, SUBJECT, TIME, WHERE, Note, note_of_event
+from nbtf._runtime.subjects import EventSubject, OpSubject
+
+Numbers = NDArray[np.float64]
+Integers = NDArray[np.int64]
 
 
 class Fact(NamedTuple):
@@ -31,11 +36,21 @@ class Work(NamedTuple):
     """
 
     facts: tuple[Fact, ...]
-    seq: array[int]
-    start: array[float]
-    seconds: array[float]
-    time: array[float]
-    fact: array[int]
+    seq: Integers
+    start: Numbers
+    seconds: Numbers
+    time: Numbers
+    fact: Integers
+
+    def between(self, first: int, last: int) -> Work:
+        """Returns what events with numbers from `first` to `last` tell."""
+        if first <= self.seq[0] and self.seq[-1] <= last:
+            return self
+        return self.at(slice(*self.seq.searchsorted([first, last + 1])))
+
+    def at(self, rows: slice | NDArray[np.bool_]) -> Work:
+        """Returns some of them."""
+        return Work(self.facts, self.seq[rows], self.start[rows], self.seconds[rows], self.time[rows], self.fact[rows])
 
 
 class _Columns:
@@ -43,53 +58,92 @@ class _Columns:
 
     def __init__(self) -> None:
         self.facts: list[Fact] = []
-        self.rows: list[tuple[int, float, float, float, int]] = []
-        self._positions: dict[tuple[int, int], list[int]] = {}
+        self._of_facts: list[tuple[int, float, float]] = []
+        """How far the number of an event is from its note's, its start and its seconds; nan where the note has them."""
+        self._notes: list[Sequence[NDArray[Any]]] = []
+        self._constants: list[tuple[int, float, float, float, int]] = []
+        self._positions: dict[tuple[int, int], int] = {}  # of the fact that a note ends with; -1 where it has none
         self._kept: list[object] = []  # what has its address in a key
+        self._placed: dict[tuple[Any, ...], list[Reason]] = {}  # by events of others, each of which has its own note
 
-    def take(self, batch: Batch, first: int) -> None:
-        """Adds what ran in a batch from a number on."""
-        for note, start in dropwhile(lambda timed: timed[0][NUMBER] < first, batch.timed_notes()):
-            subject, call_site, side_numbers = note[SUBJECT], note[WHERE], note[MORE]
-            key = id(subject), id(call_site)
-            facts = self._positions.get(key)
-            if facts is None or (side_numbers is not None and side_numbers[0]):
-                self._take_events(subject, key, subject.events(note, start), facts)
-                self._kept += (subject, call_site)
-            elif facts:
-                seconds = note[SECONDS] if subject.lanes is None else subject.lanes[1]
-                number = note[NUMBER] - 1 if subject.is_copy else note[NUMBER]
-                self.rows.append((number, nan if start is None else start, seconds, note[TIME], facts[-1]))
+    def take(self, batch: Batch, is_clocked: bool = True) -> None:
+        """Adds what ran in a batch; without its clock at the times that events say."""
+        rows = batch.note_rows()
+        keys = [*zip(map(id, rows[SUBJECT]), map(id, rows[WHERE]), strict=True)]
+        for at, key in enumerate(keys):
+            if key not in self._positions:
+                self._positions[key] = self._take_facts(tuple([column[at] for column in rows]))
+        facts = [*map(self._positions.__getitem__, keys)]
+        starts = batch.own_starts() if is_clocked else [None] * len(facts)
+        times = [np.array(column, np.float64) for column in (starts, rows[SECONDS], rows[TIME])]
+        self._notes.append([np.array(rows[NUMBER], np.int64), *times, np.array(facts, np.int64)])
+        if any(rows[MORE]):
+            self._constants += [
+                (number, nan, 0.0, began, fact - len(side_numbers[0]) + at)
+                for side_numbers, began, fact in zip(rows[MORE], rows[BEGAN], facts, strict=True)
+                if side_numbers and side_numbers[0]
+                for at, number in enumerate(side_numbers[0])
+            ]
 
-    def _take_events(
-        self, subject: object, key: tuple[int, int], events: Sequence[Event], facts: list[int] | None
-    ) -> None:
-        """Adds the events of a note of which there was none yet, or which tell of constants, too."""
-        reason: Reason | None = None
-        positions: list[int] = []
+    def _take_facts(self, note: Note) -> int:
+        """Adds what notes tell that have subject and place of this one; returns the position of the last fact."""
+        subject, reason, position = note[SUBJECT], None, -1
+        events: Sequence[Event] = subject.events(note)
         for event in events:
             if isinstance(event, OpPlaced):
                 reason = event.reason
-            elif isinstance(event, OpExecuted | Copied):
-                if facts is None or len(positions) >= len(facts):
-                    positions.append(len(self.facts))
-                    self.facts.append(Fact(event, reason))
-                else:
-                    positions.append(facts[len(positions)])
-                start = nan if event.start is None else event.start
-                self.rows.append((event.seq, start, event.seconds, event.time, positions[-1]))
-        if isinstance(subject, OpSubject) and isinstance(events[-1], OpPlaced):
-            self.rows.append((events[-1].seq, nan, 0.0, events[-1].time, len(self.facts)))
-            self.facts.append(Fact(events[-1], reason))
-        self._positions[key] = positions
+                if isinstance(subject, EventSubject):
+                    self._placed.setdefault((event.op, event.device, event.site), []).append(reason)
+            if isinstance(event, OpExecuted | Copied) or (isinstance(subject, OpSubject) and event is events[-1]):
+                position = self._take_fact(event, reason, note)
+        self._kept += (subject, note[WHERE])
+        return position
+
+    def _take_fact(self, event: Any, reason: Reason | None, note: Note) -> int:
+        if isinstance(note[SUBJECT], EventSubject) and isinstance(event, OpExecuted):
+            placed = self._placed.get((event.op, event.device, event.site))
+            reason = placed.pop() if placed else None
+        is_measured = note[SECONDS] is not None and note[SUBJECT].lanes is None
+        start, seconds = getattr(event, "start", None), nan if is_measured else getattr(event, "seconds", 0.0)
+        self._of_facts.append((event.seq - note[NUMBER], nan if start is None else start, seconds))
+        self.facts.append(Fact(event, reason))
+        return len(self.facts) - 1
+
+    def work(self, first: int) -> Work:
+        """Returns what events tell whose numbers are not less than `first`."""
+        if not self.facts:
+            return _work((), [np.zeros(0)] * 5)
+        seq, start, seconds, time, fact = [np.concatenate(column) for column in zip(*self._notes, strict=True)]
+        offsets, starts, lengths = [np.array(column)[fact] for column in zip(*self._of_facts, strict=True)]
+        start, seconds = np.where(np.isnan(start), starts, start), np.where(np.isnan(lengths), seconds, lengths)
+        rows = np.array(self._constants, np.float64).reshape(-1, 5).T
+        columns = [np.concatenate(pair) for pair in zip((seq + offsets, start, seconds, time, fact), rows, strict=True)]
+        order = np.argsort(columns[0], kind="stable")
+        order = order[(columns[0][order] >= first) & (columns[-1][order] >= 0)]
+        return _work(self.facts, [column[order] for column in columns])
 
 
-def work_of(batches: Sequence[Batch], first: int) -> Work:
+def _work(facts: Sequence[Fact], columns: Sequence[NDArray[Any]]) -> Work:
+    """Returns columns with those of the facts that occur in them."""
+    seq, start, seconds, time, fact = columns
+    fact = fact.astype(np.int64)
+    is_used = np.bincount(fact, minlength=len(facts)) > 0
+    used = [facts[at] for at in np.flatnonzero(is_used).tolist()]
+    return Work(tuple(used), seq.astype(np.int64), start, seconds, time, (np.cumsum(is_used) - 1)[fact])
+
+
+def work_of(batches: Iterable[Batch], first: int) -> Work:
     """Returns what ran from an event with the number `first` on."""
     columns = _Columns()
     for batch in batches:
-        columns.take(batch, first)
-    rows = sorted(row for row in columns.rows if row[0] >= first)
-    seq, start, seconds, time, fact = zip(*rows, strict=True) if rows else ((), (), (), (), ())
-    times = array("d", start), array("d", seconds), array("d", time)
-    return Work(tuple(columns.facts), array("q", seq), *times, array("I", fact))
+        columns.take(batch)
+    return columns.work(first)
+
+
+def work_of_events(events: Sequence[Event]) -> Work:
+    """Returns what some events tell, of which no recorder has notes."""
+    columns = _Columns()
+    if events:
+        notes = chain.from_iterable(map(note_of_event, events))
+        columns.take(Batch.of(len(events), [*notes], []), is_clocked=False)
+    return columns.work(0)

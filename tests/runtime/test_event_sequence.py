@@ -17,6 +17,7 @@ import nbtf as tf
 from nbtf._runtime import recorder as recorder_module
 from nbtf._runtime.batches import Batch
 from nbtf._runtime.events import Allocated, Copied, Event, Freed, OpExecuted, OpPlaced, Refused
+from nbtf._runtime.work import Work
 from nbtf.runtime import Recorder
 from tests.machines import LOCAL, machine
 
@@ -142,35 +143,68 @@ def test_events_of_ops_in_other_threads_stand_among_them() -> None:
 # Columns
 
 
+def seen(event: Any) -> tuple[Any, ...]:
+    """What a row says of an event."""
+    if isinstance(event, Copied):
+        return event.seq, event.start, event.seconds, event.time, event[:3], event.kind, event.site
+    if isinstance(event, OpPlaced):
+        return event.seq, None, 0.0, event.time, event.op, event.device, event.site
+    what = event.op, event.device, event.outputs, event.timing
+    return event.seq, event.start, event.seconds, event.time, what, event.site, event.phase
+
+
 def ran(events: Sequence[Event]) -> list[tuple[Any, ...]]:
-    """What columns say, read from events."""
-    reasons: dict[tuple[Any, ...], Any] = {}
+    """What columns say, read from events: ops that ran, with the reason; copies; and ops that failed."""
+    placed: dict[tuple[Any, ...], list[OpPlaced]] = {}
     rows: list[tuple[Any, ...]] = []
     for event in events:
         if isinstance(event, OpPlaced):
-            reasons[event.op, event.device, event.site] = event.reason
+            placed.setdefault((event.op, event.device, event.site), []).append(event)
         elif isinstance(event, OpExecuted):
-            what = event.op, event.device, event.outputs, event.timing, event.site, event.phase
-            reason = reasons.get((event.op, event.device, event.site))
-            rows.append((event.seq, event.start, event.seconds, event.time, what, reason))
+            waiting = placed.get((event.op, event.device, event.site))
+            rows.append((*seen(event), waiting.pop().reason if waiting else None))
         elif isinstance(event, Copied):
-            what = event.source, event.target, event.nbytes, event.kind, event.site
-            rows.append((event.seq, event.start, event.seconds, event.time, what, None))
+            rows.append((*seen(event), None))
+    rows += [(*seen(event), event.reason) for failed in placed.values() for event in failed]
+    return sorted(rows, key=lambda row: row[0])
+
+
+def columns_of(work: Work) -> list[tuple[Any, ...]]:
+    """The same, read from columns."""
+    rows: list[tuple[Any, ...]] = []
+    for seq, start, seconds, now, number in zip(*[column.tolist() for column in work[1:]], strict=True):
+        event, reason = work.facts[number]
+        times = {} if isinstance(event, OpPlaced) else {"start": None if isnan(start) else start, "seconds": seconds}
+        rows.append((*seen(event._replace(seq=seq, time=now, **times)), reason))
     return rows
 
 
 def test_columns_say_what_events_say(recorder: Recorder) -> None:
     taken = recorder.snapshot()
-    work, rows = taken.work, []
-    for seq, start, seconds, now, number in zip(work.seq, work.start, work.seconds, work.time, work.fact, strict=True):
-        event, reason = work.facts[number]
-        ((_, _, _, _, what, _),) = ran([event])
-        rows.append((seq, None if isnan(start) else start, seconds, now, what, reason))
+    rows, expected = columns_of(taken.work), ran(taken.events)
 
-    expected = ran(taken.events)
     assert expected[1:] == rows[1:]  # the placement of the first may be forgotten
-    assert len(work.facts) <= len(rows) == len(expected)
-    assert work is taken.work
+    assert len(taken.work.facts) <= len(rows) == len(expected)
+    assert taken.work is taken.work
+
+
+def test_a_snapshot_of_a_tuple_has_columns_of_what_ran(recorder: Recorder) -> None:
+    taken = recorder.snapshot()
+    placed = {event.seq for event in taken.events if isinstance(event, OpPlaced)}
+
+    expected = [row for row in columns_of(taken.work) if row[0] not in placed]
+    assert expected[1:] == columns_of(taken._replace(events=tuple(taken.events)).work)[1:]
+
+
+def test_columns_of_a_part_say_what_its_events_say(recorder: Recorder) -> None:
+    events = recorder.snapshot().events
+    begin, end = len(events) // 3, 2 * len(events) // 3
+    part = recorder.snapshot()._replace(events=events[begin:end])
+    numbers = [event.seq for event in part.events]
+
+    assert [row for row in columns_of(recorder.snapshot().work) if numbers[0] <= row[0] <= numbers[-1]] == columns_of(
+        part.work
+    )
 
 
 def test_events_of_memory_are_those_among_all(recorder: Recorder) -> None:
@@ -181,10 +215,10 @@ def test_events_of_memory_are_those_among_all(recorder: Recorder) -> None:
     assert recorder.snapshot().memory_of(LOCAL + "CPU:0") == []
 
 
-def test_a_snapshot_of_a_tuple_has_no_columns() -> None:
+def test_a_snapshot_without_events_has_no_columns() -> None:
     taken = Recorder().snapshot()._replace(events=())
 
-    assert ((), ()) == (taken.work.facts, taken.memory_of(LOCAL + "GPU:0"))
+    assert ((), {}, ()) == (taken.work.facts, taken.levels, taken.memory_of(LOCAL + "GPU:0"))
 
 
 def test_an_event_from_elsewhere_is_not_hidden_by_the_mark_of_a_scene() -> None:

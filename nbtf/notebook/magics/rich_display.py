@@ -69,7 +69,7 @@ def _timeline(record: runtime.Recording | runtime.Snapshot, session: Session) ->
     from nbtf.notebook.stills.timeline import timeline
 
     snapshot = record if isinstance(record, runtime.Snapshot) else record.snapshot()
-    return {_SVG: to_svg(timeline(schedule_of(snapshot.events, snapshot.cut), code_line=session.code_line))}
+    return {_SVG: to_svg(timeline(schedule_of(snapshot.work, snapshot.cut), code_line=session.code_line))}
 
 
 def _print_counts(snapshot: runtime.Snapshot, page: Any, _: bool) -> None:

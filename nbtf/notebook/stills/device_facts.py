@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -119,7 +119,7 @@ def map_facts(snapshot: runtime.Snapshot, devices: Iterable[runtime.DeviceInfo] 
     for flow in flows:
         for name in (flow.source, flow.target):
             of(name)
-    for name, levels in _levels(snapshot.events).items():
+    for name, levels in _levels(snapshot).items():
         of(name).levels, of(name).in_use = levels, levels[-1]
     ordered = sorted(facts.values(), key=lambda device: _order(device.name))
     return MapFacts(
@@ -156,13 +156,14 @@ def _order(name: str) -> tuple[bool, str, int]:
     return not is_host(name), prefix, int(number) if number.isdigit() else 0
 
 
-def _levels(events: Sequence[runtime.Event]) -> Mapping[str, list[int]]:
+def _levels(snapshot: runtime.Snapshot) -> Mapping[str, list[int]]:
     """Returns what was in use on each device over time, in at most `_POINTS` steps."""
-    levels: dict[str, list[int]] = {}
-    for event in events:
-        if isinstance(event, runtime.Allocated | runtime.Freed):
-            levels.setdefault(runtime.short_name(event.device), []).append(event.in_use)
-    return {name: _thinned(values) for name, values in levels.items()}
+    events, levels = snapshot.events, dict[str, list[int]]()
+    first, last = (events[0].seq, events[-1].seq) if events else (0, 0)
+    for name, (numbers, in_use, _) in snapshot.levels.items():
+        span = slice(*numbers.searchsorted([first, last + 1]))
+        levels[runtime.short_name(name)] = in_use[span].tolist()
+    return {name: _thinned(values) for name, values in levels.items() if values}
 
 
 def _thinned(values: list[int]) -> list[int]:

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import NamedTuple
+from typing import Any
+
+import numpy as np
 
 from nbtf import runtime
 from nbtf.notebook.stills.glyphs import fitted, width_of
 from nbtf.notebook.stills.marks import Line, Mark, Path, Rectangle, Text
 from nbtf.notebook.stills.palette import text_on
-from nbtf.notebook.stills.schedule import Schedule, Transfer, Work, is_host
-from nbtf.notebook.stills.stacks import Colouring, Scale, column_width, stacked
+from nbtf.notebook.stills.schedule import Integers, Mask, Pieces, Schedule, Transfer, Work, is_host
+from nbtf.notebook.stills.stacks import Colouring, Scale, column_width, spans_of, stacked
 
 _OWN_BLOCK = 2.0
 """Px from which on an op or a copy has a block; below, the lane shows how busy it was."""
@@ -22,14 +24,6 @@ _GAP = 1 / 30
 """Part of the whole time that may lie between ops of a group."""
 
 _UNDERLINED = ("forward", "backward", "update")
-
-
-class _Span(NamedTuple):
-    """Ops of a group: from when to when, and the first of them."""
-
-    start: float
-    end: float
-    first: Work
 
 
 class LaneDrawing:
@@ -48,20 +42,17 @@ class LaneDrawing:
 
     def blocks(self, colours: Colouring) -> Iterator[Mark]:
         """Yields a block for each op that is wide enough, and how busy the lane was besides, copies included."""
-        small = [copy for copy in self._copies if not has_block(copy, self.scale)]
-        short = [(copy.start, copy.end, "cpyf") for copy in small if copy.seconds]
-        for work in self._ops:
-            if has_block(work, self.scale):
-                yield from self._block(work, colours.of(work))
-            elif work.seconds:
-                short.append((work.start, work.end, colours.of(work)))
+        ops, copies = self._ops, self._copies
+        drawn = have_blocks(ops, self.scale)
+        for work in ops.at(drawn):
+            yield from self._block(work, colours.of(work))
+        short = spans_of(ops.at(~drawn), copies.at(~have_blocks(copies, self.scale)), colours)
         yield from stacked(short, self.scale, self.y, self.height, self._step)
 
     def copies(self, words: Mapping[str, str]) -> Iterator[Mark]:
         """Yields a box for each copy that is wide enough."""
-        for copy in self._copies:
-            if has_block(copy, self.scale):
-                yield from _box(copy, self, words)
+        for copy in self._copies.at(have_blocks(self._copies, self.scale)):
+            yield from _box(copy, self, words)
 
     def _block(self, work: Work, token: str) -> Iterator[Mark]:
         x, end = self.scale.at(work.start), self.scale.at(work.end)
@@ -82,34 +73,32 @@ class LaneDrawing:
         self, colours: Colouring, words: Mapping[str, str], code_line: Callable[[runtime.Site], str]
     ) -> Iterator[Mark]:
         """Yields a line below each group of ops, and its name where it fits: a phase, or a line of the program."""
-        spans = list(self._spans(colours.by_phase))
-        edges = [self.scale.at(span.start) for span in spans[1:]] + [self.scale.end + 8]
-        for span, following in zip(spans, edges, strict=False):
-            x, end = self.scale.at(span.start), self.scale.at(span.end)
-            if end - x < 5:
-                continue
-            token = colours.of(span.first) if colours.by_phase else "line"
+        firsts, lasts = self._spans(colours.by_phase)
+        begins, ends = self.scale.at_all(self._ops.start[firsts]), self.scale.at_all(self._ops.end[lasts])
+        edges = np.append(begins[1:], self.scale.end + 8)
+        wide = np.flatnonzero(ends - begins >= 5)
+        for at in wide.tolist():
+            x, end, following = (float(column[at]) for column in (begins, ends, edges))
+            first = self._ops[int(firsts[at])]
+            token = colours.of(first) if colours.by_phase else "line"
             yield Rectangle(x, self.y + self.height + 2, end - x, 3, token, radius=1.5)
             room = following - x - 8
-            name = words[span.first.phase] if colours.by_phase else _part_of_line(code_line(span.first.site), room)
+            name = words[first.phase] if colours.by_phase else _part_of_line(code_line(first.site), room)
             text = Text(x, self.y + self.height + 16, name, "soft", 11, halo=True)
             if name and text.width <= room:
                 yield text
 
-    def _spans(self, by_phase: bool) -> Iterator[_Span]:
-        span: _Span | None = None
-        for work in self._ops:
-            if work.folded:
-                continue
-            if span is not None and _group(work, by_phase) == _group(span.first, by_phase):
-                if work.start - span.end < _GAP * self.scale.seconds:
-                    span = span._replace(end=work.end)
-                    continue
-            if span is not None:
-                yield span
-            span = _Span(work.start, work.end, work) if _group(work, by_phase) else None
-        if span is not None:
-            yield span
+    def _spans(self, by_phase: bool) -> tuple[Integers, Integers]:
+        """Returns the first and the last op of each group, by position."""
+        ops = self._ops
+        drawn = np.flatnonzero(~ops.folded)
+        groups: dict[object, int] = {None: 0}
+        group = ops.of_each(lambda work: groups.setdefault(_group(work, by_phase), len(groups)), np.int64)[drawn]
+        far = ops.start[drawn[1:]] - ops.end[drawn[:-1]] >= _GAP * self.scale.seconds
+        begins = np.flatnonzero(np.concatenate([[True], far | (group[1:] != group[:-1])])[: len(drawn)])
+        ends = np.append(begins[1:], len(drawn)) - 1
+        is_named = group[begins] > 0
+        return drawn[begins[is_named]], drawn[ends[is_named]]
 
 
 def _group(work: Work, by_phase: bool) -> object:
@@ -123,34 +112,33 @@ def _part_of_line(line: str, room: float) -> str:
     return fitted(line, room, 11) if room >= _SHAPED else ""
 
 
-def has_block(piece: Work | Transfer, scale: Scale) -> bool:
-    """Tells whether an op or a copy is drawn by itself."""
-    return not piece.folded and scale.at(piece.end) - scale.at(piece.start) >= _OWN_BLOCK
+def have_blocks(pieces: Pieces[Any], scale: Scale) -> Mask:
+    """Tells which ops or copies are drawn by themselves."""
+    return ~pieces.folded & (scale.at_all(pieces.end) - scale.at_all(pieces.start) >= _OWN_BLOCK)
 
 
 def density_width(schedule: Schedule, scale: Scale) -> float:
     """Returns how wide the columns are that show pieces without a block, in px."""
-    devices = ((work, (work.device,)) for work in schedule.ops)
-    ends = ((copy, (copy.source, copy.target)) for copy in schedule.copies)
-    columns = {
-        (device, int(scale.at(piece.start)))
-        for piece, names in (*devices, *ends)
-        if piece.seconds and not has_block(piece, scale)
-        for device in names
-    }
-    return column_width(len(columns), scale.width * len(schedule.lanes))
+    columns = 0
+    for lane in schedule.lanes:
+        pieces = schedule.ops_on(lane), schedule.copies_of(lane)
+        short = [each.at((each.seconds > 0) & ~have_blocks(each, scale)) for each in pieces]
+        columns += len(np.unique(np.concatenate([scale.at_all(each.start) for each in short]).astype(np.int64)))
+    return column_width(columns, scale.width * len(schedule.lanes))
 
 
 # Copies
 
 
-def drawn_copies(schedule: Schedule, lanes: Sequence[LaneDrawing], words: Mapping[str, str]) -> Iterator[Mark]:
+def drawn_copies(
+    schedule: Schedule, lanes: Sequence[LaneDrawing], scale: Scale, words: Mapping[str, str]
+) -> Iterator[Mark]:
     """Yields a ribbon for each copy, from lane to lane and as wide as it lasts, and a box at both of its ends."""
     by_name = {lane.device: lane for lane in lanes}
     ends = [
         (copy, by_name[copy.source], by_name[copy.target])
-        for copy in schedule.copies
-        if copy.source in by_name and copy.target in by_name and has_block(copy, by_name[copy.source].scale)
+        for copy in schedule.copies.at(have_blocks(schedule.copies, scale))
+        if copy.source in by_name and copy.target in by_name
     ]
     yield from (_ribbon(copy, source, target) for copy, source, target in ends)
     for copy, source, target in ends:

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
+from math import inf
+from typing import Any, NamedTuple, SupportsIndex, TypeVar, overload
+
+import numpy as np
+from numpy.typing import NDArray
 
 from nbtf import runtime
 
@@ -75,14 +79,82 @@ class Exchange(NamedTuple):
     nbytes: int
 
 
+_Piece = TypeVar("_Piece", Work, Transfer)
+Numbers = NDArray[np.float64]
+Integers = NDArray[np.int64]
+Mask = NDArray[np.bool_]
+
+
+class Pieces(Sequence[_Piece]):
+    """Ops, or copies, in columns: each is made when it is looked at.
+
+    `facts` are pieces without times, that say what many have in common; `fact` is the position there of each.
+    """
+
+    def __init__(
+        self, facts: Sequence[_Piece], fact: Integers, start: Numbers, seconds: Numbers, seq: Integers
+    ) -> None:
+        """Takes columns of the same length."""
+        self.facts, self.fact, self.start, self.seconds, self.seq = facts, fact, start, seconds, seq
+
+    @classmethod
+    def of(cls, pieces: Sequence[_Piece]) -> Pieces[_Piece]:
+        """Returns the columns of pieces."""
+        facts: dict[Any, int] = {}
+        fact = [facts.setdefault(piece._replace(start=0.0, seconds=0.0, seq=0), len(facts)) for piece in pieces]
+        rows = [(piece.start, piece.seconds, piece.seq) for piece in pieces]
+        start, seconds, seq = np.array(rows, np.float64).reshape(-1, 3).T
+        return cls([*facts], np.array(fact, np.int64), start, seconds, seq.astype(np.int64))
+
+    def __len__(self) -> int:
+        """Returns how many there are."""
+        return len(self.fact)
+
+    @overload
+    def __getitem__(self, index: SupportsIndex) -> _Piece: ...
+    @overload
+    def __getitem__(self, index: slice) -> Pieces[_Piece]: ...
+    def __getitem__(self, index: SupportsIndex | slice) -> Any:
+        """Returns a piece, or some of them."""
+        if isinstance(index, slice):
+            return self.at(np.arange(len(self))[index])
+        start, seconds, seq = float(self.start[index]), float(self.seconds[index]), int(self.seq[index])
+        piece: Any = self.facts[int(self.fact[index])]
+        return piece._replace(start=start, seconds=seconds, seq=seq)
+
+    def at(self, rows: Integers | Mask) -> Pieces[_Piece]:
+        """Returns some of them, by position or by a mask."""
+        return Pieces(self.facts, self.fact[rows], self.start[rows], self.seconds[rows], self.seq[rows])
+
+    def of_each(self, look_at: Callable[[_Piece], Any], dtype: Any) -> NDArray[Any]:
+        """Returns what a function says of each; it is asked of `facts`."""
+        return np.array([look_at(piece) for piece in self.facts], dtype)[self.fact]
+
+    def distinct(self) -> list[_Piece]:
+        """Returns the facts that occur."""
+        return [self.facts[at] for at in np.flatnonzero(np.bincount(self.fact)).tolist()]
+
+    @property
+    def end(self) -> Numbers:
+        """When each was over."""
+        return self.start + self.seconds
+
+    @cached_property
+    def folded(self) -> Mask:
+        """Which have no mark of their own."""
+        short = self.of_each(lambda piece: piece._replace(seconds=0.0).folded, bool)
+        long = self.of_each(lambda piece: piece._replace(seconds=inf).folded, bool)
+        return np.where(self.seconds < SHORTEST_OP, short, long)
+
+
 @dataclass(frozen=True)
 class Schedule:
     """All that ran on one clock, modelled or measured. `executed` ops and `copied` values count those of both."""
 
     clock: str
     lanes: tuple[str, ...]
-    ops: tuple[Work, ...]
-    copies: tuple[Transfer, ...]
+    ops: Pieces[Work]
+    copies: Pieces[Transfer]
     exchanges: tuple[Exchange, ...]
     executed: int
     copied: int
@@ -92,115 +164,134 @@ class Schedule:
     @cached_property
     def seconds(self) -> float:
         """How long it took, from the first start to the last end."""
-        return max((piece.end for piece in (*self.ops, *self.copies)), default=0.0)
+        return max(float(pieces.end.max(initial=0.0)) for pieces in (self.ops, self.copies))
 
     @property
     def unclocked(self) -> int:
         """How many ops and copies are not on this clock."""
         return self.executed + self.copied - len(self.ops) - len(self.copies)
 
-    def ops_on(self, device: str) -> list[Work]:
+    def ops_on(self, device: str) -> Pieces[Work]:
         """Returns the ops of a device, in order."""
         return self._by_device[device][0]
 
-    def copies_of(self, device: str) -> list[Transfer]:
+    def copies_of(self, device: str) -> Pieces[Transfer]:
         """Returns the copies to and from a device, in order."""
         return self._by_device[device][1]
 
     @cached_property
-    def _by_device(self) -> dict[str, tuple[list[Work], list[Transfer]]]:
-        pieces: dict[str, tuple[list[Work], list[Transfer]]] = {lane: ([], []) for lane in self.lanes}
-        for work in self.ops:
-            pieces[work.device][0].append(work)
-        for copy in self.copies:
-            for device in {copy.source, copy.target}:
-                pieces[device][1].append(copy)
-        return pieces
+    def _by_device(self) -> dict[str, tuple[Pieces[Work], Pieces[Transfer]]]:
+        ops, copies = self.ops, self.copies
+        return {
+            lane: (
+                ops.at(ops.of_each(lambda work: work.device == lane, bool)),  # noqa: B023  # called at once
+                copies.at(copies.of_each(lambda copy: lane in (copy.source, copy.target), bool)),  # noqa: B023
+            )
+            for lane in self.lanes
+        }
 
-    def share(self, pieces: Iterable[Work | Transfer]) -> int:
+    def share(self, pieces: Pieces[Work] | Pieces[Transfer]) -> int:
         """Returns how many percent of the time some pieces of one device take."""
-        return round(100 * sum(piece.seconds for piece in pieces) / self.seconds) if self.seconds else 0
+        return round(100 * float(pieces.seconds.sum()) / self.seconds) if self.seconds else 0
 
-    @property
+    @cached_property
     def has_phases(self) -> bool:
         """Whether the program said what it did: forward, backward and so on."""
-        return any(work.phase for work in self.ops)
+        return any(work.phase for work in self.ops.distinct())
 
-    @property
+    @cached_property
     def longest(self) -> Work | None:
         """The op that took most time."""
-        return max((work for work in self.ops if not work.folded), key=lambda work: work.seconds, default=None)
+        drawn = np.flatnonzero(~self.ops.folded)
+        return self.ops[int(drawn[self.ops.seconds[drawn].argmax()])] if len(drawn) else None
+
+    @cached_property
+    def folded(self) -> dict[str, int]:
+        """How many constants, other ops and copies have no mark of their own."""
+        constants = int(self.ops.of_each(lambda work: work.op == CONSTANT, bool).sum())
+        ops, copies = int(self.ops.folded.sum()), int(self.copies.folded.sum())
+        return {"constants": constants, "ops": ops - constants, "copies": copies}
 
 
-def schedule_of(events: Sequence[runtime.Event], cut: int = 0) -> Schedule:
-    """Returns what ran and when, from the events of a recording.
+def schedule_of(work: runtime.Work, cut: int = 0) -> Schedule:
+    """Returns what ran and when, from the columns of a recording.
 
     Modelled and measured times are never mixed: where something has a modelled start, only such things are taken.
 
     Args:
-      events: in the order in which they were told.
+      work: of a snapshot.
       cut: how many events before them are no longer kept.
     """
-    ran = [event for event in events if isinstance(event, runtime.OpExecuted | runtime.Copied)]
-    stamped = [event for event in ran if event.start is not None]
-    timed = stamped or ran
-    starts = [event.start or 0.0 for event in stamped] or _measured_starts(ran)
-    origin = min(starts, default=0.0)
-    reasons = _reasons(events)
-    ops: list[Work] = []
-    copies: list[Transfer] = []
-    for event, start in zip(timed, starts, strict=True):
-        if isinstance(event, runtime.OpExecuted):
-            ops.append(_work(event, start - origin, reasons.get(event.seq)))
-        else:
-            ends = runtime.short_name(event.source), runtime.short_name(event.target)
-            copies.append(Transfer(*ends, start - origin, event.seconds, event.nbytes, event.phase, event.seq))
+    executed, copied = (_has(work, event) for event in (runtime.OpExecuted, runtime.Copied))
+    stamped = (executed | copied) & ~np.isnan(work.start)
+    is_modelled = bool(stamped.any())
+    timed = stamped if is_modelled else executed | copied
+    ran = work.at(timed)
+    starts = ran.start if is_modelled else _measured_starts(ran)
+    starts = starts - starts.min(initial=inf)
+    ops, copies = _pieces(ran, starts, runtime.OpExecuted, _work), _pieces(ran, starts, runtime.Copied, _transfer)
     return Schedule(
-        MODELLED if stamped else MEASURED,
+        MODELLED if is_modelled else MEASURED,
         _lanes(ops, copies),
-        tuple(sorted(ops, key=lambda work: work.start)),
-        tuple(sorted(copies, key=lambda copy: copy.start)),
-        tuple(_exchanges(timed, starts, origin)),
-        sum(isinstance(event, runtime.OpExecuted) for event in ran),
-        sum(isinstance(event, runtime.Copied) for event in ran),
+        ops,
+        copies,
+        tuple(_exchanges(ran, starts)),
+        int(executed.sum()),
+        int(copied.sum()),
         cut,
     )
 
 
-def _work(event: runtime.OpExecuted, start: float, reason: runtime.Reason | None) -> Work:
+def _has(work: runtime.Work, event: type[Any], phase: str | None = None) -> Mask:
+    """Returns which rows some events tell of, those of a phase or of any."""
+    facts = [isinstance(fact.event, event) and phase in (None, fact.event.phase) for fact in work.facts]
+    return np.array(facts, bool)[work.fact]
+
+
+def _pieces(
+    ran: runtime.Work, starts: Numbers, event: type[Any], build: Callable[[runtime.Fact], _Piece]
+) -> Pieces[_Piece]:
+    """Returns the pieces that some events tell of, in the order of their starts."""
+    positions = np.flatnonzero([isinstance(fact.event, event) for fact in ran.facts])
+    rows = np.flatnonzero(_has(ran, event))
+    rows = rows[starts[rows].argsort(kind="stable")]
+    fact = positions.searchsorted(ran.fact[rows])
+    return Pieces([build(ran.facts[at]) for at in positions], fact, starts[rows], ran.seconds[rows], ran.seq[rows])
+
+
+def _work(fact: runtime.Fact) -> Work:
+    event: Any = fact.event
     device, output = runtime.short_name(event.device), next(iter(event.outputs), None)
-    return Work(device, start, event.seconds, event.op, event.phase, event.layer, event.site, output, reason, event.seq)
+    return Work(device, 0.0, 0.0, event.op, event.phase, event.layer, event.site, output, fact.reason)
 
 
-def _measured_starts(ran: Sequence[runtime.OpExecuted | runtime.Copied]) -> list[float]:
+def _transfer(fact: runtime.Fact) -> Transfer:
+    event: Any = fact.event
+    ends = runtime.short_name(event.source), runtime.short_name(event.target)
+    return Transfer(*ends, 0.0, 0.0, event.nbytes, event.phase)
+
+
+def _measured_starts(ran: runtime.Work) -> Numbers:
     """Returns when things began that were told of when they were over; a device does them in order."""
+    events: list[Any] = [fact.event for fact in ran.facts]
+    devices: list[tuple[str, ...]] = [
+        (event.source, event.target) if isinstance(event, runtime.Copied) else (event.device,) for event in events
+    ]
     free: dict[str, float] = {}
     starts: list[float] = []
-    for event in ran:
-        devices = (event.device,) if isinstance(event, runtime.OpExecuted) else (event.source, event.target)
-        start = max([event.time - event.seconds, *(free.get(device, 0.0) for device in devices)])
-        free.update(dict.fromkeys(devices, start + event.seconds))
+    positions: list[int] = ran.fact.tolist()
+    for began, seconds, fact in zip((ran.time - ran.seconds).tolist(), ran.seconds.tolist(), positions, strict=True):
+        start = max([began, *[free.get(device, 0.0) for device in devices[fact]]])
+        for device in devices[fact]:
+            free[device] = start + seconds
         starts.append(start)
-    return starts
+    return np.array(starts, np.float64)
 
 
-def _reasons(events: Sequence[runtime.Event]) -> dict[int, runtime.Reason]:
-    """Returns why ops ran where they did, by the number of the event that says that they have run."""
-    waiting: dict[tuple[str, str, runtime.Site], list[runtime.Reason]] = {}
-    reasons: dict[int, runtime.Reason] = {}
-    for event in events:
-        if isinstance(event, runtime.OpPlaced):
-            waiting.setdefault((event.op, event.device, event.site), []).append(event.reason)
-        elif isinstance(event, runtime.OpExecuted):
-            placed = waiting.get((event.op, event.device, event.site))
-            if placed:
-                reasons[event.seq] = placed.pop()
-    return reasons
-
-
-def _lanes(ops: Sequence[Work], copies: Sequence[Transfer]) -> tuple[str, ...]:
+def _lanes(ops: Pieces[Work], copies: Pieces[Transfer]) -> tuple[str, ...]:
     """Returns the devices, hosts first, each kind by number."""
-    names = {work.device for work in ops} | {end for copy in copies for end in (copy.source, copy.target)}
+    names = {work.device for work in ops.distinct()}
+    names |= {end for copy in copies.distinct() for end in (copy.source, copy.target)}
     return tuple(sorted(names, key=_order))
 
 
@@ -214,21 +305,15 @@ def is_host(device: str) -> bool:
     return "CPU:" in device
 
 
-def _exchanges(
-    timed: Sequence[runtime.OpExecuted | runtime.Copied], starts: Sequence[float], origin: float
-) -> Iterable[Exchange]:
+def _exchanges(ran: runtime.Work, starts: Numbers) -> Iterator[Exchange]:
     """Yields each all-reduce: its copies, up to the next op that is part of none."""
-    run: list[tuple[float, runtime.Copied]] = []
-    for event, start in zip(timed, starts, strict=True):
-        if isinstance(event, runtime.Copied) and event.phase == "all-reduce":
-            run.append((start - origin, event))
-        elif run and isinstance(event, runtime.OpExecuted) and event.phase != "all-reduce":
-            yield _exchange(run)
-            run = []
-    if run:
-        yield _exchange(run)
-
-
-def _exchange(run: Sequence[tuple[float, runtime.Copied]]) -> Exchange:
-    ends = [start + copy.seconds for start, copy in run]
-    return Exchange(min(start for start, _ in run), max(ends), len(run), sum(copy.nbytes for _, copy in run))
+    rows = np.flatnonzero(_has(ran, runtime.Copied, "all-reduce"))
+    if not len(rows):
+        return
+    others = _has(ran, runtime.OpExecuted) & ~_has(ran, runtime.OpExecuted, "all-reduce")
+    first = np.flatnonzero(np.diff(np.cumsum(others)[rows], prepend=-1))
+    nbytes = np.array([getattr(event, "nbytes", 0) for event, _ in ran.facts])[ran.fact[rows]]
+    sums = np.diff(first, append=len(rows)), np.add.reduceat(nbytes, first)
+    ends = np.maximum.reduceat((starts + ran.seconds)[rows], first)
+    columns = np.minimum.reduceat(starts[rows], first), ends, *sums
+    yield from map(Exchange, *[column.tolist() for column in columns])

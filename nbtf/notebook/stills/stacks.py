@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import groupby
-from math import ceil, floor
+from math import ceil, inf
+
+import numpy as np
 
 from nbtf.notebook.stills.marks import Boxes
 from nbtf.notebook.stills.palette import OF_PHASE
-from nbtf.notebook.stills.schedule import Schedule, Work
+from nbtf.notebook.stills.schedule import Numbers, Pieces, Schedule, Transfer, Work
 
 _FAMILIES = {
     "products": ("wgt", re.compile(r"MatMul|Conv|Einsum")),
@@ -45,6 +47,10 @@ class Scale:
         """Returns where a moment would be if px had no end."""
         return self.begin + (moment / self.seconds if self.seconds else 0.0) * self.width
 
+    def at_all(self, moments: Numbers) -> Numbers:
+        """Returns where moments are, as `at` does."""
+        return np.round(self.begin + moments / (self.seconds or inf) * self.width, 1)
+
 
 @dataclass(frozen=True, slots=True)
 class Colouring:
@@ -68,7 +74,7 @@ class Colouring:
 
 def colouring(schedule: Schedule) -> Colouring:
     """Returns the colours of a schedule's ops."""
-    return Colouring(schedule.has_phases, tuple(work for work in schedule.ops if not work.folded))
+    return Colouring(schedule.has_phases, tuple(schedule.ops.at(~schedule.ops.folded).distinct()))
 
 
 def _family(op: str) -> str:
@@ -88,30 +94,56 @@ def column_width(columns: int, width: float) -> float:
     return 1.0 if columns <= _MOST_COLUMNS else float(max(1, ceil(width / _MOST_COLUMNS)))
 
 
-def stacked(
-    pieces: Iterable[tuple[float, float, str]], scale: Scale, y: float, height: float, step: float = 1.0
-) -> Iterator[Boxes]:
-    """Yields how busy each column was: begin, end and token of each piece, in seconds, stacked from below.
+COPIES = "cpyf"
+"""What copies are filled with."""
+
+Spans = Mapping[str, tuple[Numbers, Numbers]]
+"""When pieces of each token start, and when they end, in seconds; both in order."""
+
+
+def spans_of(ops: Pieces[Work], copies: Pieces[Transfer], colours: Colouring) -> Spans:
+    """Returns when the ops and copies of a lane start and end, by token."""
+    tokens = [colours.of(work) for work in ops.facts]
+    pieces = {token: ops.at(np.array([each == token for each in tokens])[ops.fact]) for token in sorted({*tokens})}
+    spans = {token: (each.start, np.sort(each.end)) for token, each in (*pieces.items(), (COPIES, copies))}
+    return {token: span for token, span in spans.items() if len(span[0])}
+
+
+def busy_between(starts: Numbers, ends: Numbers, edges: Numbers) -> Numbers:
+    """Returns how long pieces are between each two edges, in all; they may overlap, and lie outside."""
+    return np.diff(_time_since(starts, edges) - _time_since(ends, edges))
+
+
+def _time_since(moments: Numbers, edges: Numbers) -> Numbers:
+    """Returns, for each edge, how long ago all moments before it are together; none is before the first edge."""
+    origin = edges[0]
+    first, last = moments.searchsorted(edges[[0, -1]])
+    inside = moments[first:last] - origin  # sums from the beginning of all would be less exact
+    count = inside.searchsorted(edges - origin)
+    return (first + count) * (edges - origin) - np.concatenate([[0.0], np.cumsum(inside)])[count]
+
+
+def stacked(spans: Spans, scale: Scale, y: float, height: float, step: float = 1.0) -> Iterator[Boxes]:
+    """Yields how busy each column was, by token, stacked from below.
 
     Wide columns have heights in whole px: neighbours that are the same are one box.
 
     Args:
-      pieces: of one lane; no two overlap.
+      spans: of one lane.
       scale: of the picture.
       y: the lane's upper edge, in px.
       height: of the lane, in px.
       step: width of a column, in px.
     """
-    digits = 1 if step == 1.0 else 0
-    busy: dict[int, dict[str, float]] = defaultdict(lambda: defaultdict(float))
-    for start, end, token in pieces:
-        begin, stop = ((scale.exact(moment) - scale.begin) / step for moment in (start, end))
-        for column in range(floor(begin), ceil(stop)):
-            busy[column][token] += max(0.0, min(stop, column + 1) - max(begin, column))
-    columns = [(column, _levels(shares, height, digits)) for column, shares in sorted(busy.items())]
+    rate, digits = scale.width / step / (scale.seconds or inf), 1 if step == 1.0 else 0
+    edges = np.arange(ceil(scale.width / step) + 1.0)
+    shares = {token: busy_between(begins * rate, ends * rate, edges) for token, (begins, ends) in spans.items()}
+    columns = [
+        _levels(dict(zip(shares, column, strict=True)), height, digits) for column in zip(*shares.values(), strict=True)
+    ]
     boxes: dict[str, list[tuple[float, float, float, float]]] = defaultdict(list)
-    for (_, levels), run in groupby(enumerate(columns), lambda entry: (entry[1][0] - entry[0], entry[1][1])):
-        numbers = [column for _, (column, _) in run]
+    for levels, run in groupby(range(len(columns)), columns.__getitem__):
+        numbers = [*run]
         x, base = scale.begin + numbers[0] * step, y + height
         for token, size in levels:
             base -= size
@@ -119,7 +151,7 @@ def stacked(
     yield from (Boxes(tuple(sides), token) for token, sides in boxes.items())
 
 
-def _levels(shares: dict[str, float], height: float, digits: int) -> tuple[tuple[str, float], ...]:
+def _levels(shares: Mapping[str, float], height: float, digits: int) -> tuple[tuple[str, float], ...]:
     """Returns the parts of a column from below, in px; sorted, so that neighbours with the same parts are the same."""
-    levels = [(token, round(height * min(share, 1.0), digits)) for token, share in sorted(shares.items())]
+    levels = [(token, round(height * min(float(share), 1.0), digits)) for token, share in sorted(shares.items())]
     return tuple((token, size) for token, size in levels if size > 0)

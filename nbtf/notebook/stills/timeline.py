@@ -20,8 +20,8 @@ from nbtf.notebook.stills.lanes import (
     shape_of,
 )
 from nbtf.notebook.stills.marks import Group, Line, Mark, Path, Picture, Rectangle, Text
-from nbtf.notebook.stills.schedule import CONSTANT, MODELLED, Schedule, Work, is_host
-from nbtf.notebook.stills.stacks import colouring, stacked
+from nbtf.notebook.stills.schedule import MODELLED, Schedule, Work, is_host
+from nbtf.notebook.stills.stacks import colouring, spans_of, stacked
 
 WIDTH = 960.0
 _MARGIN = 16.0
@@ -141,9 +141,8 @@ class _Timeline:
         row = (_OVERVIEW - 8) / max(len(cards), 1)
         for number, lane in enumerate(cards):
             y, height = top + 4 + number * row, max(row - 1, 1.0)
-            pieces = [(work.start, work.end, self._colours.of(work)) for work in self._schedule.ops_on(lane)]
-            pieces += [(copy.start, copy.end, "cpyf") for copy in self._schedule.copies_of(lane)]
-            self._marks += stacked(pieces, scale, y, height, step)
+            spans = spans_of(self._schedule.ops_on(lane), self._schedule.copies_of(lane), self._colours)
+            self._marks += stacked(spans, scale, y, height, step)
         first, second = self._overview_labels()
         for text, y in ((first, top + 19), (second, top + 34)):
             self._marks.append(Text(text.x, y, text.words, text.fill, text.size, text.weight))
@@ -166,7 +165,7 @@ class _Timeline:
             self._marks.append(drawing.ground())
             for text, below in zip(self._labels[drawing.device], (15, 31, 45), strict=False):
                 self._marks.append(Text(text.x, drawing.y + below, text.words, text.fill, text.size, text.weight))
-        self._marks += drawn_copies(self._schedule, drawings, self._words)
+        self._marks += drawn_copies(schedule, drawings, scale, self._words)
         for drawing in drawings:
             self._marks += drawing.blocks(self._colours)
             if not is_host(drawing.device):
@@ -266,11 +265,8 @@ class _Timeline:
 
     def _folded(self) -> Iterator[str]:
         schedule, words = self._schedule, self._words
-        constants = sum(work.op == CONSTANT for work in schedule.ops)
-        ops = sum(work.folded for work in schedule.ops) - constants
-        copies = sum(copy.folded for copy in schedule.copies)
         yield words["ran"].format(ops=f"{schedule.executed:,}", copies=f"{schedule.copied:,}")
-        yield words["folded"].format(constants=f"{constants:,}", copies=f"{copies:,}", ops=f"{ops:,}")
+        yield words["folded"].format(**{name: f"{count:,}" for name, count in schedule.folded.items()})
         if schedule.unclocked:
             yield words["unclocked"].format(n=f"{schedule.unclocked:,}")
         if schedule.cut:

@@ -60,7 +60,6 @@ def save_page(
     """
     code_line = cache(code_line)
     snapshot = record.snapshot() if isinstance(record, runtime.Recording) else record
-    snapshot = snapshot._replace(events=tuple(snapshot.events))  # they are looked at many times: each is made once
     if isinstance(record, runtime.Recording):
         memory = memory or memory_scenes(record, code_line, snapshot)
     files.write(path, page(snapshot, code_line, memory))
@@ -68,7 +67,7 @@ def save_page(
 
 def page(snapshot: runtime.Snapshot, code_line: CodeLine = code_lines.in_file, memory: Sequence[Scene] = ()) -> str:
     """Returns the text of the file."""
-    schedule = schedule_of(snapshot.events, snapshot.cut)
+    schedule = schedule_of(snapshot.work, snapshot.cut)
     if not schedule.lanes:
         raise ValueError("Nothing ran while this was recorded: a page shows ops and copies, so run some first.")
     scene = scene_data(schedule, memory, code_line) | {"map": map_data(map_facts(snapshot, runtime.devices()))}

@@ -41,17 +41,10 @@ class RecordingAnswers:
         self.snapshot, self._memory, self._code_line = snapshot, memory, code_line
         self._devices = runtime.devices()  # those of today: a restart may bring others
 
-    @property
+    @cached_property
     def schedule(self) -> Schedule:
         """What ran and when."""
-        return self._facts[0]
-
-    @cached_property
-    def _facts(self) -> tuple[Schedule, Scene]:
-        """What ran and when, and the data of the device map: events are made once for both, and not kept."""
-        events = tuple(self.snapshot.events)
-        placed = map_data(map_facts(self.snapshot._replace(events=events), self._devices))
-        return schedule_of(events, self.snapshot.cut), placed
+        return schedule_of(self.snapshot.work, self.snapshot.cut)
 
     def answer(self, question: dict[str, Any]) -> Scene:
         """Returns what a page asked for.
@@ -75,7 +68,7 @@ class RecordingAnswers:
                 raise ValueError(f"A page asks for a program, a scene or a part of its timeline, got {question!r}")
 
     def _scene(self) -> Scene:
-        placed: Scene = {"map": self._facts[1]}
+        placed: Scene = {"map": map_data(map_facts(self.snapshot, self._devices))}
         if len(self.snapshot.events) <= MOST_EVENTS:
             return scene_data(self.schedule, self._memory(None), self._code_line) | placed
         memory = list(self._memory(MOST_STEPS))

@@ -11,7 +11,6 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from nbtf import runtime
 from nbtf.notebook.device_names import short
@@ -36,8 +35,6 @@ WINDOW = 750
 FULL_STEPS = 200
 """Steps before the one that a page asks for, of those that it gets: it may go back."""
 
-Numbers = NDArray[np.int64]
-
 
 class StepWindows:
     """The steps of what was heard from some event on, as a page asks for them."""
@@ -50,7 +47,7 @@ class StepWindows:
         code_line: Callable[[runtime.Site], str],
         since: float,
     ) -> None:
-        """Reads the columns once: about a microsecond an op.
+        """Reads the columns once.
 
         Args:
           snapshot: of the recorder, with the totals of what is shown.
@@ -61,11 +58,9 @@ class StepWindows:
         """
         self._work, self._code_line, self._since, self.cut = snapshot.work, code_line, since, bool(snapshot.cut)
         is_shown = np.array([is_step(fact.event) for fact in self._work.facts], bool)
-        facts = np.asarray(self._work.fact, np.int64)
-        self._numbers: Numbers = np.asarray(self._work.seq, np.int64)
-        rows = np.flatnonzero(is_shown[facts] & (self._numbers >= first)) if len(facts) else facts
-        self._rows, self._facts, self._seq = rows, facts[rows], self._numbers[rows]
-        self._levels = {device: [np.asarray(column) for column in each] for device, each in snapshot.levels.items()}
+        rows = np.flatnonzero(is_shown[self._work.fact] & (self._work.seq >= first))
+        self._rows, self._facts, self._seq = rows, self._work.fact[rows], self._work.seq[rows]
+        self._levels = snapshot.levels
         begins: list[int] = self._seq.searchsorted(np.array([seq for seq, _ in cells], np.int64)).tolist()
         self._cells = {begin: name for begin, (_, name) in zip(begins, cells, strict=True) if begin < len(rows)}
 
@@ -120,9 +115,9 @@ class StepWindows:
 
     def _op_behind(self, row: int) -> str | None:
         """Returns the op that needed a copy: the next on its line."""
-        site = self._work.facts[self._work.fact[row]].event.site
-        for fact in self._work.fact[row + 1 : row + 1 + FULL_STEPS]:
-            event = self._work.facts[fact].event
+        site = self._work.facts[int(self._work.fact[row])].event.site
+        following: list[int] = self._work.fact[row + 1 : row + 1 + FULL_STEPS].tolist()
+        for event in [self._work.facts[fact].event for fact in following]:
             if not isinstance(event, runtime.Copied) and event.op != CONSTANT and event.site == site:
                 return event.op
         return None

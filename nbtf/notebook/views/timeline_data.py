@@ -2,31 +2,20 @@
 
 from __future__ import annotations
 
-import sys
-from array import array
 from base64 import b64encode
-from collections.abc import Callable, Hashable, Iterable
-from dataclasses import dataclass, field
-from typing import Any, Generic, TypeVar
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from nbtf import runtime
 from nbtf.notebook.stills.decision import reason_in_words
 from nbtf.notebook.stills.lanes import bytes_in_words, shape_of
-from nbtf.notebook.stills.schedule import SHORTEST_OP, SMALLEST_COPY, Schedule, Work
+from nbtf.notebook.stills.schedule import SHORTEST_OP, SMALLEST_COPY, Pieces, Schedule, Work
 from nbtf.notebook.stills.stacks import Colouring, colouring
 
 CodeLine = Callable[[runtime.Site], str]
-_Entry = TypeVar("_Entry", bound=Hashable)
-
-
-@dataclass
-class _Numbered(Generic[_Entry]):
-    """Entries by number, each once."""
-
-    numbers: dict[_Entry, int] = field(default_factory=dict[_Entry, int])
-
-    def __getitem__(self, entry: _Entry) -> int:
-        return self.numbers.setdefault(entry, len(self.numbers))
 
 
 def timeline_data(schedule: Schedule, code_line: CodeLine, colours: Colouring | None = None) -> dict[str, Any]:
@@ -38,12 +27,15 @@ def timeline_data(schedule: Schedule, code_line: CodeLine, colours: Colouring | 
       colours: of the ops; those of the schedule when None.
     """
     colours = colours or colouring(schedule)
-    sites, facts = _Numbered[Any](), _Numbered[Any]()
-    by_lane = [schedule.ops_on(lane) for lane in schedule.lanes]
-    ops = [work for works in by_lane for work in works]
-    of_op = [facts[_entry(work, sites)] for work in ops]
-    lanes = {name: number for number, name in enumerate(schedule.lanes)}
-    copies = schedule.copies
+    ops, copies, by_lane = schedule.ops, schedule.copies, [schedule.ops_on(lane) for lane in schedule.lanes]
+    sites, facts = dict[runtime.Site, int](), dict[tuple[Any, ...], int]()
+    positions = np.zeros(len(ops.facts), np.int64)
+    for at in np.flatnonzero(np.bincount(ops.fact)).tolist():
+        positions[at] = facts.setdefault(_fact(ops.facts[at], colours, sites), len(facts))
+
+    def column(form: str, of_op: Callable[[Pieces[Work]], Any]) -> str:
+        return packed(form, np.concatenate([of_op(works) for works in by_lane] or [np.zeros(0)]))
+
     return {
         "clock": schedule.clock,
         "lanes": schedule.lanes,
@@ -57,49 +49,33 @@ def timeline_data(schedule: Schedule, code_line: CodeLine, colours: Colouring | 
         "byPhase": colours.by_phase,
         "keys": colours.keys(),
         "exchanges": schedule.exchanges,
-        "facts": [_fact(work, colours, sites) for work in _first_of_each(ops, of_op)],
-        "lines": [code_line(site) for site in sites.numbers],
+        "facts": [*facts],
+        "lines": [code_line(site) for site in sites],
         "ops": {
-            "start": packed("d", (work.start for work in ops)),
-            "seconds": packed("d", (work.seconds for work in ops)),
-            "fact": packed("I", of_op),
-            "seq": packed("I", (work.seq for work in ops)),
+            "start": column("d", lambda works: works.start),
+            "seconds": column("d", lambda works: works.seconds),
+            "fact": column("I", lambda works: positions[works.fact]),
+            "seq": column("I", lambda works: works.seq),
         },
         "copies": {
-            "source": packed("H", (lanes[copy.source] for copy in copies)),
-            "target": packed("H", (lanes[copy.target] for copy in copies)),
-            "start": packed("d", (copy.start for copy in copies)),
-            "seconds": packed("d", (copy.seconds for copy in copies)),
-            "nbytes": packed("d", (copy.nbytes for copy in copies)),
-            "seq": packed("I", (copy.seq for copy in copies)),
+            "source": packed("H", copies.of_each(lambda copy: schedule.lanes.index(copy.source), np.int64)),
+            "target": packed("H", copies.of_each(lambda copy: schedule.lanes.index(copy.target), np.int64)),
+            "start": packed("d", copies.start),
+            "seconds": packed("d", copies.seconds),
+            "nbytes": packed("d", copies.of_each(lambda copy: copy.nbytes, np.float64)),
+            "seq": packed("I", copies.seq),
         },
     }
 
 
-def _entry(work: Work, sites: _Numbered[Any]) -> tuple[Any, ...]:
-    """Returns what many ops have in common."""
-    return work.op, work.phase, work.layer, work.output, work.reason, sites[work.site] if work.site else -1
-
-
-def _first_of_each(ops: Iterable[Work], numbers: Iterable[int]) -> list[Work]:
-    """Returns an op for each number, in their order."""
-    first: dict[int, Work] = {}
-    for work, number in zip(ops, numbers, strict=True):
-        first.setdefault(number, work)
-    return list(first.values())
-
-
-def _fact(work: Work, colours: Colouring, sites: _Numbered[Any]) -> tuple[Any, ...]:
+def _fact(work: Work, colours: Colouring, sites: dict[runtime.Site, int]) -> tuple[Any, ...]:
     output, shape = work.output, shape_of(work)
     result = f"{shape} {output.dtype}, {bytes_in_words(output.nbytes)}" if output is not None else ""
     reason_text = reason_in_words(work.reason, work.op) if work.reason is not None else ""
-    site = sites[work.site] if work.site else -1
+    site = sites.setdefault(work.site, len(sites)) if work.site else -1
     return work.op, work.phase, work.layer, colours.of(work), shape, result, reason_text, site
 
 
-def packed(form: str, numbers: Iterable[float]) -> str:
+def packed(form: str, numbers: NDArray[Any]) -> str:
     """Returns numbers as a page's typed arrays read them: little-endian, in base64."""
-    column = array(form, numbers)
-    if sys.byteorder == "big":
-        column.byteswap()
-    return b64encode(column.tobytes()).decode("ascii")
+    return b64encode(numbers.astype(f"<{form}").tobytes()).decode("ascii")

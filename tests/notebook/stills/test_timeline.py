@@ -15,6 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import nbtf as tf
+from nbtf._runtime.work import work_of_events
 from nbtf.notebook import catalogue
 from nbtf.notebook.stills.lanes import bytes_in_words, seconds_in_words
 from nbtf.notebook.stills.marks import Boxes, Group, Mark, Picture, Rectangle, texts_of
@@ -81,7 +82,7 @@ def record(request: pytest.FixtureRequest, records: dict[str, tf.runtime.Recordi
 
 
 def scheduled(record: tf.runtime.Recording) -> Schedule:
-    return schedule_of(record.events)
+    return schedule_of(record.snapshot().work)
 
 
 def drawn(record: tf.runtime.Recording, width: float = 960.0, words: Any = WORDS) -> Picture:
@@ -255,7 +256,7 @@ def test_copies_without_a_length_are_no_error() -> None:
     at: dict[str, Any] = {"seq": 0, "time": 0.0, "phase": "all-reduce", "start": 0.0}
     copy = tf.runtime.Copied("GPU:0", "CPU:0", 5000, 0.0, True, "move", **at)
 
-    assert "0 ns, modelled" in [text.words for text in texts_of(timeline(schedule_of([copy])).marks)]
+    assert "0 ns, modelled" in [text.words for text in texts_of(timeline(schedule_of(work_of_events([copy]))).marks)]
 
 
 def test_modelled_and_measured_times_are_never_mixed(records: dict[str, tf.runtime.Recording]) -> None:
@@ -275,9 +276,9 @@ def test_without_phases_groups_are_lines_of_the_program(records: dict[str, tf.ru
 
 
 def test_many_short_ops_have_no_marks_of_their_own() -> None:
-    works = [(number / 20_000, (number + 0.5) / 20_000, "fwd") for number in range(20_000)]
+    begins = np.arange(20_000) / 20_000
 
-    columns = rectangles(stacked(works, Scale(0, 800, 1.0), 0, 44))
+    columns = rectangles(stacked({"fwd": (begins, begins + 0.5 / 20_000)}, Scale(0, 800, 1.0), 0, 44))
     assert len(columns) < 20
     assert sum(column.width * column.height for column in columns) == pytest.approx(400 * 44, rel=0.01)
 
@@ -287,7 +288,12 @@ def test_stacked_columns_have_the_area_of_their_pieces(cuts: list[tuple[float, s
     edges = sorted([0.0, 1.0, *(cut for cut, _ in cuts)])
     works = [(begin, end, token) for begin, end, (_, token) in zip(edges, edges[1:], cuts, strict=False)]
 
-    columns = rectangles(stacked(works, Scale(100, 200, 1.0), 10, 40))
+    spans = {
+        token: (np.array([work[0] for work in own]), np.array([work[1] for work in own]))
+        for token in FILLS
+        if (own := [work for work in works if work[2] == token])
+    }
+    columns = rectangles(stacked(spans, Scale(100, 200, 1.0), 10, 40))
     for token in FILLS:
         expected = sum(100 * (end - begin) for begin, end, other in works if other == token)
         area = sum(column.width * column.height for column in columns if column.fill == token)
@@ -313,7 +319,7 @@ def test_long_recordings_have_small_pictures() -> None:
             free[target] += seconds
         free[device] = start + seconds
 
-    picture = timeline(schedule_of(events))
+    picture = timeline(schedule_of(work_of_events(events)))
     assert len(to_svg(picture)) < 100_000
     stacks: dict[tuple[float, float], list[Rectangle]] = {}
     for lane in CARDS:
@@ -329,7 +335,7 @@ def test_long_recordings_have_small_pictures() -> None:
 
 
 def test_empty_recording_has_a_picture() -> None:
-    picture = timeline(schedule_of([], cut=12))
+    picture = timeline(schedule_of(work_of_events([]), cut=12))
 
     assert "the first 12 events are no longer kept" in [text.words for text in texts_of(picture.marks)]
     ElementTree.fromstring(to_svg(picture))

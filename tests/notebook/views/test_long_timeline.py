@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from nbtf.notebook.stills.schedule import Exchange, Schedule, Transfer, Work
+from nbtf.notebook.stills.schedule import Exchange, Pieces, Schedule, Transfer, Work
 from nbtf.notebook.views import long_timeline
 from nbtf.notebook.views.long_timeline import LongTimeline
 
@@ -45,7 +45,10 @@ def long_schedule(seed: int, cards: int, pieces: int) -> Schedule:
         ops.append(Work(target, start, seconds, op, phase, "", ("a.py", 1), None, None))
         free[target] = start + seconds
     exchanges = tuple(Exchange(copy.start, copy.end, 1, copy.nbytes) for copy in copies[:500])
-    in_order = tuple(sorted(ops, key=lambda work: work.start)), tuple(sorted(copies, key=lambda copy: copy.start))
+    in_order = (
+        Pieces.of(sorted(ops, key=lambda work: work.start)),
+        Pieces.of(sorted(copies, key=lambda copy: copy.start)),
+    )
     return Schedule("modelled", lanes, *in_order, exchanges, len(ops) + 7, len(copies))
 
 

@@ -9,7 +9,6 @@ import re
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +19,7 @@ from nbtf._storage import drafts
 from nbtf.notebook import catalogue
 from nbtf.notebook.stills.marks import Boxes, Group, Line, Mark, Picture, Rectangle, Text
 from nbtf.notebook.stills.marks import Path as Outline
-from nbtf.notebook.stills.schedule import Exchange, Schedule, Transfer, Work, schedule_of
+from nbtf.notebook.stills.schedule import Exchange, Pieces, Schedule, Transfer, Work, schedule_of
 from nbtf.notebook.stills.timeline import timeline
 from nbtf.notebook.views import page
 from nbtf.notebook.views.timeline_data import timeline_data
@@ -70,7 +69,7 @@ def opened(browser: str) -> Iterator[Callable[..., Any]]:
 
 
 def scheduled(record: tf.runtime.Recording) -> Schedule:
-    return schedule_of(record.events)
+    return schedule_of(record.snapshot().work)
 
 
 def plain(mark: Mark) -> dict[str, Any]:
@@ -165,9 +164,11 @@ def random_schedule(seed: int) -> Schedule:
         ops.append(Work(target, start, seconds, op, phase, layer, site, output, None))
         free[target] = start + seconds
     exchanges = tuple(Exchange(copy.start, copy.end, 1, copy.nbytes) for copy in copies[:3])
+    ops.sort(key=lambda work: work.start)
+    copies.sort(key=lambda copy: copy.start)
     clock = draw.choice(["modelled", "measured"])
     return Schedule(
-        clock, lanes, tuple(ops), tuple(copies), exchanges, len(ops) + 7, len(copies), draw.choice([0, 5000])
+        clock, lanes, Pieces.of(ops), Pieces.of(copies), exchanges, len(ops) + 7, len(copies), draw.choice([0, 5000])
     )
 
 
@@ -186,10 +187,6 @@ def test_page_draws_any_schedule_as_python_does(
 
     for seed in range(60):
         schedule = random_schedule(seed)
-        by_start = sorted(schedule.ops, key=lambda work: work.start)
-        schedule = replace(
-            schedule, ops=tuple(by_start), copies=tuple(sorted(schedule.copies, key=lambda copy: copy.start))
-        )
         data = json.loads(json.dumps(timeline_data(schedule, line_of)))
         assert_same(timeline(schedule, 960, code_line=line_of), shown.evaluate(FROM_DATA, [data, 960]))
 
@@ -204,8 +201,8 @@ def dense_schedule() -> Schedule:
             seconds, phase = draw.choice([1e-9, 1e-6, 2e-6, 7e-5]), draw.choice(["", "forward", "backward"])
             ops.append(Work(lane, start, seconds, "MatMul", phase, "", None, None, None))
             start += seconds + draw.choice([0.0, 1e-6])
-    by_start = tuple(sorted(ops, key=lambda work: work.start))
-    return Schedule("modelled", ("CPU:0", "GPU:0"), by_start, (), (), len(ops), 0)
+    by_start = Pieces.of(sorted(ops, key=lambda work: work.start))
+    return Schedule("modelled", ("CPU:0", "GPU:0"), by_start, Pieces[Transfer].of([]), (), len(ops), 0)
 
 
 def test_page_draws_thousands_of_ops_as_python_does(

@@ -37,7 +37,7 @@ AT_MOST = {
     "": 9,
     "_graph": 160,
     "_ops": 520,
-    "_runtime": 18,
+    "_runtime": 17,
     "compat": 45,
     "notebook": 72,
 }

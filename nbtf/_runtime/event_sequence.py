@@ -114,11 +114,11 @@ class Recorded:
             holders: dict[int, str] = {id(subject): subject.holder for subject in subjects}
             devices = [*dict.fromkeys(holders.values())]
             numbers = {subject: devices.index(device) for subject, device in holders.items()}
-            who = np.fromiter(map(numbers.__getitem__, map(id, subjects)), np.int64, len(subjects))
+            owners = np.fromiter(map(numbers.__getitem__, map(id, subjects)), np.int64, len(subjects))
             levels: NDArray[np.int64] = np.array(columns, np.int64)
             order = levels[0].argsort(kind="stable")
-            levels, who = levels[:, order], who[order]
-            self._levels = {device: tuple(levels[:, who == at]) for at, device in enumerate(devices)}
+            levels, owners = levels[:, order], owners[order]
+            self._levels = {device: tuple(levels[:, owners == at]) for at, device in enumerate(devices)}
         return self._levels
 
     def memory_of(self, device: str) -> Sequence[Event]:

@@ -57,14 +57,16 @@ def _door(record: Op, parameters: str, **defaults: Any) -> Callable[..., Any]:
     return call
 
 
-AvgPoolGrad = _door(pooling.AvgPoolGrad, "grad orig_input_shape ksize strides padding data_format", data_format="NHWC")
-Conv2DBackpropFilter = _door(
+AvgPoolGrad: Callable[..., Any] = _door(
+    pooling.AvgPoolGrad, "grad orig_input_shape ksize strides padding data_format", data_format="NHWC"
+)
+Conv2DBackpropFilter: Callable[..., Any] = _door(
     convolution.Conv2DBackpropFilter,
     "input out_backprop filter_sizes strides padding data_format dilations",
     data_format="NHWC",
     dilations=[1, 1, 1, 1],
 )
-LRNGrad = _door(
+LRNGrad: Callable[..., Any] = _door(
     local_response.LRNGrad,
     "input_grads input_image output_image depth_radius bias alpha beta",
     depth_radius=5,
@@ -73,14 +75,14 @@ LRNGrad = _door(
     beta=0.5,
 )
 _OF_WINDOWS = "orig_input orig_output grad ksize strides padding data_format"
-MaxPoolGrad = _door(pooling.MaxPoolGrad, _OF_WINDOWS, data_format="NHWC")
-MaxPoolGradGrad = _door(pooling.MaxPoolGradGrad, _OF_WINDOWS, data_format="NHWC")
-MirrorPadGrad = _door(padding.MirrorPadGrad, "input paddings mode")
-Rank = _door(shapes.Rank, "input")
-ReluGrad = _door(activations.ReluGrad, "gradients features")
-SigmoidGrad = _door(exponentials.SigmoidGrad, "y dy")
-Size = _door(shapes.Size, "input out_type", out_type=int32)
-StridedSliceGrad = _door(
+MaxPoolGrad: Callable[..., Any] = _door(pooling.MaxPoolGrad, _OF_WINDOWS, data_format="NHWC")
+MaxPoolGradGrad: Callable[..., Any] = _door(pooling.MaxPoolGradGrad, _OF_WINDOWS, data_format="NHWC")
+MirrorPadGrad: Callable[..., Any] = _door(padding.MirrorPadGrad, "input paddings mode")
+Rank: Callable[..., Any] = _door(shapes.Rank, "input")
+ReluGrad: Callable[..., Any] = _door(activations.ReluGrad, "gradients features")
+SigmoidGrad: Callable[..., Any] = _door(exponentials.SigmoidGrad, "y dy")
+Size: Callable[..., Any] = _door(shapes.Size, "input out_type", out_type=int32)
+StridedSliceGrad: Callable[..., Any] = _door(
     indexing.StridedSliceGrad, "dy shape begin end strides masks", masks=indexing.Masks(0, 0, 0, 0, 0)
 )
-TanhGrad = _door(exponentials.TanhGrad, "y dy")
+TanhGrad: Callable[..., Any] = _door(exponentials.TanhGrad, "y dy")

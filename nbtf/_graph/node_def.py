@@ -101,7 +101,7 @@ class NodeDef:
         self.op: str = node.type
         waits = [f"^{node.name}" for node in node.control_inputs]
         self.input: list[str] = [_input_text(tensor) for tensor in node.inputs] + waits
-        self.device = parse(node.device).to_string() if node.device else ""
+        self.device: str = parse(node.device).to_string() if node.device else ""
         self.attr: Mapping[str, AttrValue] = {name: AttrValue(value) for name, value in attrs_of(node).items()}
 
     def lines(self) -> list[str]:

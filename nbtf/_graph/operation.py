@@ -51,8 +51,8 @@ class Operation:
         self.graph = graph
         self.name = name
         self.record = record
-        self.arguments = tuple(arguments)
-        self.attrs = dict(attrs)
+        self.arguments: tuple[Any, ...] = tuple(arguments)
+        self.attrs: dict[str, Any] = dict(attrs)
         self.inputs: tuple[GraphTensor, ...] = tuple(flat(arguments))
         self.control_inputs: list[Operation] = list(control_inputs)
         self.outputs: list[GraphTensor] = []
@@ -61,7 +61,7 @@ class Operation:
         """The inputs that are attributes of the op: its shape, its axis."""
         self.attrs_known: frozenset[str] = frozenset()
         """Those of them whose value the graph knows; `attrs` has it."""
-        self.on_variables = any([tensor._link is not None for tensor in self.inputs])
+        self.on_variables: bool = any([tensor._link is not None for tensor in self.inputs])
         """Whether it stands for a variable, or takes one or what was read of one."""
         self.number = 0
         """How many nodes the graph had before it."""

@@ -60,7 +60,7 @@ class GraphTensor(Operators[Any]):
         self._watch: object = None
         self._original: GraphTensor | None = None
         """Which tensor of the graph it is, where a program was handed another object, whose end counts."""
-        self.value_index = value_index
+        self.value_index: int = value_index
 
     @property
     def op(self) -> Operation:

@@ -68,11 +68,11 @@ class Op:
         """Module and line that entered it into `OPS`."""
         self.kernel = kernel
         inputs_rule, _, right = rule.partition("->")
-        self.tokens = tuple(inputs_rule.split())
-        self.results = tuple(right.split())
-        self.many = len(self.results) != 1 or self.results[0].endswith("*")
-        self.inputs = tuple(names[: len(self.tokens)])
-        self.attrs = tuple(names[len(self.tokens) :])
+        self.tokens: tuple[str, ...] = tuple(inputs_rule.split())
+        self.results: tuple[str, ...] = tuple(right.split())
+        self.many: bool = len(self.results) != 1 or self.results[0].endswith("*")
+        self.inputs: tuple[str, ...] = tuple(names[: len(self.tokens)])
+        self.attrs: tuple[str, ...] = tuple(names[len(self.tokens) :])
         fixed = {attr: (dtype, dtype) for attr, dtype in (asked or {}).items()}
         self.host_inputs: Mapping[str, tuple[DType | None, DType | None]] = {
             attr: fixed.get(attr, (_types.int32, None)) for attr in host or ()
@@ -83,15 +83,15 @@ class Op:
         self.host_outputs = host_outputs
         self.shares_memory = shares_memory
         self.resource = resource
-        self.updates = resource and not only_reads
+        self.updates: bool = resource and not only_reads
         """Whether the variable it takes gets another value."""
         self.data_dependent = data_dependent
         self.function = function
-        self.sets = dict(sets)
+        self.sets: dict[str, frozenset[DType]] = dict(sets)
         self.no_gradient = False
         self.unregistered = False
         self.taped, self.keeps_inputs, self.keeps_outputs = UNKNOWN, True, True  # until `settle_taping` knows
-        self.freezes = bool(self.normalisers)
+        self.freezes: bool = bool(self.normalisers)
         """Whether attributes may be lists or arrays, which the caller could change later."""
         self._cpu_only = cpu_only
         self._infer: Infer | None = None
@@ -103,7 +103,7 @@ class Op:
         self._makes = tuple(self._maker(token) for token in self.results)
         self._like_first = [(make.many, make.place) for make in self._makes] == [(False, 0)]
         self._passed: set[tuple[DType, ...]] = set()
-        self.takes_lists = any(slot.many for slot in self._slots)
+        self.takes_lists: bool = any(slot.many for slot in self._slots)
 
     def _maker(self, token: str) -> _Maker:
         """Says where a result's dtype comes from: an input, an attribute, or the rule itself."""
@@ -171,11 +171,11 @@ class Op:
     def settle_taping(self) -> None:
         """Finds out what tapes need to keep of a call: what the text of the gradient mentions."""
         names = set[str]() if self._gradient is None else _mentioned(self._gradient)
-        self.keeps_inputs = "inputs" in names or len(self.tokens) > 1 or self.takes_lists
-        self.keeps_outputs = not names.isdisjoint(("output", "outputs"))
+        self.keeps_inputs: bool = "inputs" in names or len(self.tokens) > 1 or self.takes_lists
+        self.keeps_outputs: bool = not names.isdisjoint(("output", "outputs"))
         letters = {*self.tokens, *self.results}
         one_kind = len(letters) == 1 and letters <= self.sets.keys()
-        self.taped = PLAIN if one_kind and not self.many and not self.resource and self.has_gradient else AT_LENGTH
+        self.taped: int = PLAIN if one_kind and not self.many and not self.resource and self.has_gradient else AT_LENGTH
 
     def has_kernel(self, device_type: str, dtypes: Sequence[DType]) -> bool:
         """Tells whether the op can run on such a device with inputs of these dtypes."""

@@ -43,7 +43,8 @@ class Density:
           exponent: of their width.
           bins: the busy seconds of each.
         """
-        self.origin, self.exponent = origin, exponent
+        self.origin: float = origin
+        self.exponent: int = exponent
         self._bins: Mapping[Lane, Numbers] = bins or {}
 
     @property

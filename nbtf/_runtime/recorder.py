@@ -134,7 +134,7 @@ class Recorder:
         """Is told of a restart: what runs from now on is on another machine."""
         self._machine += 1
         self._before_machine = self._look()[0]
-        self.machine_first = next_number()
+        self.machine_first: int = next_number()
         if self._scenes and self._scenes[-1].last is None:
             self.begin_scene(self._scenes[-1].cell)
 

@@ -92,7 +92,7 @@ class Report:
         Args:
           notebook: as it was recorded.
         """
-        self.executed = copy.deepcopy(notebook)
+        self.executed: Any = copy.deepcopy(notebook)
         for _, cell in code_cells(self.executed):
             cell.update(outputs=[], execution_count=None)  # what is not reached has no output
         self.counts: Counter[str] = Counter()

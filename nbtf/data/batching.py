@@ -40,10 +40,12 @@ class Batched(Stage):
           InvalidArgumentError: the size is not positive.
         """
         if parallel:
-            self.class_name, self.op, self.constants = "_ParallelBatchDataset", "ParallelBatchDataset", 3
+            self.class_name: str = "_ParallelBatchDataset"
+            self.op: str = "ParallelBatchDataset"
+            self.constants: int = 3
         if size <= 0:
             raise InvalidArgumentError(None, None, wrap_message(self.op, "Batch size must be greater than zero."))
-        self.inputs = (source,)
+        self.inputs: tuple[Stage, ...] = (source,)
         self._size, self._whole = size, drop_remainder
 
     @property
@@ -80,7 +82,8 @@ class Batched(Stage):
 class RaggedBatched(Batched):
     """Elements in groups, whose first axes may differ in length."""
 
-    class_name, op = "_BatchDataset", "BatchDatasetV2"
+    class_name: str = "_BatchDataset"
+    op: str = "BatchDatasetV2"
 
     @property
     def spec(self) -> Any:
@@ -121,7 +124,8 @@ def _ragged_of(rows: Sequence[Any]) -> RaggedTensor:
 class Unbatched(Stage):
     """The rows of each element, one by one."""
 
-    class_name, op = "_UnbatchDataset", "UnbatchDataset"
+    class_name: str = "_UnbatchDataset"
+    op: str = "UnbatchDataset"
 
     def __init__(self, source: Stage) -> None:
         """Takes the input.
@@ -129,10 +133,10 @@ class Unbatched(Stage):
         Raises:
           ValueError: a value has no rows.
         """
-        self.inputs = (source,)
+        self.inputs: tuple[Stage, ...] = (source,)
         if any(spec.shape.rank == 0 for spec in flatten(source.spec)):
             raise ValueError("Cannot unbatch an input with scalar components.")
-        self.spec = row_of(source.spec)
+        self.spec: Any = row_of(source.spec)
 
     def start(self) -> Iterator[Any]:
         """Starts a pass."""
@@ -164,7 +168,9 @@ def cut(leaf: Any, key: Any) -> Any:
 class Rebatched(Stage):
     """The same rows in groups of other sizes, which take turns."""
 
-    class_name, op, constants = "_RebatchDataset", "RebatchDatasetV2", 2
+    class_name: str = "_RebatchDataset"
+    op: str = "RebatchDatasetV2"
+    constants: int = 2
 
     def __init__(self, source: Stage, sizes: Sequence[int], drop_remainder: bool) -> None:
         """Takes the sizes, and whether a last group that is too small is left out.
@@ -172,14 +178,14 @@ class Rebatched(Stage):
         Raises:
           ValueError: elements have no rows.
         """
-        self.inputs = (source,)
+        self.inputs: tuple[Stage, ...] = (source,)
         if any(spec.shape.rank == 0 for spec in flatten(source.spec)):
             raise ValueError(
                 "Invalid `batch_sizes`. Expected dataset with rank of >= 1 but found a dataset with scalar elements. "
                 "Fix the issue by adding the `batch` transformation to the dataset."
             )
         self._sizes, self._whole = tuple(sizes), drop_remainder
-        self.spec = batch_of(row_of(source.spec), self._certain_length())
+        self.spec: Any = batch_of(row_of(source.spec), self._certain_length())
 
     def _certain_length(self) -> int | None:
         """Returns the length of all groups, if it is one that can be told."""
@@ -233,7 +239,9 @@ def _concatenate(tensors: Sequence[Tensor]) -> Tensor:
 class Windows(Stage):
     """Datasets of neighbouring elements."""
 
-    class_name, op, constants = "_WindowDataset", "WindowDataset", 4
+    class_name: str = "_WindowDataset"
+    op: str = "WindowDataset"
+    constants: int = 4
 
     def __init__(self, source: Stage, size: int, shift: int, stride: int, drop_remainder: bool) -> None:
         """Takes how many belong together, how far the next group starts, and the distance within a group.
@@ -245,7 +253,7 @@ class Windows(Stage):
             if number <= 0:
                 text = f"Window {name} must be greater than zero."
                 raise InvalidArgumentError(None, None, wrap_message(self.op, text))
-        self.inputs = (source,)
+        self.inputs: tuple[Stage, ...] = (source,)
         self._size, self._shift, self._stride, self._whole = size, shift, stride, drop_remainder
 
     @property
@@ -287,12 +295,13 @@ class Windows(Stage):
 class Listed(Stage):
     """Elements that are there already."""
 
-    class_name, op = "_VariantDataset", ""
+    class_name: str = "_VariantDataset"
+    op: str = ""
 
     def __init__(self, elements: Sequence[Any], spec: Any = None) -> None:
         """Takes them, and their spec where there may be none of them."""
         self._elements = list(elements)
-        self.spec = spec_of(self._elements[0]) if spec is None else spec
+        self.spec: Any = spec_of(self._elements[0]) if spec is None else spec
 
     def cardinality(self) -> int:
         """Returns how many there are; TensorFlow says the same."""

@@ -22,11 +22,12 @@ from nbtf.errors import InvalidArgumentError
 class Zipped(Stage):
     """One element of each dataset, in a structure."""
 
-    class_name, op = "_ZipDataset", "ZipDataset"
+    class_name: str = "_ZipDataset"
+    op: str = "ZipDataset"
 
     def __init__(self, structure: Any) -> None:
         """Takes steps in a structure of tuples and dictionaries."""
-        self.inputs = tuple(flatten(structure))
+        self.inputs: tuple[Stage, ...] = tuple(flatten(structure))
         self._structure = structure
 
     @property
@@ -58,7 +59,8 @@ def _put_together(structure: Any, values: list[Any]) -> Any:
 class Concatenated(Stage):
     """The elements of one dataset, then those of another."""
 
-    class_name, op = "_ConcatenateDataset", "ConcatenateDataset"
+    class_name: str = "_ConcatenateDataset"
+    op: str = "ConcatenateDataset"
 
     def __init__(self, first: Stage, second: Stage) -> None:
         """Takes both.
@@ -66,8 +68,8 @@ class Concatenated(Stage):
         Raises:
           TypeError: their elements differ.
         """
-        self.inputs = (first, second)
-        self.spec = both(first.spec, second.spec)
+        self.inputs: tuple[Stage, ...] = (first, second)
+        self.spec: Any = both(first.spec, second.spec)
 
     def cardinality(self) -> int:
         """Returns the sum."""
@@ -84,13 +86,14 @@ class Concatenated(Stage):
 class Directed(Stage):
     """The next element of that dataset which a number names."""
 
-    class_name, op = "_DirectedInterleaveDataset", "DirectedInterleaveDataset"
+    class_name: str = "_DirectedInterleaveDataset"
+    op: str = "DirectedInterleaveDataset"
 
     def __init__(self, selector: Callable[[], Iterator[int]], sources: Sequence[Stage], stops: bool) -> None:
         """Takes what yields the numbers, the datasets, and whether the first one that is empty ends it all."""
-        self.inputs = tuple(sources)
+        self.inputs: tuple[Stage, ...] = tuple(sources)
         self._selector, self._stops = selector, stops
-        self.spec = of_tries([stage.spec for stage in sources])
+        self.spec: Any = of_tries([stage.spec for stage in sources])
 
     def start(self) -> Iterator[Any]:
         """Starts a pass."""

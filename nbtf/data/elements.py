@@ -58,7 +58,7 @@ class HostScope:
         return self._scope
 
 
-host_scope = HostScope()
+host_scope: HostScope = HostScope()
 
 
 def host_device() -> Device:

@@ -162,9 +162,9 @@ def Counter(start: Any = 0, step: Any = 1, dtype: DTypeLike = int64) -> Dataset:
     return Dataset.counter(start, step, dtype)
 
 
-choose_from_datasets = Dataset.choose_from_datasets
-sample_from_datasets = Dataset.sample_from_datasets
-RandomDataset = Dataset.random
+choose_from_datasets: Callable[..., Any] = Dataset.choose_from_datasets
+sample_from_datasets: Callable[..., Any] = Dataset.sample_from_datasets
+RandomDataset: Callable[..., Any] = Dataset.random
 
 
 def __dir__() -> list[str]:

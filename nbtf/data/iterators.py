@@ -133,7 +133,9 @@ class Optional:
 
     def __init__(self, value: Any, element_spec: Any, has_value: bool) -> None:
         """Takes the element, what it looks like, and whether it is there."""
-        self._value, self.element_spec, self._has = value, element_spec, has_value
+        self._value = value
+        self.element_spec: Any = element_spec
+        self._has = has_value
 
     @staticmethod
     def from_value(value: Any) -> Optional:

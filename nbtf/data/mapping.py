@@ -38,8 +38,10 @@ class Mapped(Stage):
         """
         check_callable(function)
         if parallel:
-            self.class_name, self.op, self.constants = "_ParallelMapDataset", "ParallelMapDatasetV2", 1
-        self.inputs = (source,)
+            self.class_name: str = "_ParallelMapDataset"
+            self.op: str = "ParallelMapDatasetV2"
+            self.constants: int = 1
+        self.inputs: tuple[Stage, ...] = (source,)
         self._function = function
         self._spec: Any = None
 
@@ -81,7 +83,7 @@ class _Inner(Stage):
 
     def __init__(self, source: Stage, function: Callable[..., Any]) -> None:
         check_callable(function)
-        self.inputs = (source,)
+        self.inputs: tuple[Stage, ...] = (source,)
         self._function = function
         self._spec: Any = None
 
@@ -97,7 +99,8 @@ class _Inner(Stage):
 class FlatMapped(_Inner):
     """The elements of the datasets that a function makes, one dataset after another."""
 
-    class_name, op = "_FlatMapDataset", "FlatMapDataset"
+    class_name: str = "_FlatMapDataset"
+    op: str = "FlatMapDataset"
 
     def start(self) -> Iterator[Any]:
         """Starts a pass."""
@@ -120,7 +123,9 @@ class Interleaved(_Inner):
         """
         super().__init__(source, function)
         if parallel:
-            self.class_name, self.op, self.constants = "_ParallelInterleaveDataset", "ParallelInterleaveDatasetV4", 5
+            self.class_name: str = "_ParallelInterleaveDataset"
+            self.op: str = "ParallelInterleaveDatasetV4"
+            self.constants: int = 5
         self._cycle = DEFAULT_CYCLE if cycle is None or cycle == -1 else cycle
         self._block = 1 if block is None else block
         for name, number in (("cycle_length", self._cycle), ("block_length", self._block)):
@@ -156,7 +161,8 @@ class Interleaved(_Inner):
 class Scanned(Stage):
     """What a function makes of each element and of a state, which it replaces."""
 
-    class_name, op = "_ScanDataset", "ScanDataset"
+    class_name: str = "_ScanDataset"
+    op: str = "ScanDataset"
 
     def __init__(self, source: Stage, initial_state: Any, function: Callable[..., Any]) -> None:
         """Takes the first state, and a function of state and element that returns the next state and an element.
@@ -165,7 +171,7 @@ class Scanned(Stage):
           ValueError: it cannot be called.
         """
         check_callable(function)
-        self.inputs = (source,)
+        self.inputs: tuple[Stage, ...] = (source,)
         self._first = on_host(as_element, initial_state)
         self._function = function
         self._spec: Any = None
@@ -205,11 +211,12 @@ class Scanned(Stage):
 class WithoutErrors(Stage):
     """The elements that can be made; what fails is left out."""
 
-    class_name, op = "_IgnoreErrorsDataset", "IgnoreErrorsDataset"
+    class_name: str = "_IgnoreErrorsDataset"
+    op: str = "IgnoreErrorsDataset"
 
     def __init__(self, source: Stage, log_warning: bool) -> None:
         """Takes the input, and whether to say what was left out."""
-        self.inputs = (source,)
+        self.inputs: tuple[Stage, ...] = (source,)
         self._says = log_warning
 
     @property
@@ -253,7 +260,8 @@ class WithoutErrors(Stage):
 class Grouped(Stage):
     """Elements with equal keys, gathered until there are enough, as one dataset each that a function reduces."""
 
-    class_name, op = "_GroupByWindowDataset", "GroupByWindowDataset"
+    class_name: str = "_GroupByWindowDataset"
+    op: str = "GroupByWindowDataset"
 
     def __init__(
         self,
@@ -263,7 +271,7 @@ class Grouped(Stage):
         size: Callable[[int], int],
     ) -> None:
         """Takes what gives an element's key, what is made of a key and a dataset, and how many belong together."""
-        self.inputs = (source,)
+        self.inputs: tuple[Stage, ...] = (source,)
         self._key, self._reduce, self._size = key_func, reduce_func, size
         self._spec: Any = None
 

@@ -31,7 +31,9 @@ from nbtf.errors import DataLossError
 class PaddedBatched(Batched):
     """Elements in groups, made equally long before."""
 
-    class_name, op, constants = "_PaddedBatchDataset", "PaddedBatchDatasetV2", 2
+    class_name: str = "_PaddedBatchDataset"
+    op: str = "PaddedBatchDatasetV2"
+    constants: int = 2
 
     def __init__(self, source: Stage, size: int, drop_remainder: bool, shapes: Any, values: Any) -> None:
         """Takes the shapes to fill up to, None for the longest of a group, and what to fill with.

@@ -15,11 +15,12 @@ from nbtf.data.stage import Stage
 class CopiedTo(Stage):
     """The elements of the input on a device."""
 
-    class_name, op = "_CopyToDeviceDataset", ""
+    class_name: str = "_CopyToDeviceDataset"
+    op: str = ""
 
     def __init__(self, source: Stage, target: str) -> None:
         """Takes the device's name."""
-        self.inputs = (source,)
+        self.inputs: tuple[Stage, ...] = (source,)
         self._target = target
 
     @property

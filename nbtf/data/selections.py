@@ -26,7 +26,9 @@ WORDS_AT_ONCE = 1024
 class Repeated(Selection):
     """All passes after one another."""
 
-    class_name, op, constants = "_RepeatDataset", "RepeatDataset", 1
+    class_name: str = "_RepeatDataset"
+    op: str = "RepeatDataset"
+    constants: int = 1
 
     def __init__(self, source: Stage, count: int) -> None:
         """Takes how often; a negative number means for ever."""
@@ -58,13 +60,15 @@ class Repeated(Selection):
 class Taken(Selection):
     """The first elements."""
 
-    class_name, op, constants = "_TakeDataset", "TakeDataset", 1
+    class_name: str = "_TakeDataset"
+    op: str = "TakeDataset"
+    constants: int = 1
 
     def __init__(self, source: Stage, count: int) -> None:
         """Takes how many; -1 means all."""
         super().__init__(source)
         self._count = count
-        self.span = source.span if source.span is None or count < 0 else source.span[:count]
+        self.span: range | None = source.span if source.span is None or count < 0 else source.span[:count]
 
     def cardinality(self) -> int:
         """Returns how many there are."""
@@ -81,13 +85,15 @@ class Taken(Selection):
 class Skipped(Selection):
     """All but the first elements."""
 
-    class_name, op, constants = "_SkipDataset", "SkipDataset", 1
+    class_name: str = "_SkipDataset"
+    op: str = "SkipDataset"
+    constants: int = 1
 
     def __init__(self, source: Stage, count: int) -> None:
         """Takes how many are left out; -1 means all."""
         super().__init__(source)
         self._count = count
-        self.span = None if source.span is None or count < 0 else source.span[count:]
+        self.span: range | None = None if source.span is None or count < 0 else source.span[count:]
 
     def cardinality(self) -> int:
         """Returns how many are left."""
@@ -104,7 +110,9 @@ class Skipped(Selection):
 class Sharded(Selection):
     """Every n-th element."""
 
-    class_name, op, constants = "_ShardDataset", "ShardDataset", 2
+    class_name: str = "_ShardDataset"
+    op: str = "ShardDataset"
+    constants: int = 2
 
     def __init__(self, source: Stage, num_shards: int, index: int) -> None:
         """Takes the number of shards, and which one this is.
@@ -137,8 +145,11 @@ class Unchanged(Selection):
     def __init__(self, source: Stage, class_name: str, op: str, constants: int = 0, options: Any = None) -> None:
         """Takes the names of what it stands for."""
         super().__init__(source)
-        self.class_name, self.op, self.constants, self.options = class_name, op, constants, options
-        self.span = source.span
+        self.class_name: str = class_name
+        self.op: str = op
+        self.constants: int = constants
+        self.options: Any = options
+        self.span: range | None = source.span
 
     def select(self, start: Callable[[], Iterator[T]], element_of: Callable[[T], Any]) -> Iterator[T]:
         """Returns all."""
@@ -148,7 +159,9 @@ class Unchanged(Selection):
 class Counted(Selection):
     """All elements, and a promise how many."""
 
-    class_name, op, constants = "_AssertCardinalityDataset", "AssertCardinalityDataset", 1
+    class_name: str = "_AssertCardinalityDataset"
+    op: str = "AssertCardinalityDataset"
+    constants: int = 1
 
     def __init__(self, source: Stage, count: int) -> None:
         """Takes the number of elements."""
@@ -177,7 +190,9 @@ class Counted(Selection):
 class Cached(Selection):
     """Elements that are kept in memory once the first whole pass is over."""
 
-    class_name, op, constants = "CacheDataset", "CacheDatasetV2", 1
+    class_name: str = "CacheDataset"
+    op: str = "CacheDatasetV2"
+    constants: int = 1
 
     def __init__(self, source: Stage) -> None:
         """Starts empty."""
@@ -199,7 +214,8 @@ class Cached(Selection):
 class Filtered(Selection):
     """The elements that a function approves of."""
 
-    class_name, op = "_FilterDataset", "FilterDataset"
+    class_name: str = "_FilterDataset"
+    op: str = "FilterDataset"
 
     def __init__(self, source: Stage, predicate: Callable[..., Any]) -> None:
         """Takes the function."""
@@ -219,7 +235,8 @@ class Filtered(Selection):
 class TakenWhile(Filtered):
     """The elements before the first that a function does not approve of."""
 
-    class_name, op = "_TakeWhileDataset", "TakeWhileDataset"
+    class_name: str = "_TakeWhileDataset"
+    op: str = "TakeWhileDataset"
 
     def select(self, start: Callable[[], Iterator[T]], element_of: Callable[[T], Any]) -> Iterator[T]:
         """Yields the approved ones, up to the first that is not."""
@@ -249,7 +266,8 @@ def approved(predicate: Callable[..., Any], element: Any) -> bool:
 class Distinct(Selection):
     """Each element once."""
 
-    class_name, op = "_UniqueDataset", "UniqueDataset"
+    class_name: str = "_UniqueDataset"
+    op: str = "UniqueDataset"
 
     def cardinality(self) -> int:
         """Nobody knows."""
@@ -272,7 +290,9 @@ class Shuffled(Selection):
     Order and random numbers are TensorFlow's: source `shuffle_dataset_op.cc` and `random_seed_ops.cc`.
     """
 
-    class_name, op, constants = "_ShuffleDataset", "ShuffleDatasetV3", 1
+    class_name: str = "_ShuffleDataset"
+    op: str = "ShuffleDatasetV3"
+    constants: int = 1
 
     def __init__(self, source: Stage, buffer_size: int, seed: int | None, reshuffles: bool) -> None:
         """Takes the length of the buffer, a seed, and whether each pass has an order of its own.

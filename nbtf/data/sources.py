@@ -35,7 +35,8 @@ from nbtf.errors import InvalidArgumentError, NotFoundError, OpError, Unimplemen
 class Slices(Stage):
     """The rows of arrays of equal length."""
 
-    class_name, op = "_TensorSliceDataset", "TensorSliceDataset"
+    class_name: str = "_TensorSliceDataset"
+    op: str = "TensorSliceDataset"
 
     def __init__(self, tensors: Any) -> None:
         """Takes arrays in their structure.
@@ -58,9 +59,9 @@ class Slices(Stage):
             if length != lengths[0]:
                 raise ValueError(f"Dimensions {lengths[0]} and {length} are not compatible")
         self.columns = Columns(element)
-        self.span = range(lengths[0])
+        self.span: range | None = range(lengths[0])
         self._length = lengths[0]
-        self.spec = row_of(spec_of(element))
+        self.spec: Any = row_of(spec_of(element))
 
     def cardinality(self) -> int:
         """Returns the number of rows."""
@@ -79,7 +80,8 @@ class Slices(Stage):
 class Whole(Stage):
     """One element."""
 
-    class_name, op = "_TensorDataset", "TensorDataset"
+    class_name: str = "_TensorDataset"
+    op: str = "TensorDataset"
 
     def __init__(self, tensors: Any) -> None:
         """Takes the element.
@@ -92,7 +94,7 @@ class Whole(Stage):
             raise InvalidArgumentError(
                 None, None, "Length for attr 'Toutput_types' of 0 must be at least minimum 1 [Op:TensorDataset] name: "
             )
-        self.spec = spec_of(self._element)
+        self.spec: Any = spec_of(self._element)
 
     def cardinality(self) -> int:
         """There is one."""
@@ -122,7 +124,9 @@ class _Steps:
 class Numbers(Stage):
     """Numbers from a first one up to before a last one."""
 
-    class_name, op, constants = "_RangeDataset", "RangeDataset", 3
+    class_name = "_RangeDataset"
+    op: str = "RangeDataset"
+    constants: int = 3
 
     def __init__(self, start: int, stop: int | None, step: int, dtype: DType) -> None:
         """Takes the bounds, of which the second is not reached and None is none at all, and the distance.
@@ -134,10 +138,10 @@ class Numbers(Stage):
             raise InvalidArgumentError(None, None, wrap_message(self.op, "step must be a non-zero integer."))
         self._range = None if stop is None else range(start, stop, step)
         self.columns = _Steps(start, step, dtype)
-        self.span = None if stop is None else range(len(range(start, stop, step)))
-        self.spec = TensorSpec((), dtype)
+        self.span: range | None = None if stop is None else range(len(range(start, stop, step)))
+        self.spec: Any = TensorSpec((), dtype)
         if stop is None:
-            self.class_name = "_ScanDataset"
+            self.class_name: str = "_ScanDataset"
 
     def cardinality(self) -> int:
         """Returns how many there are."""
@@ -156,8 +160,9 @@ class Numbers(Stage):
 class RandomNumbers(Stage):
     """Random 32-bit integers without end."""
 
-    class_name, op = "_RandomDataset", "RandomDatasetV2"
-    spec = TensorSpec((), int64)
+    class_name: str = "_RandomDataset"
+    op: str = "RandomDatasetV2"
+    spec: Any = TensorSpec((), int64)
 
     def __init__(self, seed: int | None, changes: bool = False) -> None:
         """Takes a seed, and whether each pass gives other numbers."""
@@ -177,7 +182,8 @@ class RandomNumbers(Stage):
 class Generated(Stage):
     """What a generator of the user's yields."""
 
-    class_name, op = "_FlatMapDataset", "FlatMapDataset"
+    class_name: str = "_FlatMapDataset"
+    op: str = "FlatMapDataset"
 
     def __init__(self, generator: Callable[..., Any], args: Sequence[Any], spec: Any) -> None:
         """Takes a function that returns something to iterate over, its arguments, and what each element looks like."""
@@ -282,8 +288,9 @@ def _refuse_value(text: str) -> OpError:
 class Lines(Stage):
     """The lines of text files, as bytes, without their ends."""
 
-    class_name, op = "TextLineDatasetV2", "TextLineDataset"
-    spec = TensorSpec((), string)
+    class_name: str = "TextLineDatasetV2"
+    op: str = "TextLineDataset"
+    spec: Any = TensorSpec((), string)
 
     def __init__(self, filenames: Any) -> None:
         """Takes one name, or a list or a tensor of names."""

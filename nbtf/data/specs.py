@@ -21,7 +21,8 @@ class DatasetSpec:
 
     def __init__(self, element_spec: Any, dataset_shape: ShapeLike = ()) -> None:
         """Takes the structure of the elements, and the shape of a tensor of datasets."""
-        self.element_spec, self.dataset_shape = element_spec, TensorShape(dataset_shape)
+        self.element_spec: Any = element_spec
+        self.dataset_shape: TensorShape = TensorShape(dataset_shape)
 
     def __repr__(self) -> str:
         """`DatasetSpec(TensorSpec(...), TensorShape([]))`."""
@@ -51,10 +52,11 @@ class RaggedTensorSpec:
         row_splits_dtype: DTypeLike = int64,
     ) -> None:
         """Takes the lengths, None where rows differ, and how many axes are ragged."""
-        self.shape, self.dtype = TensorShape(shape), as_dtype(dtype)
+        self.shape: TensorShape = TensorShape(shape)
+        self.dtype: DType = as_dtype(dtype)
         rank = self.shape.rank
-        self.ragged_rank = (0 if rank is None else rank - 1) if ragged_rank is None else ragged_rank
-        self.row_splits_dtype = as_dtype(row_splits_dtype)
+        self.ragged_rank: int = (0 if rank is None else rank - 1) if ragged_rank is None else ragged_rank
+        self.row_splits_dtype: DType = as_dtype(row_splits_dtype)
 
     def __repr__(self) -> str:
         """`RaggedTensorSpec(TensorShape([2, None]), tf.int32, 1, tf.int64)`."""
@@ -78,7 +80,8 @@ class SparseTensorSpec:
 
     def __init__(self, shape: ShapeLike = None, dtype: DTypeLike = float32) -> None:
         """Takes the lengths of the dense tensor, and the dtype."""
-        self.shape, self.dtype = TensorShape(shape), as_dtype(dtype)
+        self.shape: TensorShape = TensorShape(shape)
+        self.dtype: DType = as_dtype(dtype)
 
     def __repr__(self) -> str:
         """`SparseTensorSpec(TensorShape([2, 3]), tf.int32)`."""

@@ -112,7 +112,7 @@ class Selection(Stage):
 
     def __init__(self, source: Stage) -> None:
         """Takes the input."""
-        self.inputs = (source,)
+        self.inputs: tuple[Stage, ...] = (source,)
         self.columns = source.columns
 
     @property

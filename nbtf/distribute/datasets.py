@@ -28,7 +28,8 @@ class InputContext:
 
     def __init__(self, num_input_pipelines: int = 1, input_pipeline_id: int = 0, num_replicas_in_sync: int = 1) -> None:
         """Takes how many datasets there are, which one this is, and how many replicas it is for."""
-        self.num_input_pipelines, self.input_pipeline_id = num_input_pipelines, input_pipeline_id
+        self.num_input_pipelines: int = num_input_pipelines
+        self.input_pipeline_id: int = input_pipeline_id
         self.num_replicas_in_sync = num_replicas_in_sync
 
     def get_per_replica_batch_size(self, global_batch_size: int) -> int:
@@ -69,7 +70,7 @@ class DistributedDataset:
     def __init__(self, dataset: Any, devices: Sequence[str]) -> None:
         """Takes a dataset of global batches and the replicas' devices."""
         self._dataset, self._devices = dataset, tuple(devices)
-        self.element_spec = self._spec(check_has(dataset, "element_spec", "dataset", "a dataset").element_spec)
+        self.element_spec: Any = self._spec(check_has(dataset, "element_spec", "dataset", "a dataset").element_spec)
 
     @property
     def cardinality(self) -> Any:
@@ -138,7 +139,8 @@ class DistributedIterator:
 
     def __init__(self, elements: Iterator[Any], element_spec: Any) -> None:
         """Takes what yields them."""
-        self._elements, self.element_spec = elements, element_spec
+        self._elements = elements
+        self.element_spec: Any = element_spec
 
     def __iter__(self) -> DistributedIterator:
         """Goes on where it is."""

@@ -35,4 +35,6 @@ class CommunicationOptions:
         implementation: CommunicationImplementation = CommunicationImplementation.AUTO,
     ) -> None:
         """Keeps the options."""
-        self.bytes_per_pack, self.timeout_seconds, self.implementation = bytes_per_pack, timeout_seconds, implementation
+        self.bytes_per_pack: int = bytes_per_pack
+        self.timeout_seconds: float | None = timeout_seconds
+        self.implementation: CommunicationImplementation = implementation

@@ -27,7 +27,8 @@ class ValueContext:
 
     def __init__(self, replica_id_in_sync_group: int = 0, num_replicas_in_sync: int = 1) -> None:
         """Takes the number of the replica, and how many there are."""
-        self.replica_id_in_sync_group, self.num_replicas_in_sync = replica_id_in_sync_group, num_replicas_in_sync
+        self.replica_id_in_sync_group: int = replica_id_in_sync_group
+        self.num_replicas_in_sync: int = num_replicas_in_sync
 
 
 class StrategyScope(ScopeStack):

@@ -111,7 +111,7 @@ class DistributedVariable(Variable, DistributedValues):
         """Returns `MirroredVariable:{` and a line for each copy."""
         return self._lines(repr)
 
-    __str__ = __repr__
+    __str__: Callable[..., Any] = __repr__
 
     # Giving it another
 

@@ -143,7 +143,8 @@ def mish(x: Any) -> Any:
     return x * _tanh(nn.softplus(x))
 
 
-swish, hard_swish = silu, hard_silu
+swish: Callable[..., Any] = silu
+hard_swish: Callable[..., Any] = hard_silu
 
 _KNOWN: dict[str, Any] = {
     **{

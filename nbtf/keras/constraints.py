@@ -76,7 +76,10 @@ class UnitNorm(Constraint):
         return w / maximum(_lengths(w, self.axis), epsilon())
 
 
-max_norm, min_max_norm, non_neg, unit_norm = MaxNorm, MinMaxNorm, NonNeg, UnitNorm
+max_norm = MaxNorm
+min_max_norm = MinMaxNorm
+non_neg = NonNeg
+unit_norm = UnitNorm
 _KNOWN: dict[str, Any] = {
     name: value for name, value in globals().items() if isinstance(value, type) and issubclass(value, Constraint)
 }

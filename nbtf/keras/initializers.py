@@ -313,12 +313,23 @@ def fans(shape: Sequence[int]) -> tuple[int, int]:
 
 # ---- by name
 
-zeros_initializer, ones_initializer = Zeros, Ones
-constant, identity, orthogonal = Constant, Identity, Orthogonal
-random_normal, random_uniform, truncated_normal = RandomNormal, RandomUniform, TruncatedNormal
-variance_scaling, glorot_uniform, glorot_normal = VarianceScaling, GlorotUniform, GlorotNormal
-he_uniform, he_normal, lecun_uniform, lecun_normal = HeUniform, HeNormal, LecunUniform, LecunNormal
-OrthogonalInitializer, IdentityInitializer = Orthogonal, Identity
+zeros_initializer = Zeros
+ones_initializer = Ones
+constant = Constant
+identity = Identity
+orthogonal = Orthogonal
+random_normal = RandomNormal
+random_uniform = RandomUniform
+truncated_normal = TruncatedNormal
+variance_scaling = VarianceScaling
+glorot_uniform = GlorotUniform
+glorot_normal = GlorotNormal
+he_uniform = HeUniform
+he_normal = HeNormal
+lecun_uniform = LecunUniform
+lecun_normal = LecunNormal
+OrthogonalInitializer = Orthogonal
+IdentityInitializer = Identity
 
 _KNOWN: dict[str, Any] = {
     **{name: value for name, value in globals().items() if isinstance(value, type) and issubclass(value, Initializer)},

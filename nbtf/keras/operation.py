@@ -33,8 +33,11 @@ class Node:
     __slots__ = ("args", "input_tensors", "kwargs", "operation", "output_tensors", "outputs")
 
     def __init__(self, operation: Any, args: tuple[Any, ...], kwargs: dict[str, Any], outputs: Any) -> None:
-        self.operation, self.args, self.kwargs, self.outputs = operation, args, kwargs, outputs
-        self.input_tensors = list(symbolic_in((args, kwargs)))
+        self.operation: Any = operation
+        self.args: tuple[Any, ...] = args
+        self.kwargs: dict[str, Any] = kwargs
+        self.outputs: Any = outputs
+        self.input_tensors: list[Any] = list(symbolic_in((args, kwargs)))
         self.output_tensors: list[Any] = nest.flatten(outputs)
         index = len(operation._inbound_nodes)
         operation._inbound_nodes.append(self)
@@ -126,8 +129,8 @@ class Operator:
     def __init__(self, operator_name: str, function: Callable[..., Any] | None = None, name: str | None = None) -> None:
         """Makes a step that is not used yet."""
         self.kind = operator_name
-        self.name = auto_name(snake_case(operator_name)) if name is None else name
-        self.function = _find_function(operator_name) if function is None else function
+        self.name: str = auto_name(snake_case(operator_name)) if name is None else name
+        self.function: Callable[..., Any] = _find_function(operator_name) if function is None else function
         self._inbound_nodes: list[Node] = []
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:

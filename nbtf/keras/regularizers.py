@@ -112,7 +112,9 @@ def l1_l2(l1: float = 0.0, l2: float = 0.0) -> L1L2:
     return L1L2(l1, l2)
 
 
-l1, l2, orthogonal_regularizer = L1, L2, OrthogonalRegularizer
+l1 = L1
+l2 = L2
+orthogonal_regularizer = OrthogonalRegularizer
 _KNOWN: dict[str, Any] = {
     "L1": L1,
     "L2": L2,

@@ -62,9 +62,10 @@ class KerasTensor:
         self, shape: Any, dtype: Any = "float32", sparse: bool = False, ragged: bool = False, name: str | None = None
     ) -> None:
         self.shape: tuple[int | None, ...] = tuple(None if length is None else int(length) for length in shape)
-        self.dtype = DTypeName(standardized(dtype))
-        self.sparse, self.ragged = sparse, ragged
-        self.name = name or auto_name("keras_tensor")
+        self.dtype: DTypeName = DTypeName(standardized(dtype))
+        self.sparse: bool = sparse
+        self.ragged: bool = ragged
+        self.name: str = name or auto_name("keras_tensor")
         self.record_history: Any = None
 
     @property

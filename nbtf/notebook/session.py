@@ -39,9 +39,9 @@ class Session:
     def __init__(self, shell: Any) -> None:
         """Changes nothing yet."""
         self.shell = shell
-        self.recorder = runtime.Recorder()
-        self.monitor = runtime.CardMonitor()
-        self.cards = CardUses(self.monitor)
+        self.recorder: runtime.Recorder = runtime.Recorder()
+        self.monitor: runtime.CardMonitor = runtime.CardMonitor()
+        self.cards: CardUses = CardUses(self.monitor)
         self._undo: list[Undo] = []
         self._running: list[Any] = []
         self._endings: list[tuple[Any, Ending]] = []
@@ -53,8 +53,8 @@ class Session:
 
     def start(self) -> None:
         """Starts to record and to listen to the shell."""
-        self.began = time.time()
-        self.recording = runtime.Recording(self.recorder)
+        self.began: float = time.time()
+        self.recording: runtime.Recording = runtime.Recording(self.recorder)
         default = runtime.get_default_device()
         self.on_stop(lambda: runtime.set_default_device(default))
         self.on_stop(self.monitor.close)

@@ -56,12 +56,10 @@ class Table:
         A row may have `parts`, rows of the same columns that it opens to; `lister` shows all of them. Rows that
         are `folded` are in the data alone.
         """
-        self.columns, self.rows, self.notes, self._most = (
-            tuple(columns),
-            [dict(row) for row in rows],
-            list(notes),
-            limit,
-        )
+        self.columns = tuple(columns)
+        self.rows: list[dict[str, Any]] = [dict(row) for row in rows]
+        self.notes: list[str] = list(notes)
+        self._most = limit
         self._lister = lister
         self._unfolded = self.rows if folded is None else [row for row in self.rows if not folded(row)]
 

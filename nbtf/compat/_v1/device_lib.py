@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from nbtf._runtime.context import CURRENT
 from nbtf.compat._v1._config.config_proto import ConfigProto
 from nbtf.compat._v1._config.field_types import FIXED64, INT32, INT64, STRING
-from nbtf.compat._v1._config.messages import Message
+from nbtf.compat._v1._config.messages import Fields, Message
 from nbtf.compat._v1._session.log import card_in_words
 from nbtf.compat._v1._session.machine import config_of, incarnation_of, machine_of, memory_limit_of
 
@@ -21,25 +23,25 @@ def __dir__() -> list[str]:
 class InterconnectLink(Message):
     """A way to another device."""
 
-    FIELDS = {"device_id": (1, INT32), "type": (2, STRING), "strength": (3, INT32)}  # noqa: RUF012  # never changed
+    FIELDS: ClassVar[Fields] = {"device_id": (1, INT32), "type": (2, STRING), "strength": (3, INT32)}
 
 
 class LocalLinks(Message):
     """Ways to other devices."""
 
-    FIELDS = {"link": (1, [InterconnectLink])}  # noqa: RUF012
+    FIELDS: ClassVar[Fields] = {"link": (1, [InterconnectLink])}
 
 
 class DeviceLocality(Message):
     """Where in the computer a device is."""
 
-    FIELDS = {"bus_id": (1, INT32), "numa_node": (2, INT32), "links": (3, LocalLinks)}  # noqa: RUF012
+    FIELDS: ClassVar[Fields] = {"bus_id": (1, INT32), "numa_node": (2, INT32), "links": (3, LocalLinks)}
 
 
 class DeviceAttributes(Message):
     """A device: name, type, bytes of memory, and for a GPU which card it is."""
 
-    FIELDS = {  # noqa: RUF012
+    FIELDS: ClassVar[Fields] = {
         "name": (1, STRING),
         "device_type": (2, STRING),
         "memory_limit": (4, INT64),

@@ -46,7 +46,7 @@ class CallbackList:
         if add_progbar and self._bar is None:
             self._bar = ProgbarLogger()
             self.callbacks.append(self._bar)
-        self.history = history or History()
+        self.history: History = history or History()
         if add_history and history is None:
             self.callbacks.append(self.history)
         for callback in self.callbacks:
@@ -76,9 +76,9 @@ class CallbackList:
         self._train_end = self._callbacks_with("on_train_batch_end", "on_batch_end")
         self._test_begin = self._callbacks_with("on_test_batch_begin")
         self._test_end = self._callbacks_with("on_test_batch_end")
-        self.wants_train_begin = bool(self._train_begin)
-        self.wants_train_end = bool(self._train_end) or self._bar is not None
-        self.wants_test = bool(self._test_begin or self._test_end) or self._bar is not None
+        self.wants_train_begin: bool = bool(self._train_begin)
+        self.wants_train_end: bool = bool(self._train_end) or self._bar is not None
+        self.wants_test: bool = bool(self._test_begin or self._test_end) or self._bar is not None
 
     def _callbacks_with(self, *names: str) -> list[Any]:
         def has_written(callback: Any, name: str) -> bool:

@@ -58,7 +58,8 @@ class CSVLogger(Callback):
 
     def __init__(self, filename: Any, separator: str = ",", append: bool = False) -> None:
         self.filename: str = os.fspath(filename)
-        self.sep, self.append = separator, append
+        self.sep: str = separator
+        self.append: bool = append
         self._names: list[str] | None = None
         self._starts_anew = False
 
@@ -104,7 +105,7 @@ class TensorBoard(Callback):
     """
 
     def __init__(self, log_dir: Any = "logs", **kwargs: Any) -> None:
-        self.log_dir = str(log_dir)
+        self.log_dir: str = str(log_dir)
         self._writers: dict[str, SummaryWriter] = {}
 
     def on_epoch_end(self, epoch: int, logs: Mapping[str, Any] | None = None) -> None:

@@ -27,7 +27,8 @@ class LearningRateScheduler(Callback):
     """
 
     def __init__(self, schedule: Callable[..., Any], verbose: int = 0) -> None:
-        self.schedule, self.verbose = schedule, verbose
+        self.schedule: Callable[..., Any] = schedule
+        self.verbose: int = verbose
 
     def on_epoch_begin(self, epoch: int, logs: Any = None) -> None:
         """Sets the rate.
@@ -85,8 +86,11 @@ class ReduceLROnPlateau(Monitoring):
         super().__init__(monitor, mode, min_delta)
         if factor >= 1.0:
             raise ValueError(f"ReduceLROnPlateau does not support a factor >= 1.0. Received factor={factor}")
-        self.factor, self.patience, self.verbose = factor, patience, verbose
-        self.cooldown, self.min_lr = cooldown, min_lr
+        self.factor: float = factor
+        self.patience: int = patience
+        self.verbose: int = verbose
+        self.cooldown: int = cooldown
+        self.min_lr: float = min_lr
         self.on_train_begin()
 
     def on_train_begin(self, logs: Any = None) -> None:
@@ -118,6 +122,7 @@ class ReduceLROnPlateau(Monitoring):
             return
         rate = max(old_rate * self.factor, self.min_lr)
         optimizer.learning_rate = rate
-        self.cooldown_counter, self.wait = self.cooldown, 0
+        self.cooldown_counter: int = self.cooldown
+        self.wait: int = 0
         if self.verbose > 0:
             sys.stdout.write(f"\nEpoch {epoch + 1}: ReduceLROnPlateau reducing learning rate to {rate}.\n")

@@ -56,7 +56,9 @@ class ModelCheckpoint(Monitoring):
             raise ValueError(f"Unrecognized save_freq: {save_freq}. Expected save_freq are 'epoch' or integer values")
         self.filepath: str = os.fspath(filepath)
         self.save_freq: Any = save_freq
-        self.verbose, self.save_best_only, self.save_weights_only = verbose, save_best_only, save_weights_only
+        self.verbose: int = verbose
+        self.save_best_only: bool = save_best_only
+        self.save_weights_only: bool = save_weights_only
         self.best: float | None = initial_value_threshold
         self._epoch = self._since = 0
 
@@ -138,7 +140,8 @@ class BackupAndRestore(Callback):
         if not backup_dir:
             raise ValueError("Empty `backup_dir` argument passed")
         self.backup_dir: str = os.fspath(backup_dir)
-        self.save_freq, self.delete_checkpoint = save_freq, delete_checkpoint
+        self.save_freq: Any = save_freq
+        self.delete_checkpoint: bool = delete_checkpoint
         self._epoch = self._batches = 0
 
     @property

@@ -21,7 +21,9 @@ class Monitoring(Callback):
         if mode not in ("auto", "min", "max"):
             warnings.warn(f"{type(self).__name__} mode '{mode}' is unknown, fallback to auto mode.", stacklevel=3)
             mode = "auto"
-        self.monitor, self.mode, self.min_delta = monitor, mode, abs(min_delta)
+        self.monitor: str = monitor
+        self.mode = mode
+        self.min_delta: float = abs(min_delta)
 
     @property
     def upwards(self) -> bool:
@@ -90,8 +92,11 @@ class EarlyStopping(Monitoring):
         start_from_epoch: int = 0,
     ) -> None:
         super().__init__(monitor, mode, min_delta)
-        self.patience, self.verbose, self.baseline = patience, verbose, baseline
-        self.restore_best_weights, self.start_from_epoch = restore_best_weights, start_from_epoch
+        self.patience: int = patience
+        self.verbose: int = verbose
+        self.baseline: float | None = baseline
+        self.restore_best_weights: bool = restore_best_weights
+        self.start_from_epoch: int = start_from_epoch
         self.on_train_begin()
 
     def on_train_begin(self, logs: Any = None) -> None:
@@ -110,14 +115,16 @@ class EarlyStopping(Monitoring):
             self.best_weights, self.best_epoch = self.model.get_weights(), epoch
         self.wait += 1
         if self.is_better(value, self.best):
-            self.best, self.best_epoch = value, epoch
+            self.best = value
+            self.best_epoch: int = epoch
             if self.restore_best_weights:
                 self.best_weights = self.model.get_weights()
             if self.baseline is None or self.is_better(value, self.baseline):
-                self.wait = 0
+                self.wait: int = 0
             return
         if self.wait >= self.patience and epoch > 0:
-            self.stopped_epoch, self.model.stop_training = epoch, True
+            self.stopped_epoch: int = epoch
+            self.model.stop_training = True
 
     def on_train_end(self, logs: Any = None) -> None:
         """Says where training ended, and brings the best weights back."""

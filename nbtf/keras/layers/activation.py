@@ -46,7 +46,9 @@ class ReLU(Elementwise):
         for name, value in (("negative_slope", negative_slope), ("threshold", threshold)):
             if check_number(value, name) < 0.0:
                 raise ValueError(f"{name} of a ReLU layer cannot be a negative value. Received: {name}={value}")
-        self.max_value, self.negative_slope, self.threshold = max_value, negative_slope, threshold
+        self.max_value: float | None = max_value
+        self.negative_slope: float = negative_slope
+        self.threshold: float = threshold
         self.built = True
 
     def call(self, inputs: Any) -> Any:
@@ -105,7 +107,9 @@ class PReLU(Elementwise):
     ) -> None:
         super().__init__(**kwargs)
         self._take_rules("alpha", alpha_initializer, alpha_regularizer, alpha_constraint)
-        self.shared_axes = shared_axes if shared_axes is None or is_list(shared_axes) else [shared_axes]
+        self.shared_axes: list[Any] | None = (
+            shared_axes if shared_axes is None or is_list(shared_axes) else [shared_axes]
+        )
         self.alpha: Any = None
 
     def build(self, input_shape: Any) -> None:
@@ -117,7 +121,7 @@ class PReLU(Elementwise):
         lengths = {
             axis: length for axis, length in enumerate(input_shape) if axis and axis not in (self.shared_axes or ())
         }
-        self.input_spec = InputSpec(ndim=len(input_shape), axes=lengths)
+        self.input_spec: Any = InputSpec(ndim=len(input_shape), axes=lengths)
 
     def call(self, inputs: Any) -> Any:
         return nn.relu(inputs) - self.alpha.value * nn.relu(-inputs)

@@ -115,7 +115,7 @@ class Layer(Described, Weights):
         self._path: str | None = None
         self._facts: Facts = facts_of(type(self))
         self._prepared = True
-        self.activity_regularizer = regularizers.get(activity_regularizer)
+        self.activity_regularizer: Any = regularizers.get(activity_regularizer)
 
     def __setattr__(self, name: str, value: Any) -> None:
         """Notes weights, layers and metrics, also in lists and dictionaries."""

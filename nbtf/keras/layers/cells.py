@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from nbtf import linalg
@@ -70,14 +71,16 @@ class Cell(Layer):
             raise ValueError(
                 f"Received an invalid value for argument `units`, expected a positive integer, got {units}."
             )
-        self.units, self.use_bias, self.seed = units, use_bias, seed
-        self.activation = activations.get(activation)
+        self.units: int = units
+        self.use_bias: bool = use_bias
+        self.seed: int | None = seed
+        self.activation: Callable[..., Any] = activations.get(activation)
         self._take_rules("kernel", kernel_initializer, kernel_regularizer, kernel_constraint)
         self._take_rules("recurrent", recurrent_initializer, recurrent_regularizer, recurrent_constraint)
         self._take_rules("bias", bias_initializer, bias_regularizer, bias_constraint)
-        self.dropout = min(1.0, max(0.0, dropout))
-        self.recurrent_dropout = min(1.0, max(0.0, recurrent_dropout))
-        self.seed_generator = random.SeedGenerator(seed)
+        self.dropout: float = min(1.0, max(0.0, dropout))
+        self.recurrent_dropout: float = min(1.0, max(0.0, recurrent_dropout))
+        self.seed_generator: random.SeedGenerator = random.SeedGenerator(seed)
         self.kernel: Any = None
         self.recurrent_kernel: Any = None
         self.bias: Any = None
@@ -162,7 +165,7 @@ class _GatedCell(Cell):
         self, units: int, activation: Any = "tanh", recurrent_activation: Any = "sigmoid", **kwargs: Any
     ) -> None:
         super().__init__(units, activation, **kwargs)
-        self.recurrent_activation = activations.get(recurrent_activation)
+        self.recurrent_activation: Callable[..., Any] = activations.get(recurrent_activation)
 
 
 class LSTMCell(_GatedCell):

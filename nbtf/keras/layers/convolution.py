@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from nbtf import nn
@@ -81,13 +82,15 @@ class Convolution(Layer):
                 "The number of filters must be evenly divisible by the number of groups. Received: "
                 f"groups={groups}, filters={filters}."
             )
-        self.filters, self.groups, self.use_bias = filters, groups, use_bias
-        self.kernel_size = pair(kernel_size, "kernel_size", self.rank)
-        self.strides = pair(strides, "strides", self.rank)
-        self.dilation_rate = pair(dilation_rate, "dilation_rate", self.rank)
-        self.padding = padding_of(padding, causal=self.rank == 1)
-        self.data_format = data_format_of(data_format)
-        self.activation = activations.get(activation)
+        self.filters: int = filters
+        self.groups: int = groups
+        self.use_bias: bool = use_bias
+        self.kernel_size: tuple[int, ...] = pair(kernel_size, "kernel_size", self.rank)
+        self.strides: tuple[int, ...] = pair(strides, "strides", self.rank)
+        self.dilation_rate: tuple[int, ...] = pair(dilation_rate, "dilation_rate", self.rank)
+        self.padding: str = padding_of(padding, causal=self.rank == 1)
+        self.data_format: str = data_format_of(data_format)
+        self.activation: Callable[..., Any] = activations.get(activation)
         self._activate = None if self.activation is activations.linear else self.activation
         self._take_rules("kernel", kernel_initializer, kernel_regularizer, kernel_constraint)
         self._take_rules("bias", bias_initializer, bias_regularizer, bias_constraint)
@@ -118,7 +121,7 @@ class Convolution(Layer):
         if self.use_bias:
             self.bias = self._weight("bias", (self._outputs(channels),))
         self.compute_output_shape(input_shape)
-        self.input_spec = InputSpec(min_ndim=self.rank + 2, axes={self._channels: channels})
+        self.input_spec: Any = InputSpec(min_ndim=self.rank + 2, axes={self._channels: channels})
 
     def call(self, inputs: Any) -> Any:
         return self._finish(self._convolved(inputs, self.kernel.value if self.groups == 1 else self._grouped()))
@@ -392,8 +395,8 @@ class SeparableConv2D(Convolution):
         self.depthwise_kernel = self._weight("depthwise_kernel", shape, "depthwise")
         self.pointwise_kernel = self._weight("pointwise_kernel", (1, 1, depth_channels, self.filters), "pointwise")
         if self.use_bias:
-            self.bias = self._weight("bias", (self.filters,))
-        self.input_spec = InputSpec(min_ndim=4, axes={self._channels: channels})
+            self.bias: Any = self._weight("bias", (self.filters,))
+        self.input_spec: Any = InputSpec(min_ndim=4, axes={self._channels: channels})
 
     def call(self, inputs: Any) -> Any:
         per_channel = self._convolved(inputs, apart(self.depthwise_kernel, self.compute_dtype))
@@ -401,6 +404,8 @@ class SeparableConv2D(Convolution):
         return self._finish(nn.conv2d(per_channel, self.pointwise_kernel.value, 1, "VALID", layout))
 
 
-Convolution1D, Convolution2D = Conv1D, Conv2D
-Convolution2DTranspose, Deconvolution2D = Conv2DTranspose, Conv2DTranspose
+Convolution1D = Conv1D
+Convolution2D = Conv2D
+Convolution2DTranspose = Conv2DTranspose
+Deconvolution2D = Conv2DTranspose
 SeparableConvolution2D = SeparableConv2D

@@ -83,8 +83,9 @@ class Dense(Layer):
             raise ValueError(
                 f"Received an invalid value for `units`, expected a positive integer. Received: units={units}"
             )
-        self.units, self.use_bias = units, use_bias
-        self.activation = activations.get(activation)
+        self.units: int = units
+        self.use_bias: bool = use_bias
+        self.activation: Callable[..., Any] = activations.get(activation)
         self._take_rules("kernel", kernel_initializer, kernel_regularizer, kernel_constraint)
         self._take_rules("bias", bias_initializer, bias_regularizer, bias_constraint)
         self._activate = None if self.activation is activations.linear else self.activation
@@ -97,7 +98,7 @@ class Dense(Layer):
         self.kernel = self._weight("kernel", (length, self.units))
         if self.use_bias:
             self.bias = self._weight("bias", (self.units,))
-        self.input_spec = InputSpec(min_ndim=2, axes={-1: length})
+        self.input_spec: Any = InputSpec(min_ndim=2, axes={-1: length})
 
     def call(self, inputs: Any) -> Any:
         x = (
@@ -158,7 +159,9 @@ class Embedding(Layer):
         if length is not None:
             kwargs["input_shape"] = (length,)
         super().__init__(**kwargs)
-        self.input_dim, self.output_dim, self.mask_zero = input_dim, output_dim, mask_zero
+        self.input_dim: int = input_dim
+        self.output_dim: int = output_dim
+        self.mask_zero: bool = mask_zero
         self._take_rules("embeddings", embeddings_initializer, embeddings_regularizer, embeddings_constraint)
         self.supports_masking = mask_zero
         self.autocast = False
@@ -203,7 +206,7 @@ class Activation(Layer):
 
     def __init__(self, activation: Any, **kwargs: Any) -> None:
         super().__init__(**kwargs)
-        self.activation = activations.get(activation)
+        self.activation: Callable[..., Any] = activations.get(activation)
         self.built = True
 
     def call(self, inputs: Any) -> Any:
@@ -236,8 +239,10 @@ class Lambda(Layer):
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
-        self.function, self.mask, self.arguments = function, mask, arguments or {}
-        self.supports_masking = mask is not None
+        self.function: Callable[..., Any] = function
+        self.mask: Any = mask
+        self.arguments: dict[str, Any] = arguments or {}
+        self.supports_masking: bool = mask is not None
         self._output_shape = output_shape
         self.built = True
 
@@ -373,7 +378,9 @@ class InputLayer(Layer):
         full_shape: Any = batch_shape
         self.batch_shape: tuple[Any, ...] = tuple(full_shape)
         self._dtype_name = standardized(dtype)
-        self.sparse, self.ragged, self.optional = bool(sparse), bool(ragged), optional
+        self.sparse: bool = bool(sparse)
+        self.ragged: bool = bool(ragged)
+        self.optional: bool = optional
         self.built = True
         symbolic = KerasTensor(self.batch_shape, self._dtype_name, name=name)
         Node(self, (), {}, symbolic)

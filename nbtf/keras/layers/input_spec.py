@@ -36,13 +36,15 @@ class InputSpec:
         name: str | None = None,
         optional: bool = False,
     ) -> None:
-        self.dtype = None if dtype is None else standardized(dtype)
-        self.shape = None if shape is None else tuple(shape)
-        self.ndim = ndim if self.shape is None else len(self.shape)
-        self.max_ndim, self.min_ndim = max_ndim, min_ndim
-        self.axes = {int(axis): length for axis, length in dict(axes or {}).items()}
+        self.dtype: str | None = None if dtype is None else standardized(dtype)
+        self.shape: tuple[Any, ...] | None = None if shape is None else tuple(shape)
+        self.ndim: int | None = ndim if self.shape is None else len(self.shape)
+        self.max_ndim: int | None = max_ndim
+        self.min_ndim: int | None = min_ndim
+        self.axes: dict[int, Any] = {int(axis): length for axis, length in dict(axes or {}).items()}
         self.allow_last_axis_squeeze = allow_last_axis_squeeze
-        self.name, self.optional = name, optional
+        self.name: str | None = name
+        self.optional: bool = optional
 
     def __repr__(self) -> str:
         requirements = {

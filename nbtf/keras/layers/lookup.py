@@ -64,8 +64,12 @@ class Lookup(Layer):
         super().__init__(**kwargs)
         if output_mode not in _MODES:
             raise ValueError(f"Unknown arg for `output_mode`: `{output_mode}`. Known: {', '.join(_MODES)}.")
-        self.max_tokens, self.num_oov_indices, self.mask_token = max_tokens, num_oov_indices, mask_token
-        self.oov_token, self.invert, self.output_mode = oov_token, invert, output_mode
+        self.max_tokens: int | None = max_tokens
+        self.num_oov_indices: int = num_oov_indices
+        self.mask_token: Any = mask_token
+        self.oov_token: Any = oov_token
+        self.invert: bool = invert
+        self.output_mode = output_mode
         self.autocast = False
         self.__dict__["_words"] = None
         self.__dict__["_numbers"] = {}

@@ -222,7 +222,8 @@ class Dot(Merge):
 
     def __init__(self, axes: Any, normalize: bool = False, **kwargs: Any) -> None:
         super().__init__(**kwargs)
-        self.axes, self.normalize = axes, normalize
+        self.axes: Any = axes
+        self.normalize: bool = normalize
 
     def _axes_for(self, ranks: list[int]) -> list[int]:
         axes = [self.axes] * 2 if isinstance(self.axes, int) else self.axes

@@ -75,8 +75,11 @@ class BatchNormalization(Layer):
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
-        self.axis = int(axis[0]) if is_list(axis) else int(axis)
-        self.momentum, self.epsilon, self.center, self.scale = float(momentum), epsilon, center, scale
+        self.axis: int = int(axis[0]) if is_list(axis) else int(axis)
+        self.momentum: float = float(momentum)
+        self.epsilon: float = epsilon
+        self.center: bool = center
+        self.scale: bool = scale
         self.synchronized = synchronized
         self._take_rules("beta", beta_initializer, beta_regularizer, beta_constraint)
         self._take_rules("gamma", gamma_initializer, gamma_regularizer, gamma_constraint)
@@ -104,7 +107,7 @@ class BatchNormalization(Layer):
         }
         self.moving_mean = self._weight("moving_mean", shape, **moving)
         self.moving_variance = self._weight("moving_variance", shape, **moving)
-        self.input_spec = InputSpec(ndim=len(input_shape), axes={self.axis: channels})
+        self.input_spec: Any = InputSpec(ndim=len(input_shape), axes={self.axis: channels})
 
     def call(self, inputs: Any, training: Any = None, mask: Any = None) -> Any:
         """Computes the results, and moves the averages in training."""
@@ -197,7 +200,9 @@ class LayerNormalization(Layer):
     ) -> None:
         super().__init__(**kwargs)
         self.axis: Any = list(axis) if is_list(axis) else axis
-        self.epsilon, self.center, self.scale = epsilon, center, scale
+        self.epsilon: float = epsilon
+        self.center: bool = center
+        self.scale: bool = scale
         self._take_rules("beta", beta_initializer, beta_regularizer, beta_constraint)
         self._take_rules("gamma", gamma_initializer, gamma_regularizer, gamma_constraint)
         self.gamma: Any = None

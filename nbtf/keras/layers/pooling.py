@@ -40,11 +40,11 @@ class Pooling(Layer):
         **kwargs: Any,
     ) -> None:
         super().__init__(name=name, **kwargs)
-        self.pool_size = pair(pool_size, "pool_size", self.rank)
-        self.strides = self.pool_size if strides is None else pair(strides, "strides", self.rank)
-        self.padding = padding_of(padding)
-        self.data_format = data_format_of(data_format)
-        self.input_spec = InputSpec(ndim=self.rank + 2)
+        self.pool_size: tuple[int, ...] = pair(pool_size, "pool_size", self.rank)
+        self.strides: tuple[int, ...] = self.pool_size if strides is None else pair(strides, "strides", self.rank)
+        self.padding: str = padding_of(padding)
+        self.data_format: str = data_format_of(data_format)
+        self.input_spec: Any = InputSpec(ndim=self.rank + 2)
 
     def _arguments(self, layouts: tuple[str, str]) -> tuple[Any, ...]:
         layout = layouts[1] if channels_first(self.data_format) else layouts[0]
@@ -124,8 +124,9 @@ class GlobalPooling(Layer):
 
     def __init__(self, data_format: str | None = None, keepdims: bool = False, **kwargs: Any) -> None:
         super().__init__(**kwargs)
-        self.data_format, self.keepdims = data_format_of(data_format), keepdims
-        self.input_spec = InputSpec(ndim=self.rank + 2)
+        self.data_format: str = data_format_of(data_format)
+        self.keepdims: bool = keepdims
+        self.input_spec: Any = InputSpec(ndim=self.rank + 2)
 
     @property
     def _axes(self) -> list[int]:
@@ -171,6 +172,11 @@ class GlobalAveragePooling1D(GlobalPooling):
         return None
 
 
-MaxPool1D, MaxPool2D, AvgPool1D, AvgPool2D = MaxPooling1D, MaxPooling2D, AveragePooling1D, AveragePooling2D
-GlobalMaxPool1D, GlobalMaxPool2D = GlobalMaxPooling1D, GlobalMaxPooling2D
-GlobalAvgPool1D, GlobalAvgPool2D = GlobalAveragePooling1D, GlobalAveragePooling2D
+MaxPool1D = MaxPooling1D
+MaxPool2D = MaxPooling2D
+AvgPool1D = AveragePooling1D
+AvgPool2D = AveragePooling2D
+GlobalMaxPool1D = GlobalMaxPooling1D
+GlobalMaxPool2D = GlobalMaxPooling2D
+GlobalAvgPool1D = GlobalAveragePooling1D
+GlobalAvgPool2D = GlobalAveragePooling2D

@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from nbtf._ops.arrays.broadcasting import reshape
 from nbtf._ops.arrays.creation import convert_to_tensor
@@ -37,7 +38,8 @@ class Rescaling(Layer):
 
     def __init__(self, scale: Any, offset: Any = 0.0, **kwargs: Any) -> None:
         super().__init__(**kwargs)
-        self.scale, self.offset = scale, offset
+        self.scale: Any = scale
+        self.offset: Any = offset
         self.built = True
 
     def call(self, inputs: Any) -> Any:
@@ -71,14 +73,16 @@ class Normalization(Layer):
         self, axis: Any = -1, mean: Any = None, variance: Any = None, invert: bool = False, **kwargs: Any
     ) -> None:
         super().__init__(**kwargs)
-        self.axis = () if axis is None else (axis,) if isinstance(axis, int) else tuple(axis)
+        self.axis: tuple[()] | tuple[int] | tuple[Any, ...] = (
+            () if axis is None else (axis,) if isinstance(axis, int) else tuple(axis)
+        )
         if (mean is None) != (variance is None):
             raise ValueError(
                 "When setting values directly, both `mean` and `variance` must be set. "
                 f"Received: mean={mean} and variance={variance}"
             )
-        self.input_mean = None if mean is None else np.asarray(mean, "float32")
-        self.input_variance = None if variance is None else np.asarray(variance, "float32")
+        self.input_mean: NDArray[Any] | None = None if mean is None else np.asarray(mean, "float32")
+        self.input_variance: NDArray[Any] | None = None if variance is None else np.asarray(variance, "float32")
         self.invert = invert
         self.supports_masking = True
         self.adapt_mean: Any = None
@@ -205,7 +209,8 @@ class CategoryEncoding(Layer):
             )
         if check_number(num_tokens, "num_tokens") < 1:
             raise ValueError(f"`num_tokens` must be >= 1. Received: num_tokens={num_tokens}.")
-        self.num_tokens, self.output_mode = num_tokens, output_mode
+        self.num_tokens: int = num_tokens
+        self.output_mode = output_mode
         self.autocast = False
         self.built = True
 
@@ -268,7 +273,9 @@ class Discretization(Layer):
         if num_bins is None and bin_boundaries is None:
             raise ValueError("You need to set either `num_bins` or `bin_boundaries`.")
         self.bin_boundaries: Any = None if bin_boundaries is None else [float(boundary) for boundary in bin_boundaries]
-        self.num_bins, self.epsilon, self.output_mode = num_bins, epsilon, output_mode
+        self.num_bins: int | None = num_bins
+        self.epsilon: float = epsilon
+        self.output_mode: str = output_mode
         self.built = True
 
     def adapt(self, data: Any, steps: int | None = None) -> None:

@@ -52,10 +52,14 @@ class RNN(Layer):
     ) -> None:
         super().__init__(**kwargs)
         self.cell: Any = StackedRNNCells(cell) if is_list(cell) else cell
-        self.return_sequences, self.return_state, self.go_backwards = return_sequences, return_state, go_backwards
-        self.stateful, self.unroll, self.zero_output_for_mask = stateful, unroll, zero_output_for_mask
+        self.return_sequences: bool = return_sequences
+        self.return_state: bool = return_state
+        self.go_backwards: bool = go_backwards
+        self.stateful: bool = stateful
+        self.unroll: bool = unroll
+        self.zero_output_for_mask: bool = zero_output_for_mask
         self.__dict__["_last_states"] = None
-        self.input_spec = InputSpec(ndim=3) if isinstance(self.cell, Cell) else None
+        self.input_spec: Any = InputSpec(ndim=3) if isinstance(self.cell, Cell) else None
 
     _internal = Layer._internal | {"_last_states"}
     _last_states: Any

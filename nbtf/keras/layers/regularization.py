@@ -28,7 +28,7 @@ class _Random(Layer):
 
     def _begin(self, seed: int | None) -> None:
         self.seed = seed
-        self.seed_generator = random.SeedGenerator(seed)
+        self.seed_generator: random.SeedGenerator = random.SeedGenerator(seed)
         self.built = True
 
     def compute_output_shape(self, input_shape: Any) -> Any:
@@ -55,7 +55,8 @@ class Dropout(_Random):
 
     def __init__(self, rate: float, noise_shape: Any = None, seed: int | None = None, **kwargs: Any) -> None:
         super().__init__(**kwargs)
-        self.rate, self.noise_shape = _rate(rate), None if noise_shape is None else tuple(noise_shape)
+        self.rate: Any = _rate(rate)
+        self.noise_shape: tuple[Any, ...] | None = None if noise_shape is None else tuple(noise_shape)
         self._begin(seed)
 
     def call(self, inputs: Any, training: Any = False) -> Any:
@@ -82,7 +83,7 @@ class SpatialDropout1D(Dropout):
 
     def __init__(self, rate: float, seed: int | None = None, **kwargs: Any) -> None:
         super().__init__(rate, seed=seed, **kwargs)
-        self.input_spec = InputSpec(ndim=3)
+        self.input_spec: Any = InputSpec(ndim=3)
 
     def _noise(self, inputs: Any) -> Any:
         return (None, 1, None)
@@ -101,8 +102,8 @@ class SpatialDropout2D(Dropout):
 
     def __init__(self, rate: float, data_format: str | None = None, seed: int | None = None, **kwargs: Any) -> None:
         super().__init__(rate, seed=seed, **kwargs)
-        self.data_format = data_format_of(data_format)
-        self.input_spec = InputSpec(ndim=4)
+        self.data_format: str = data_format_of(data_format)
+        self.input_spec: Any = InputSpec(ndim=4)
 
     def _noise(self, inputs: Any) -> Any:
         return (None, None, 1, 1) if channels_first(self.data_format) else (None, 1, 1, None)
@@ -150,7 +151,7 @@ class GaussianDropout(_Random):
 
     def __init__(self, rate: float, seed: int | None = None, **kwargs: Any) -> None:
         super().__init__(**kwargs)
-        self.rate = _rate(rate)
+        self.rate: Any = _rate(rate)
         self._begin(seed)
 
     def call(self, inputs: Any, training: Any = False) -> Any:
@@ -174,7 +175,8 @@ class ActivityRegularization(Layer):
 
     def __init__(self, l1: float = 0.0, l2: float = 0.0, **kwargs: Any) -> None:
         super().__init__(activity_regularizer=L1L2(l1, l2), **kwargs)
-        self.l1, self.l2 = l1, l2
+        self.l1: float = l1
+        self.l2: float = l2
         self.built = True
 
     def call(self, inputs: Any) -> Any:

@@ -34,8 +34,8 @@ class Flatten(Layer):
 
     def __init__(self, data_format: str | None = None, **kwargs: Any) -> None:
         super().__init__(**kwargs)
-        self.data_format = data_format_of(data_format)
-        self.input_spec = InputSpec(min_ndim=1)
+        self.data_format: str = data_format_of(data_format)
+        self.input_spec: Any = InputSpec(min_ndim=1)
 
     def call(self, inputs: Any) -> Any:
         shape = inputs._array.shape
@@ -59,7 +59,7 @@ class Reshape(Layer):
 
     def __init__(self, target_shape: Any, **kwargs: Any) -> None:
         super().__init__(**kwargs)
-        self.target_shape = (
+        self.target_shape: tuple[int] | tuple[int, ...] = (
             (target_shape,) if isinstance(target_shape, int) else tuple(int(length) for length in target_shape)
         )
 
@@ -100,13 +100,13 @@ class Permute(Layer):
 
     def __init__(self, dims: Any, **kwargs: Any) -> None:
         super().__init__(**kwargs)
-        self.dims = tuple(dims)
+        self.dims: tuple[Any, ...] = tuple(dims)
         if sorted(self.dims) != list(range(1, len(self.dims) + 1)):
             raise ValueError(
                 "Invalid permutation argument `dims` for Permute Layer. The set of indices in `dims` must be "
                 f"consecutive and start from 1. Received dims={dims}"
             )
-        self.input_spec = InputSpec(ndim=len(self.dims) + 1)
+        self.input_spec: Any = InputSpec(ndim=len(self.dims) + 1)
 
     def call(self, inputs: Any) -> Any:
         """Returns the same numbers with the axes in their new order."""
@@ -131,7 +131,7 @@ class RepeatVector(Layer):
         if not isinstance(n, int):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise TypeError(f"Expected an integer value for `n`, got {type(n)}.")
         self.n = n
-        self.input_spec = InputSpec(ndim=2)
+        self.input_spec: Any = InputSpec(ndim=2)
 
     def call(self, inputs: Any) -> Any:
         """Returns sequences of the same vector."""
@@ -146,8 +146,8 @@ class Stretching(Layer):
 
     def __init__(self, data_format: str | None = "channels_last", **kwargs: Any) -> None:
         super().__init__(**kwargs)
-        self.data_format = data_format_of(data_format)
-        self.input_spec = InputSpec(ndim=self.rank + 2)
+        self.data_format: str = data_format_of(data_format)
+        self.input_spec: Any = InputSpec(ndim=self.rank + 2)
 
     @property
     def _first(self) -> int:
@@ -167,7 +167,7 @@ class UpSampling1D(Stretching):
 
     def __init__(self, size: int = 2, **kwargs: Any) -> None:
         super().__init__(**kwargs)
-        self.size = check_whole(size, "size")
+        self.size: int = check_whole(size, "size")
 
     def call(self, inputs: Any) -> Any:
         return repeat(inputs, self.size, axis=1)
@@ -196,7 +196,8 @@ class UpSampling2D(Stretching):
         super().__init__(data_format, **kwargs)
         if check_text(interpolation, "interpolation").lower() != "nearest":
             raise ValueError(f"Only interpolation='nearest' is there. Received: interpolation={interpolation}")
-        self.size, self.interpolation = pair(size, "size"), "nearest"
+        self.size: tuple[int, ...] = pair(size, "size")
+        self.interpolation: str = "nearest"
 
     def call(self, inputs: Any) -> Any:
         rows = repeat(inputs, self.size[0], axis=self._first)
@@ -251,7 +252,7 @@ class ZeroPadding1D(ZeroPadding2D):
 
     def __init__(self, padding: Any = 1, data_format: str | None = None, **kwargs: Any) -> None:
         super().__init__(0, data_format, **kwargs)
-        self.padding = _ends(padding)
+        self.padding: Any = _ends(padding)
 
 
 class Cropping2D(Stretching):
@@ -287,4 +288,4 @@ class Cropping1D(Cropping2D):
 
     def __init__(self, cropping: Any = (1, 1), **kwargs: Any) -> None:
         super().__init__(0, "channels_last", **kwargs)
-        self.cropping = _ends(cropping)
+        self.cropping: Any = _ends(cropping)

@@ -125,7 +125,8 @@ class Bidirectional(Wrapper):
         else:
             self.backward_layer = backward_layer
         self.merge_mode = merge_mode
-        self.return_sequences, self.return_state = layer.return_sequences, layer.return_state
+        self.return_sequences: Any = layer.return_sequences
+        self.return_state: Any = layer.return_state
         self.__dict__["_first_weights"] = weights
 
     _internal = Wrapper._internal | {"_like", "_first_weights"}

@@ -56,7 +56,7 @@ class Loss(Configured):
     """
 
     def __init__(self, name: str | None = None, reduction: Any = "sum_over_batch_size", dtype: Any = None) -> None:
-        self.name = auto_name(snake_case(type(self).__name__)) if name is None else name
+        self.name: str = auto_name(snake_case(type(self).__name__)) if name is None else name
         reduction = "sum_over_batch_size" if reduction == "auto" else reduction
         if reduction not in REDUCTIONS:
             raise ValueError(
@@ -64,7 +64,7 @@ class Loss(Configured):
                 f"Received: reduction={reduction}"
             )
         self.reduction = reduction
-        self.dtype = as_policy(dtype or floatx()).compute_dtype
+        self.dtype: str = as_policy(dtype or floatx()).compute_dtype
 
     def call(self, y_true: Any, y_pred: Any) -> Any:
         """Returns a loss for each example."""

@@ -49,7 +49,7 @@ class Metric(Trackable):
     """
 
     def __init__(self, dtype: Any = None, name: str | None = None) -> None:
-        self.name = name or auto_name(snake_case(type(self).__name__))
+        self.name: str = name or auto_name(snake_case(type(self).__name__))
         self._policy = as_policy(dtype or floatx())
         self.dtype: Any = self._policy.compute_dtype
         self._variables: list[Variable] = []
@@ -156,7 +156,7 @@ class Sum(Metric):
 
     def __init__(self, name: str = "sum", dtype: Any = None) -> None:
         super().__init__(dtype, name)
-        self.total = self.add_weight(name="total")
+        self.total: Variable = self.add_weight(name="total")
 
     def update_state(self, values: Any, sample_weight: Any = None) -> None:
         """Adds values, times their weights."""
@@ -181,8 +181,8 @@ class Mean(Metric):
 
     def __init__(self, name: str = "mean", dtype: Any = None) -> None:
         super().__init__(dtype, name)
-        self.total = self.add_weight(name="total")
-        self.count = self.add_weight(name="count")
+        self.total: Variable = self.add_weight(name="total")
+        self.count: Variable = self.add_weight(name="count")
 
     def update_state(self, values: Any, sample_weight: Any = None) -> None:
         """Gathers values, the mean of each row; rows count as their weights say."""

@@ -91,7 +91,7 @@ class Functional(Model):
         self.__dict__["_slots"], self.__dict__["_steps"] = slots, steps
         self._given_names = [node_of(tensor).operation.name for tensor in inputs]
         if not is_dict(self._inputs_structure):
-            self.input_spec = [
+            self.input_spec: Any = [
                 InputSpec(shape=(None, *tensor.shape[1:]), allow_last_axis_squeeze=True, name=name)
                 for tensor, name in zip(inputs, self._given_names, strict=True)
             ]

@@ -129,7 +129,7 @@ class Model(Trainer, Layer):  # pyright: ignore[reportIncompatibleMethodOverride
         if type(self).build is Model.build:
             first = args[0] if args else next(iter(kwargs.values()), None)
             object.__setattr__(self, "_build_shape", _shapes_of(first))  # a loaded model is built for it
-            self.built = True
+            self.built: bool = True
             return
         super()._build_for(args, kwargs)
 

@@ -136,7 +136,7 @@ class Sequential(Model):
     def _build_for(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         first = args[0] if args else next(iter(kwargs.values()))
         if not self._sequence or not hasattr(first, "shape"):
-            self.built = True
+            self.built: bool = True
             return
         shape = tuple(first.shape)
         if isinstance(self._sequence[0], InputLayer):

@@ -43,8 +43,9 @@ class SGD(Optimizer):
     def __init__(self, learning_rate: Any = 0.01, momentum: float = 0.0, nesterov: bool = False, **kwargs: Any) -> None:
         if not isinstance(momentum, float) or not 0 <= momentum <= 1:
             raise ValueError("`momentum` must be a float between [0, 1].")
-        self.momentum, self.nesterov = momentum, nesterov
-        self.SLOTS = ("momentum",) if momentum else ()
+        self.momentum: float = momentum
+        self.nesterov: bool = nesterov
+        self.SLOTS: tuple[str, ...] = ("momentum",) if momentum else ()
         super().__init__(learning_rate, **kwargs)
 
     def update(self, step: Step, gradient: Any, variable: Any, *slots: Any) -> None:
@@ -79,8 +80,11 @@ class Adam(Optimizer):
         amsgrad: bool = False,
         **kwargs: Any,
     ) -> None:
-        self.beta_1, self.beta_2, self.epsilon, self.amsgrad = beta_1, beta_2, epsilon, amsgrad
-        self.SLOTS = ("momentum", "velocity", "velocity_hat") if amsgrad else ("momentum", "velocity")
+        self.beta_1: float = beta_1
+        self.beta_2: float = beta_2
+        self.epsilon: float = epsilon
+        self.amsgrad: bool = amsgrad
+        self.SLOTS: tuple[str, ...] = ("momentum", "velocity", "velocity_hat") if amsgrad else ("momentum", "velocity")
         super().__init__(learning_rate, **kwargs)
 
     def update(self, step: Step, gradient: Any, variable: Any, *slots: Any) -> None:
@@ -122,7 +126,9 @@ class _Moments(Optimizer):
         epsilon: float = 1e-7,
         **kwargs: Any,
     ) -> None:
-        self.beta_1, self.beta_2, self.epsilon = beta_1, beta_2, epsilon
+        self.beta_1: float = beta_1
+        self.beta_2: float = beta_2
+        self.epsilon: float = epsilon
         super().__init__(learning_rate, **kwargs)
 
 
@@ -135,7 +141,7 @@ class Adamax(_Moments):
       epsilon: keeps the division finite.
     """
 
-    SLOTS = ("momentum", "norm")
+    SLOTS: tuple[str, ...] = ("momentum", "norm")
 
     def update(self, step: Step, gradient: Any, variable: Any, *slots: Any) -> None:
         """Takes a step."""
@@ -155,7 +161,7 @@ class Nadam(_Moments):
       epsilon: keeps the division finite.
     """
 
-    SLOTS = ("momentum", "velocity")
+    SLOTS: tuple[str, ...] = ("momentum", "velocity")
 
     _product = (0, 1.0)
 
@@ -203,8 +209,11 @@ class RMSprop(Optimizer):
         centered: bool = False,
         **kwargs: Any,
     ) -> None:
-        self.rho, self.momentum, self.epsilon, self.centered = rho, momentum, epsilon, centered
-        self.SLOTS = (
+        self.rho: float = rho
+        self.momentum: float = momentum
+        self.epsilon: float = epsilon
+        self.centered: bool = centered
+        self.SLOTS: tuple[str, ...] = (
             "velocity",
             *(("momentum",) if momentum else ()),
             *(("average_gradient",) if centered else ()),
@@ -245,13 +254,14 @@ class Adagrad(_Accumulating):
       epsilon: keeps the division finite.
     """
 
-    SLOTS = ("accumulator",)
+    SLOTS: tuple[str, ...] = ("accumulator",)
     _config = ("initial_accumulator_value", "epsilon")
 
     def __init__(
         self, learning_rate: Any = 0.001, initial_accumulator_value: float = 0.1, epsilon: float = 1e-7, **kwargs: Any
     ) -> None:
-        self.initial_accumulator_value, self.epsilon = initial_accumulator_value, epsilon
+        self.initial_accumulator_value: float = initial_accumulator_value
+        self.epsilon: float = epsilon
         super().__init__(learning_rate, **kwargs)
 
     def update(self, step: Step, gradient: Any, variable: Any, *slots: Any) -> None:
@@ -268,11 +278,12 @@ class Adadelta(Optimizer):
       epsilon: keeps the division finite.
     """
 
-    SLOTS = ("accumulated_grad", "accumulated_delta_var")
+    SLOTS: tuple[str, ...] = ("accumulated_grad", "accumulated_delta_var")
     _config = ("rho", "epsilon")
 
     def __init__(self, learning_rate: Any = 0.001, rho: float = 0.95, epsilon: float = 1e-7, **kwargs: Any) -> None:
-        self.rho, self.epsilon = rho, epsilon
+        self.rho: float = rho
+        self.epsilon: float = epsilon
         super().__init__(learning_rate, **kwargs)
 
     def update(self, step: Step, gradient: Any, variable: Any, *slots: Any) -> None:
@@ -292,7 +303,7 @@ class Lion(Optimizer):
       beta_2: how slowly the mean follows.
     """
 
-    SLOTS = ("momentum",)
+    SLOTS: tuple[str, ...] = ("momentum",)
     _config = ("beta_1", "beta_2")
 
     def __init__(self, learning_rate: Any = 0.001, beta_1: float = 0.9, beta_2: float = 0.99, **kwargs: Any) -> None:
@@ -301,7 +312,8 @@ class Lion(Optimizer):
                 "Argument `beta_1` must be in the [0, 1] range. Otherwise, the optimizer degenerates to SignSGD. "
                 f"Received: beta_1={beta_1}."
             )
-        self.beta_1, self.beta_2 = beta_1, beta_2
+        self.beta_1: float = beta_1
+        self.beta_2: float = beta_2
         super().__init__(learning_rate, **kwargs)
 
     def update(self, step: Step, gradient: Any, variable: Any, *slots: Any) -> None:
@@ -332,7 +344,7 @@ class Ftrl(_Accumulating):
       beta: added to the root of the sum.
     """
 
-    SLOTS = ("accumulator", "linear")
+    SLOTS: tuple[str, ...] = ("accumulator", "linear")
     _config = (
         "learning_rate_power",
         "initial_accumulator_value",
@@ -353,10 +365,12 @@ class Ftrl(_Accumulating):
         beta: float = 0.0,
         **kwargs: Any,
     ) -> None:
-        self.learning_rate_power, self.initial_accumulator_value = learning_rate_power, initial_accumulator_value
+        self.learning_rate_power: float = learning_rate_power
+        self.initial_accumulator_value: float = initial_accumulator_value
         self.l1_regularization_strength = l1_regularization_strength
         self.l2_regularization_strength = l2_regularization_strength
-        self.l2_shrinkage_regularization_strength, self.beta = l2_shrinkage_regularization_strength, beta
+        self.l2_shrinkage_regularization_strength: float = l2_shrinkage_regularization_strength
+        self.beta: float = beta
         for argument in _NEVER_NEGATIVE:
             if getattr(self, argument) < 0.0:
                 text = f"`{argument}` needs to be positive or zero. Received: {argument}={getattr(self, argument)}."

@@ -32,17 +32,18 @@ class LossScaleOptimizer(Optimizer):
         if not isinstance(inner_optimizer, Optimizer):
             raise unexpected(inner_optimizer, "inner_optimizer", "an optimizer")
         self.inner_optimizer: Optimizer = inner_optimizer
-        self.initial_scale, self.dynamic_growth_steps = initial_scale, dynamic_growth_steps
+        self.initial_scale: float = initial_scale
+        self.dynamic_growth_steps: int = dynamic_growth_steps
         super().__init__(0.0, **kwargs)
         with inside(self.name):
-            self.dynamic_scale = Variable(
+            self.dynamic_scale: Variable = Variable(
                 initial_scale,
                 dtype="float32",
                 trainable=False,
                 name="dynamic_scale",
                 aggregation="only_first_replica",
             )
-            self.step_counter = Variable(
+            self.step_counter: Variable = Variable(
                 0, dtype="int32", trainable=False, name="step_counter", aggregation="only_first_replica"
             )
 

@@ -100,10 +100,15 @@ class Optimizer(Trackable):
                 "Only one of `clipnorm`, `clipvalue` and `global_clipnorm` can be set. Received: "
                 f"clipnorm={clipnorm}, clipvalue={clipvalue}, global_clipnorm={global_clipnorm}"
             )
-        self.name = checked_name(auto_name(snake_case(type(self).__name__)) if name is None else name)
-        self.weight_decay, self.clipnorm, self.clipvalue = weight_decay, clipnorm, clipvalue
-        self.global_clipnorm, self.loss_scale_factor = global_clipnorm, loss_scale_factor
-        self.use_ema, self.ema_momentum, self.ema_overwrite_frequency = use_ema, ema_momentum, ema_overwrite_frequency
+        self.name: str = checked_name(auto_name(snake_case(type(self).__name__)) if name is None else name)
+        self.weight_decay: float | None = weight_decay
+        self.clipnorm: float | None = clipnorm
+        self.clipvalue: float | None = clipvalue
+        self.global_clipnorm: float | None = global_clipnorm
+        self.loss_scale_factor: float | None = loss_scale_factor
+        self.use_ema: bool = use_ema
+        self.ema_momentum: float = ema_momentum
+        self.ema_overwrite_frequency: int | None = ema_overwrite_frequency
         self.gradient_accumulation_steps = gradient_accumulation_steps
         self.built = False
         self._no_decay: list[str] = []
@@ -189,7 +194,7 @@ class Optimizer(Trackable):
                 slots.append([self._slot(weight, name) for name in names])
         self._weights, self._slots = weights, slots
         self._places = {id(bare(weight)): index for index, weight in enumerate(weights)}
-        self.built = True
+        self.built: bool = True
 
     def _slot(self, weight: Any, name: str) -> Variable:
         """Makes one number beside each element of a weight."""

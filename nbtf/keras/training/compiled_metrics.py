@@ -113,7 +113,7 @@ class CompiledMetrics:
             second = [(_weighted_name(prefix, metric.name, used), metric) for metric in sides[1]]
             if first or second:
                 self._parts.append(_OfOutput(output_index, first, second))
-        self.built = True
+        self.built: bool = True
 
     def _by_output(self, identifiers: Any, names: list[str | None], argument: str) -> list[list[Any]]:
         if identifiers is None:

@@ -60,7 +60,7 @@ class ArrayFeed(Feed):
         self._data = mapped(as_array, (x, y, weights))
         self._rows = checked_lengths(*self._data)
         self._size, self._shuffle = int(batch_size or 32), shuffle
-        self.steps = -(-self._rows // self._size)
+        self.steps: int | None = -(-self._rows // self._size)
 
     def batches(self) -> Iterator[Batch]:
         """Yields the batches of a pass; the last may be smaller."""
@@ -94,8 +94,8 @@ class DatasetFeed(Feed):
         cardinality: Any = getattr(dataset, "cardinality", -1)
         cardinality = cardinality() if callable(cardinality) else cardinality
         count = int(cardinality)
-        self.steps = count if count >= 0 else None
-        self.endless = count == -1 and hasattr(dataset, "cardinality")
+        self.steps: int | None = count if count >= 0 else None
+        self.endless: bool = count == -1 and hasattr(dataset, "cardinality")
 
     def batches(self) -> Iterator[Batch]:
         """Yields its elements."""
@@ -120,8 +120,8 @@ class PyDatasetFeed(Feed):
     def __init__(self, dataset: PyDataset, shuffle: bool) -> None:
         """Takes the data set; with `shuffle`, batches come in another order in each pass."""
         self._dataset, self._shuffle = dataset, shuffle
-        self.steps = dataset.num_batches
-        self.endless = self.steps is None
+        self.steps: int | None = dataset.num_batches
+        self.endless: bool = self.steps is None
 
     def batches(self) -> Iterator[Batch]:
         """Yields the batches of a pass."""
@@ -142,7 +142,8 @@ class Weighted(Feed):
 
     def __init__(self, feed: Feed, class_weight: Mapping[int, float]) -> None:
         self._feed, self._class_weight = feed, class_weight
-        self.steps, self.endless = feed.steps, feed.endless
+        self.steps: int | None = feed.steps
+        self.endless: bool = feed.endless
 
     def batches(self) -> Iterator[Batch]:
         """Yields the batches with weights."""

@@ -39,7 +39,10 @@ class Progbar:
         stateful_metrics: Iterable[str] | None = None,
         unit_name: str = "step",
     ) -> None:
-        self.target, self.width, self.verbose, self.interval = target, width, verbose, interval
+        self.target: int | None = target
+        self.width: int = width
+        self.verbose: int = verbose
+        self.interval: float = interval
         self.unit_name = unit_name
         self._stateful = set(stateful_metrics or ())
         self._sums: dict[str, list[float]] = {}

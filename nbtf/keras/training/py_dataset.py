@@ -24,7 +24,9 @@ class PyDataset:
     """
 
     def __init__(self, workers: int = 1, use_multiprocessing: bool = False, max_queue_size: int = 10) -> None:
-        self.workers, self.use_multiprocessing, self.max_queue_size = workers, use_multiprocessing, max_queue_size
+        self.workers: int = workers
+        self.use_multiprocessing: bool = use_multiprocessing
+        self.max_queue_size: int = max_queue_size
 
     def __len__(self) -> int:
         raise NotImplementedError

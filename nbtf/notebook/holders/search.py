@@ -50,7 +50,8 @@ class Root:
 
     def __init__(self, root_kind: str, look: Look) -> None:
         """Takes what kind of place it is, and what lists its names and objects."""
-        self.kind, self.look = root_kind, look
+        self.kind: str = root_kind
+        self.look: Look = look
 
 
 class Graph:
@@ -81,7 +82,7 @@ class Graph:
         self.into: list[list[int]] = [[] for _ in self.objects]
         self.holdings: dict[int, runtime.Holding] = {}
         self.counts: dict[int, int] = {}
-        self.running = {id(frame) for frame in running}
+        self.running: set[int] = {id(frame) for frame in running}
         self.finished = False
         self._border = _Border(hidden)
 
@@ -104,7 +105,7 @@ class Graph:
             else:
                 self._take(number, self.referents(objects[number]), numbers)
             number += 1
-        self.finished = number == len(objects) and not long_lists
+        self.finished: bool = number == len(objects) and not long_lists
         self._count()
 
     @property

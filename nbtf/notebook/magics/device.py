@@ -104,7 +104,9 @@ class CurrentDevice:
 
     def __init__(self, name: str, reason: str, naming: str | None = None) -> None:
         """Takes the full name, the reason in words, and for a real card all its names."""
-        self.name, self.why, self.naming = name, reason, naming
+        self.name: str = name
+        self.why: str = reason
+        self.naming: str | None = naming
 
     def to_dict(self) -> dict[str, str]:
         """Returns name, label and reason as plain values, and all names of a real card."""

@@ -31,7 +31,10 @@ class LaneDrawing:
 
     def __init__(self, schedule: Schedule, device: str, y: float, height: float, scale: Scale, step: float) -> None:
         """Takes what ran, and where the lane is and how wide its columns are, in px."""
-        self.device, self.y, self.height, self.scale = device, y, height, scale
+        self.device: str = device
+        self.y: float = y
+        self.height: float = height
+        self.scale: Scale = scale
         self._ops = schedule.ops_on(device)
         self._step = step
         self._copies = schedule.copies_of(device)

@@ -33,11 +33,13 @@ class StepAxis:
           least_width: bytes; smaller pieces have no columns.
           visible_steps: steps that have columns whatever they change.
         """
-        self.left, self.right, steps = left, right, max(history.steps, 1)
+        self.left: float = left
+        self.right: float = right
+        steps = max(history.steps, 1)
         refused = {refusal.step for refusal in history.refusals}
         begins = {0, *refused, *(step + 1 for step in refused), *visible_steps}
         begins |= {step for band in history.bands if band.size >= least_width for step in (band.birth, band.death)}
-        self.firsts = sorted(step for step in begins if 0 <= step < steps)
+        self.firsts: list[int] = sorted(step for step in begins if 0 <= step < steps)
         share = min(_REFUSAL * len(refused) / (right - left), 0.5)
         ordinary = max(len(self.firsts) - len(refused), 1)
         weights = [share / len(refused) if step in refused else (1 - share) / ordinary for step in self.firsts]

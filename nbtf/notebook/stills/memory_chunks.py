@@ -20,8 +20,10 @@ class Scale:
 
     def __init__(self, bottom: float, nbytes: int) -> None:
         """Takes the px of address 0, and the bytes up to the upper edge."""
-        self.bottom, self.top, self.nbytes = bottom, bottom - HEIGHT, nbytes
-        self.least = nbytes / HEIGHT
+        self.bottom: float = bottom
+        self.top: float = bottom - HEIGHT
+        self.nbytes: int = nbytes
+        self.least: float = nbytes / HEIGHT
 
     def y(self, address: float) -> float:
         """Returns the px of an address."""

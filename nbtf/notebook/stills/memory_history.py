@@ -68,16 +68,23 @@ class MemoryHistory:
           names: who holds what is still in use at the end.
           scenes: numbers of events with which cells begin.
         """
-        self.device, self.limit, self._before, self._names = device, limit, tuple(regions), names or {}
-        self.events = list(events)
-        self.changes = [event for event in self.events if isinstance(event, Change) and _is_placed(event, device)]
+        self.device: str = device
+        self.limit: int = limit
+        self._before = tuple(regions)
+        self._names = names or {}
+        self.events: list[runtime.Event] = list(events)
+        self.changes: list[runtime.Allocated | runtime.Freed | runtime.Refused] = [
+            event for event in self.events if isinstance(event, Change) and _is_placed(event, device)
+        ]
         self._moves = sorted([*_moves(self.events), *scenes])
         self.in_use, self.pool = _levels(self.changes, self._before)
-        self.steps = len(self.in_use)
-        self.refusals = [Refusal(at, each) for at, each in enumerate(self.changes) if isinstance(each, runtime.Refused)]
-        self.extents = _extents(self.regions_by_step(), self.steps)
-        self.bands = sorted(self._bands(), key=lambda band: (band.birth, band.start))
-        self.spans = _spans(self.changes)
+        self.steps: int = len(self.in_use)
+        self.refusals: list[Refusal] = [
+            Refusal(at, each) for at, each in enumerate(self.changes) if isinstance(each, runtime.Refused)
+        ]
+        self.extents: list[Extent] = _extents(self.regions_by_step(), self.steps)
+        self.bands: list[Band] = sorted(self._bands(), key=lambda band: (band.birth, band.start))
+        self.spans: list[Span] = _spans(self.changes)
 
     @property
     def short_name(self) -> str:

@@ -42,7 +42,7 @@ class Audience:
     def report(self, more: int, panels: bool | None = None) -> None:
         """Takes down what a front end says: one more view, or one less; and whether its page has panels."""
         self._reported, self._waiting = True, False
-        self.views = max(0, self.views + more)
+        self.views: int = max(0, self.views + more)
         if panels is not None:
             self._panels = panels or bool(self._panels)
 

@@ -88,7 +88,7 @@ class Pump:
         """Chooses the mode; starts nothing before someone looks."""
         self.session = session
         self.mode, self.why_off = self._chosen = _mode(session.shell)
-        self.feed = Feed(session)
+        self.feed: Feed = Feed(session)
         self._models: list[Model] = []
         self._state: State = {}
         self._lock = new_lock()

@@ -38,7 +38,9 @@ class RecordingAnswers:
           memory: returns what `memory_data` says of each device.
           code_line: says a line of the program in words.
         """
-        self.snapshot, self._memory, self._code_line = snapshot, memory, code_line
+        self.snapshot: runtime.Snapshot = snapshot
+        self._memory = memory
+        self._code_line = code_line
         self._devices = runtime.devices()  # those of today: a restart may bring others
 
     @cached_property

@@ -56,7 +56,10 @@ class StepWindows:
           code_line: tells a code line in words.
           since: when the clock of the view began, in seconds since the epoch.
         """
-        self._work, self._code_line, self._since, self.cut = snapshot.work, code_line, since, bool(snapshot.cut)
+        self._work = snapshot.work
+        self._code_line = code_line
+        self._since = since
+        self.cut: bool = bool(snapshot.cut)
         is_shown = np.array([is_step(fact.event) for fact in self._work.facts], bool)
         rows = np.flatnonzero(is_shown[self._work.fact] & (self._work.seq >= first))
         self._rows, self._facts, self._seq = rows, self._work.fact[rows], self._work.seq[rows]

@@ -81,7 +81,7 @@ class View(anywidget.AnyWidget):
         """
         session = _session(type(self).__name__)
         self.session = session
-        self.audience = Audience()
+        self.audience: Audience = Audience()
         self.only = only
         self.scope = scopes.ALL
         self.shown_in: runtime.Scene | None = None
@@ -275,7 +275,8 @@ class DeviceMap(View):
     >>> tf.notebook.DeviceMap()  # doctest: +SKIP
     """
 
-    module, drawn_by = "device_map", "deviceMap"
+    module: str = "device_map"
+    drawn_by: str = "deviceMap"
     shrinks = True
 
     def __init__(self) -> None:
@@ -308,7 +309,8 @@ class MemoryView(View):
     """
 
     maps = True
-    module, drawn_by = "memory_view", "memoryView"
+    module: str = "memory_view"
+    drawn_by: str = "memoryView"
 
     def __init__(self, *devices: str) -> None:
         """Shows some devices, or all."""

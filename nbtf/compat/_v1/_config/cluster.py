@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from nbtf.compat._v1._config.field_types import BOOL, INT32, INT64, STRING
-from nbtf.compat._v1._config.messages import Message
+from nbtf.compat._v1._config.messages import Fields, Message
 
 # Numbers and kinds of the fields. Source: core/protobuf/cluster.proto, tsl/protobuf/rpc_options.proto and
 # coordination_config.proto of TensorFlow 2.21.
@@ -12,19 +14,19 @@ from nbtf.compat._v1._config.messages import Message
 class JobDef(Message):
     """A job: the addresses of its tasks."""
 
-    FIELDS = {"name": (1, STRING), "tasks": (2, {INT32: STRING})}  # noqa: RUF012  # a table, never changed
+    FIELDS: ClassVar[Fields] = {"name": (1, STRING), "tasks": (2, {INT32: STRING})}
 
 
 class ClusterDef(Message):
     """The jobs of a cluster."""
 
-    FIELDS = {"job": (1, [JobDef])}  # noqa: RUF012
+    FIELDS: ClassVar[Fields] = {"job": (1, [JobDef])}
 
 
 class RPCOptions(Message):
     """How processes talk to each other."""
 
-    FIELDS = {  # noqa: RUF012
+    FIELDS: ClassVar[Fields] = {
         "use_rpc_for_inprocess_master": (1, BOOL),
         "compression_algorithm": (2, STRING),
         "compression_level": (3, INT32),
@@ -37,13 +39,13 @@ class RPCOptions(Message):
 class CoordinatedJob(Message):
     """A job, and how many tasks it has."""
 
-    FIELDS = {"name": (1, STRING), "num_tasks": (2, INT32)}  # noqa: RUF012
+    FIELDS: ClassVar[Fields] = {"name": (1, STRING), "num_tasks": (2, INT32)}
 
 
 class CoordinationServiceConfig(Message):
     """How processes find each other."""
 
-    FIELDS = {  # noqa: RUF012
+    FIELDS: ClassVar[Fields] = {
         "service_type": (1, STRING),
         "service_leader": (2, STRING),
         "enable_health_check": (3, BOOL),

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from nbtf.compat._v1._config.cluster import ClusterDef, CoordinationServiceConfig, RPCOptions
 from nbtf.compat._v1._config.field_types import BOOL, DOUBLE, FLOAT, INT32, INT64, STRING, Enum
 from nbtf.compat._v1._config.graph_options import GraphOptions as GraphOptions
 from nbtf.compat._v1._config.graph_options import OptimizerOptions as OptimizerOptions
-from nbtf.compat._v1._config.messages import Message
+from nbtf.compat._v1._config.messages import Fields, Message
 
 # Numbers and kinds of the fields. Source: core/protobuf/config.proto of TensorFlow 2.21.
 
@@ -29,7 +31,7 @@ class GPUOptions(Message):
         class VirtualDevices(Message):
             """Into which logical devices one GPU is divided, sizes in MiB."""
 
-            FIELDS = {  # noqa: RUF012  # a table, never changed
+            FIELDS: ClassVar[Fields] = {
                 "memory_limit_mb": (1, [FLOAT]),
                 "priority": (2, [INT32]),
                 "device_ordinal": (3, [INT32]),
@@ -38,13 +40,13 @@ class GPUOptions(Message):
         class StreamMergeOptions(Message):
             """Which streams of a real GPU are one."""
 
-            FIELDS = {  # noqa: RUF012
+            FIELDS: ClassVar[Fields] = {
                 "merge_host_to_device_stream": (1, BOOL),
                 "merge_device_to_host_stream": (2, BOOL),
                 "merge_device_to_device_stream": (3, BOOL),
             }
 
-        FIELDS = {  # noqa: RUF012
+        FIELDS: ClassVar[Fields] = {
             "virtual_devices": (1, [VirtualDevices]),
             "use_unified_memory": (2, BOOL),
             "num_dev_to_dev_copy_streams": (3, INT32),
@@ -65,7 +67,7 @@ class GPUOptions(Message):
             "stream_merge_options": (19, StreamMergeOptions),
         }
 
-    FIELDS = {  # noqa: RUF012
+    FIELDS: ClassVar[Fields] = {
         "per_process_gpu_memory_fraction": (1, DOUBLE),
         "allocator_type": (2, STRING),
         "deferred_deletion_bytes": (3, INT64),
@@ -81,13 +83,13 @@ class GPUOptions(Message):
 class ThreadPoolOptionProto(Message):
     """A pool of threads. Accepted; NumPy's own threads do the work."""
 
-    FIELDS = {"num_threads": (1, INT32), "global_name": (2, STRING)}  # noqa: RUF012  # a table, never changed
+    FIELDS: ClassVar[Fields] = {"num_threads": (1, INT32), "global_name": (2, STRING)}
 
 
 class SessionMetadata(Message):
     """What a session is called."""
 
-    FIELDS = {"name": (1, STRING), "version": (2, INT64)}  # noqa: RUF012
+    FIELDS: ClassVar[Fields] = {"name": (1, STRING), "version": (2, INT64)}
 
 
 class ConfigProto(Message):
@@ -109,11 +111,11 @@ class ConfigProto(Message):
     class Experimental(Message):
         """What is there for trial. All of it is accepted and changes nothing."""
 
-        MlirBridgeRollout = Enum(
+        MlirBridgeRollout: Enum = Enum(
             MLIR_BRIDGE_ROLLOUT_UNSPECIFIED=0, MLIR_BRIDGE_ROLLOUT_ENABLED=1, MLIR_BRIDGE_ROLLOUT_DISABLED=2
         )
 
-        FIELDS = {  # noqa: RUF012
+        FIELDS: ClassVar[Fields] = {
             "collective_group_leader": (1, STRING),
             "executor_type": (3, STRING),
             "recv_buf_max_chunk": (4, INT32),
@@ -148,7 +150,7 @@ class ConfigProto(Message):
             "online_cost_analysis": (36, BOOL),
         }
 
-    FIELDS = {  # noqa: RUF012
+    FIELDS: ClassVar[Fields] = {
         "device_count": (1, {STRING: INT32}),
         "intra_op_parallelism_threads": (2, INT32),
         "placement_period": (3, INT32),
@@ -173,7 +175,7 @@ class ConfigProto(Message):
 class RunOptions(Message):
     """The settings of one run. All of it is accepted and changes nothing."""
 
-    TraceLevel = Enum(NO_TRACE=0, SOFTWARE_TRACE=1, HARDWARE_TRACE=2, FULL_TRACE=3)
+    TraceLevel: Enum = Enum(NO_TRACE=0, SOFTWARE_TRACE=1, HARDWARE_TRACE=2, FULL_TRACE=3)
 
     class Experimental(Message):
         """What is there for trial."""
@@ -181,15 +183,15 @@ class RunOptions(Message):
         class RunHandlerPoolOptions(Message):
             """How urgent a run is."""
 
-            FIELDS = {"priority": (1, INT64)}  # noqa: RUF012  # a table, never changed
+            FIELDS: ClassVar[Fields] = {"priority": (1, INT64)}
 
-        FIELDS = {  # noqa: RUF012
+        FIELDS: ClassVar[Fields] = {
             "collective_graph_key": (1, INT64),
             "use_run_handler_pool": (2, BOOL),
             "run_handler_pool_options": (3, RunHandlerPoolOptions),
         }
 
-    FIELDS = {  # noqa: RUF012
+    FIELDS: ClassVar[Fields] = {
         "trace_level": (1, TraceLevel),
         "timeout_in_ms": (2, INT64),
         "inter_op_thread_pool": (3, INT32),
@@ -202,4 +204,4 @@ class RunOptions(Message):
 class RunMetadata(Message):
     """What one run tells of itself: nothing; recordings and views show where nodes ran."""
 
-    FIELDS = {"session_metadata": (5, SessionMetadata)}  # noqa: RUF012
+    FIELDS: ClassVar[Fields] = {"session_metadata": (5, SessionMetadata)}

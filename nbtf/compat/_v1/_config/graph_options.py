@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from nbtf.compat._v1._config.field_types import BOOL, INT32, INT64, STRING, Enum
-from nbtf.compat._v1._config.messages import Message
+from nbtf.compat._v1._config.messages import Fields, Message
 
 # Numbers and kinds of the fields. Source: core/protobuf/config.proto and rewriter_config.proto of TensorFlow 2.21.
 
@@ -11,10 +13,10 @@ from nbtf.compat._v1._config.messages import Message
 class OptimizerOptions(Message):
     """What TensorFlow's executor may change."""
 
-    Level = Enum(L1=0, L0=-1)
-    GlobalJitLevel = Enum(DEFAULT=0, OFF=-1, ON_1=1, ON_2=2)
+    Level: Enum = Enum(L1=0, L0=-1)
+    GlobalJitLevel: Enum = Enum(DEFAULT=0, OFF=-1, ON_1=1, ON_2=2)
 
-    FIELDS = {  # noqa: RUF012  # a table, never changed
+    FIELDS: ClassVar[Fields] = {
         "do_common_subexpression_elimination": (1, BOOL),
         "do_constant_folding": (2, BOOL),
         "opt_level": (3, Level),
@@ -28,13 +30,13 @@ class OptimizerOptions(Message):
 class AutoParallelOptions(Message):
     """Whether a graph is copied to several GPUs by itself."""
 
-    FIELDS = {"enable": (1, BOOL), "num_replicas": (2, INT32)}  # noqa: RUF012
+    FIELDS: ClassVar[Fields] = {"enable": (1, BOOL), "num_replicas": (2, INT32)}
 
 
 class ScopedAllocatorOptions(Message):
     """Ops whose results share one piece of memory."""
 
-    FIELDS = {"enable_op": (1, [STRING])}  # noqa: RUF012
+    FIELDS: ClassVar[Fields] = {"enable_op": (1, [STRING])}
 
 
 class VerifierConfig(Message):
@@ -42,7 +44,7 @@ class VerifierConfig(Message):
 
     Toggle = Enum(DEFAULT=0, ON=1, OFF=2)
 
-    FIELDS = {"verification_timeout_in_ms": (1, INT64), "structure_verifier": (2, Toggle)}  # noqa: RUF012
+    FIELDS: ClassVar[Fields] = {"verification_timeout_in_ms": (1, INT64), "structure_verifier": (2, Toggle)}
 
 
 class RewriterConfig(Message):
@@ -64,9 +66,9 @@ class RewriterConfig(Message):
     class CustomGraphOptimizer(Message):
         """An optimizer by name."""
 
-        FIELDS = {"name": (1, STRING)}  # noqa: RUF012
+        FIELDS: ClassVar[Fields] = {"name": (1, STRING)}
 
-    FIELDS = {  # noqa: RUF012
+    FIELDS: ClassVar[Fields] = {
         "layout_optimizer": (1, Toggle),
         "disable_model_pruning": (2, BOOL),
         "constant_folding": (3, Toggle),
@@ -110,7 +112,7 @@ class RewriterConfig(Message):
 class GraphOptions(Message):
     """How a session treats its graph. Of these `place_pruned_graph` counts: only what is fetched is placed."""
 
-    FIELDS = {  # noqa: RUF012
+    FIELDS: ClassVar[Fields] = {
         "enable_recv_scheduling": (2, BOOL),
         "optimizer_options": (3, OptimizerOptions),
         "build_cost_model": (4, INT64),

@@ -23,13 +23,17 @@ class Descriptor(NamedTuple):
         return {field.name: field for field in self.fields}
 
 
+Fields = Mapping[str, tuple[int, Any]]
+"""Number and kind of each field."""
+
+
 class Message:
     """A record whose fields `FIELDS` lists: number and kind by name; `[kind]` stands for many, `{key: kind}` for a map.
 
     A message inside another one is there once something in it was set, even to its default.
     """
 
-    FIELDS: ClassVar[Mapping[str, tuple[int, Any]]] = {}
+    FIELDS: ClassVar[Fields] = {}
     DESCRIPTOR: ClassVar[Descriptor]
     _by_name: ClassVar[dict[str, Field]] = {}
 

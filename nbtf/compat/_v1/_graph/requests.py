@@ -89,7 +89,7 @@ class GraphDef:
     __slots__ = ("_producer", "node")
 
     def __init__(self, nodes: Sequence[Any] | None = None) -> None:
-        self.node = [NodeDef(node) for node in nodes or ()]
+        self.node: list[NodeDef] = [NodeDef(node) for node in nodes or ()]
         self._producer = None if nodes is None else GRAPH_DEF_VERSION
 
     def __repr__(self) -> str:

@@ -24,7 +24,7 @@ class Initializer:
     """The attributes that say how it was made, beside `dtype`."""
 
     def __init__(self, dtype: DTypeLike = float32) -> None:
-        self.dtype = as_dtype(dtype)
+        self.dtype: DType = as_dtype(dtype)
 
     def __call__(self, shape: Any, dtype: DTypeLike | None = None, partition_info: Any = None) -> Any:
         """Returns a tensor of the default graph.
@@ -130,7 +130,8 @@ class RandomUniform(_Random):
         self, minval: float = 0.0, maxval: float | None = None, seed: int | None = None, dtype: DTypeLike = float32
     ) -> None:
         super().__init__(seed, dtype)
-        self.minval, self.maxval = minval, maxval
+        self.minval: float = minval
+        self.maxval: float | None = maxval
 
     def _build_value(self, shape: list[int], dtype: DType) -> Any:
         return random_uniform(shape, self.minval, 1 if self.maxval is None else self.maxval, dtype, self.seed)
@@ -152,7 +153,8 @@ class RandomNormal(_Random):
         self, mean: float = 0.0, stddev: float = 1.0, seed: int | None = None, dtype: DTypeLike = float32
     ) -> None:
         super().__init__(seed, dtype)
-        self.mean, self.stddev = mean, stddev
+        self.mean: float = mean
+        self.stddev: float = stddev
 
     def _build_value(self, shape: list[int], dtype: DType) -> Any:
         return self._draw(shape, self.mean, self.stddev, dtype, self.seed)
@@ -189,7 +191,9 @@ class VarianceScaling(_Random):
     ) -> None:
         super().__init__(seed, dtype)
         self._rule = keras.VarianceScaling(scale, mode, distribution)
-        self.scale, self.mode, self.distribution = self._rule.scale, self._rule.mode, self._rule.distribution
+        self.scale: float = self._rule.scale
+        self.mode: str = self._rule.mode
+        self.distribution: str = self._rule.distribution
 
     def _build_value(self, shape: list[int], dtype: DType) -> Any:
         width = self._rule.width(shape)

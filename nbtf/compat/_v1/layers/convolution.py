@@ -65,9 +65,14 @@ class Conv2D(Layer):
         **options: Any,
     ) -> None:
         super().__init__(trainable, name, activity_regularizer=activity_regularizer, **options)
-        self.filters, self.kernel_size, self.padding = int(filters), _pair(kernel_size), padding
-        self.strides, self.dilation_rate = _pair(strides), _pair(dilation_rate)
-        self.activation, self.use_bias, self._first = activation, use_bias, _is_first(data_format)
+        self.filters: int = int(filters)
+        self.kernel_size: list[int] = _pair(kernel_size)
+        self.padding: str = padding
+        self.strides: list[int] = _pair(strides)
+        self.dilation_rate: list[int] = _pair(dilation_rate)
+        self.activation: Any = activation
+        self.use_bias: bool = use_bias
+        self._first = _is_first(data_format)
         self._of_kernel = (kernel_initializer, kernel_regularizer, kernel_constraint)
         self._of_bias = (bias_initializer or Zeros(), bias_regularizer, bias_constraint)
         self.kernel: Any = None
@@ -143,7 +148,9 @@ class _Pooling2D(Layer):
         **options: Any,
     ) -> None:
         super().__init__(name=name, **options)
-        self.pool_size, self.strides, self.padding = _pair(pool_size), _pair(strides), padding
+        self.pool_size: list[int] = _pair(pool_size)
+        self.strides: list[int] = _pair(strides)
+        self.padding: str = padding
         self._first = _is_first(data_format)
 
     def _pool(self, function: Any, tensor: Any) -> Any:

@@ -46,7 +46,9 @@ class Dense(Layer):
         **options: Any,
     ) -> None:
         super().__init__(trainable, name, activity_regularizer=activity_regularizer, **options)
-        self.units, self.activation, self.use_bias = int(units), activation, use_bias
+        self.units: int = int(units)
+        self.activation: Any = activation
+        self.use_bias: bool = use_bias
         self._of_kernel = (kernel_initializer, kernel_regularizer, kernel_constraint)
         self._of_bias = (bias_initializer or Zeros(), bias_regularizer, bias_constraint)
         self.kernel: Any = None
@@ -122,7 +124,9 @@ class Dropout(Layer):
         self, rate: Any = 0.5, noise_shape: Any = None, seed: int | None = None, name: str | None = None, **options: Any
     ) -> None:
         super().__init__(name=name, **options)
-        self.rate, self.noise_shape, self.seed = rate, noise_shape, seed
+        self.rate: Any = rate
+        self.noise_shape: Any = noise_shape
+        self.seed: int | None = seed
 
     def call(self, tensor: Any, **arguments: Any) -> Any:
         """Returns the result; `training` is a bool, or a tensor of one."""

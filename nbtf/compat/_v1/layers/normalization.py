@@ -59,7 +59,10 @@ class BatchNormalization(Layer):
         **options: Any,
     ) -> None:
         super().__init__(trainable, name, **options)
-        self.axis, self.momentum, self.epsilon, self._fused = axis, momentum, epsilon, fused
+        self.axis = axis
+        self.momentum: float = momentum
+        self.epsilon: float = epsilon
+        self._fused = fused
         self._of_beta = (beta_initializer or Zeros(), beta_regularizer, beta_constraint) if center else None
         self._of_gamma = (gamma_initializer or Ones(), gamma_regularizer, gamma_constraint) if scale else None
         self._of_mean = moving_mean_initializer or Zeros()

@@ -44,15 +44,17 @@ class Scaffold:
         saver: Saver | None = None,
         **ignored: Any,
     ) -> None:
-        self.init_op, self.init_feed_dict, self.init_fn = init_op, init_feed_dict, init_fn
+        self.init_op = init_op
+        self.init_feed_dict: Mapping[Any, Any] | None = init_feed_dict
+        self.init_fn: Any = init_fn
         self.local_init_op, self.saver = local_init_op, saver
 
     def finalize(self) -> Scaffold:
         """Makes what is missing, and closes the graph."""
         if self.init_op is None:
-            self.init_op = global_variables_initializer()
+            self.init_op: Any = global_variables_initializer()
         if self.local_init_op is None:
-            self.local_init_op = local_variables_initializer()
+            self.local_init_op: Any = local_variables_initializer()
         if self.saver is None and global_variables():
             self.saver = Saver()
         get_default_graph().finalize()

@@ -11,6 +11,7 @@ from nbtf._ops.variables.variable import Variable as EagerVariable
 from nbtf._runtime.conversion import as_tensor
 from nbtf.compat._v1._graph.defaults import building
 from nbtf.compat._v1._training import updates
+from nbtf.compat._v1._training.apply_op import Update
 from nbtf.compat._v1._training.pairs import graph_of
 from nbtf.compat._v1._training.slots import beside, is_of_graph
 from nbtf.compat._v1._variables.assigning import scatter_sub
@@ -25,8 +26,8 @@ class GradientDescentOptimizer(Optimizer):
       learning_rate: the length of a step: a number, a tensor, or a function without arguments.
     """
 
-    SETTINGS = ("learning_rate",)
-    update = updates.GRADIENT_DESCENT
+    SETTINGS: tuple[str, ...] = ("learning_rate",)
+    update: Update = updates.GRADIENT_DESCENT
 
     def __init__(self, learning_rate: Any, use_locking: bool = False, name: str = "GradientDescent") -> None:
         super().__init__(use_locking, name)
@@ -48,9 +49,9 @@ class MomentumOptimizer(Optimizer):
       use_nesterov: whether the gradient counts as if the step had been made.
     """
 
-    SLOTS = ("momentum",)
-    SETTINGS = ("learning_rate", "momentum")
-    update = updates.MOMENTUM
+    SLOTS: tuple[str, ...] = ("momentum",)
+    SETTINGS: tuple[str, ...] = ("learning_rate", "momentum")
+    update: Update = updates.MOMENTUM
 
     def __init__(
         self,
@@ -77,9 +78,9 @@ class AdamOptimizer(Optimizer):
       epsilon: keeps the division finite; in the paper's formula just before section 2.1, `epsilon hat`.
     """
 
-    SLOTS = ("m", "v")
-    SETTINGS = ("learning_rate", "beta1", "beta2", "epsilon")
-    update = updates.ADAM
+    SLOTS: tuple[str, ...] = ("m", "v")
+    SETTINGS: tuple[str, ...] = ("learning_rate", "beta1", "beta2", "epsilon")
+    update: Update = updates.ADAM
 
     def __init__(
         self,
@@ -152,9 +153,9 @@ class AdagradOptimizer(Optimizer):
       ValueError: `initial_accumulator_value` is not positive.
     """
 
-    SLOTS = ("accumulator",)
-    SETTINGS = ("learning_rate",)
-    update = updates.ADAGRAD
+    SLOTS: tuple[str, ...] = ("accumulator",)
+    SETTINGS: tuple[str, ...] = ("learning_rate",)
+    update: Update = updates.ADAGRAD
 
     def __init__(
         self,
@@ -180,7 +181,7 @@ class RMSPropOptimizer(Optimizer):
       centered: whether the mean of the gradient is taken off first.
     """
 
-    SETTINGS = ("learning_rate", "decay", "momentum", "epsilon")
+    SETTINGS: tuple[str, ...] = ("learning_rate", "decay", "momentum", "epsilon")
     _starts: Mapping[str, float] = {"rms": 1.0}  # never changed
 
     def __init__(
@@ -195,8 +196,8 @@ class RMSPropOptimizer(Optimizer):
     ) -> None:
         super().__init__(use_locking, name)
         self._learning_rate, self._decay, self._momentum, self._epsilon = learning_rate, decay, momentum, epsilon
-        self.SLOTS = ("mg", "rms", "momentum") if centered else ("rms", "momentum")
-        self.update = updates.CENTERED_RMS_PROP if centered else updates.RMS_PROP
+        self.SLOTS: tuple[str, ...] = ("mg", "rms", "momentum") if centered else ("rms", "momentum")
+        self.update: Update = updates.CENTERED_RMS_PROP if centered else updates.RMS_PROP
 
 
 class AdadeltaOptimizer(Optimizer):
@@ -208,9 +209,9 @@ class AdadeltaOptimizer(Optimizer):
       epsilon: keeps the divisions finite.
     """
 
-    SLOTS = ("accum", "accum_update")
-    SETTINGS = ("lr", "rho", "epsilon")
-    update = updates.ADADELTA
+    SLOTS: tuple[str, ...] = ("accum", "accum_update")
+    SETTINGS: tuple[str, ...] = ("lr", "rho", "epsilon")
+    update: Update = updates.ADADELTA
 
     def __init__(
         self,
@@ -238,9 +239,14 @@ class FtrlOptimizer(Optimizer):
       ValueError: a setting is out of range.
     """
 
-    SLOTS = ("accum", "linear")
-    SETTINGS = ("learning_rate", "l1_regularization_strength", "l2_regularization_strength", "learning_rate_power")
-    update = updates.FTRL
+    SLOTS: tuple[str, ...] = ("accum", "linear")
+    SETTINGS: tuple[str, ...] = (
+        "learning_rate",
+        "l1_regularization_strength",
+        "l2_regularization_strength",
+        "learning_rate_power",
+    )
+    update: Update = updates.FTRL
 
     def __init__(
         self,

@@ -13,6 +13,7 @@ from nbtf._devices.bfc.chunks import Chunk
 from nbtf._devices.bfc.report import RegionView
 from nbtf._runtime.context import CURRENT
 from nbtf._runtime.events import Allocated, Event, Freed, Refused
+from nbtf._runtime.kept_memory import with_holders
 from nbtf._runtime.notes import next_number
 from nbtf._runtime.totals import Snapshot
 
@@ -39,7 +40,9 @@ Maps = dict[str, tuple[int, Sequence[RegionView]]]
 def started_maps() -> Maps:
     """Returns what the simulated GPUs that are in use hold at this moment."""
     gpus = [gpu for gpu in CURRENT.context.gpus.made if gpu.tells_pieces]
-    return {gpu.name: (next_number(), gpu.memory.map() or ()) for gpu in gpus if gpu.memory is not None}
+    return {
+        gpu.name: (next_number(), with_holders(gpu.memory.map() or (), gpu)) for gpu in gpus if gpu.memory is not None
+    }
 
 
 def fit_of_device(

@@ -9,6 +9,7 @@ from nbtf._devices.base import Device, Label, Piece
 from nbtf._devices.bfc.report import RegionView
 from nbtf._devices.names import short_name, without_cuda
 from nbtf._runtime.context import CURRENT, Context
+from nbtf._runtime.kept_memory import with_holders
 
 
 class DeviceInfo(NamedTuple):
@@ -158,8 +159,8 @@ def memory_map(device: str) -> MemoryMap:
       device: a name, `"GPU:0"`.
 
     Returns:
-      A tuple of regions with `size` and `chunks`; a chunk has `offset`, `size`, `requested` (bytes), `in_use`, and as
-      `label` the op, dtype, shape and code line that it was made for.
+      A tuple of regions with `size` and `chunks`; a chunk has `offset`, `size`, `requested` (bytes), `in_use`, as
+      `label` the op, dtype, shape and code line that it was made for, and as `holder` what a variable keeps it as.
 
     Raises:
       ValueError: no such device, or one whose allocator has no map.
@@ -171,7 +172,7 @@ def memory_map(device: str) -> MemoryMap:
         raise ValueError(
             f"{device} has no memory map: only simulated GPUs know theirs, and real ones with NBTF_GPU_ALLOCATOR=bfc"
         )
-    return MemoryMap(regions, started_device.name, memory.stats().limit)
+    return MemoryMap(with_holders(regions, started_device), started_device.name, memory.stats().limit)
 
 
 def memory_pieces(device: str) -> list[tuple[Piece, Label | None]]:

@@ -194,10 +194,15 @@ def during(phase: str) -> Callable[[F], F]:
 
 def keeping(holder: str, function: Callable[..., Any], *args: Any) -> Any:
     """Calls a function whose results are kept for something; what encloses the call has the say."""
-    if not HERE.watched or _current().holder:
+    if _current().holder:
         return function(*args)
     with stage(holder=holder):
         return function(*args)
+
+
+def current_holder() -> str:
+    """Returns what results are kept for now; nothing where nobody says it."""
+    return _current().holder
 
 
 def in_layer(name: str, call: Callable[..., Any]) -> Callable[..., Any]:

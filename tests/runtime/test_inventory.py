@@ -2,6 +2,12 @@
 
 from __future__ import annotations
 
+import gc
+from collections import Counter
+from contextlib import nullcontext
+
+import pytest
+
 import nbtf as tf
 from nbtf.runtime import DeviceInfo
 from tests.machines import machine
@@ -36,3 +42,26 @@ def test_pieces_in_use_are_told_with_what_they_are_for() -> None:
 def test_simulated_gpu_and_cpu_have_no_cuda_name() -> None:
     with machine(2):
         assert {(None, None)} == {(device.cuda, device.naming) for device in tf.runtime.devices()}
+
+
+@pytest.mark.parametrize("recorded", [False, True], ids=["unrecorded", "recorded"])
+def test_a_map_says_what_variables_keep_memory_as(recorded: bool) -> None:
+    with machine(1), tf.runtime.recording() if recorded else nullcontext():
+        weight = tf.keras.Variable(tf.ones([10, 10]))
+        optimizer = tf.keras.optimizers.Adam()
+        optimizer.build([weight])
+        tensor = tf.ones([10, 10])
+        weight.assign(tensor + 1.0)
+
+        assert {"": 1, "weights": 1, "optimizer slots": 2} == holders_of_pieces(400)
+
+        del weight, optimizer
+        gc.collect()
+        assert {"": 1} == holders_of_pieces(400)
+        del tensor
+
+
+def holders_of_pieces(nbytes: int) -> dict[str, int]:
+    """How many pieces of so many bytes are kept, by what they are kept as."""
+    chunks = [chunk for region in tf.runtime.memory_map("GPU:0") for chunk in region.chunks]
+    return dict(Counter(chunk.holder for chunk in chunks if chunk.requested == nbytes))

@@ -17,7 +17,10 @@ _PICTURE_WIDTH = 100
 
 
 class ChunkView(NamedTuple):
-    """A chunk as it was when somebody looked. While it is in use `bin` is None; free, it was not `requested`."""
+    """A chunk as it was when somebody looked. While it is in use `bin` is None; free, it was not `requested`.
+
+    `holder` is `"weights"` or `"optimizer slots"` where a variable keeps it.
+    """
 
     offset: int
     size: int
@@ -25,6 +28,7 @@ class ChunkView(NamedTuple):
     requested: int
     label: Any
     bin: int | None
+    holder: str = ""
 
 
 class RegionView(NamedTuple):

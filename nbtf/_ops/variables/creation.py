@@ -12,6 +12,7 @@ from nbtf._ops.variables.resource import AssignVariableOp, VarHandleOp
 from nbtf._runtime.blocks import within
 from nbtf._runtime.context import CURRENT
 from nbtf._runtime.conversion import as_tensor
+from nbtf._runtime.kept_memory import register_variable
 from nbtf._runtime.scopes import HERE, SCOPE, Scope
 from nbtf._runtime.tensor import Tensor
 from nbtf._shapes import ShapeLike, TensorShape
@@ -96,6 +97,7 @@ def made(
     variable._array, variable._dtype, variable._device = handle._array, handle._dtype, handle._device
     begin(variable)
     variable._take(AssignVariableOp(variable, value, name=name))
+    register_variable(variable)
     return variable
 
 

@@ -84,15 +84,15 @@ class Band(NamedTuple):
         return f"{f'{self.title(words)} {self.shape}'.rstrip()} ({words[self.group]})"
 
 
-def group_of(event: runtime.Allocated | None, label: runtime.Label | None, is_held: bool) -> str:
+def group_of(event: runtime.Allocated | None, label: runtime.Label | None, is_held: bool, holder: str) -> str:
     """Returns who holds a piece: what lives longer than the line that made it is held by a name.
 
     Args:
       event: that told of it; None where it was there before.
       label: what it was made for.
       is_held: whether it lived longer than its line.
+      holder: what it was kept for when it was made, or when somebody looked.
     """
-    holder = "" if event is None else event.holder
     group = _HOLDERS.get(holder, holder)
     if group in GROUPS and group != TEMPORARY:
         return group

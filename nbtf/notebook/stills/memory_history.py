@@ -178,7 +178,8 @@ class MemoryHistory:
         label = label if isinstance(label, runtime.Label) else None
         requested = chunk.requested if event is None else event.nbytes
         size = chunk.size if event is None else event.size
-        group = group_of(event, label, event is None or self._outlives(event, death))
+        holder = chunk.holder if event is None else event.holder
+        group = group_of(event, label, event is None or self._outlives(event, death), holder)
         name = self._names.get(address, "") if death == self.steps else ""
         return Band(starts[address[0]] + address[1], size, requested, group, name, birth, death, *address, label, event)
 

@@ -376,3 +376,19 @@ def test_map_of_memory_is_drawn(shell: Shell) -> None:
     assert "held[1]" not in svg
     assert formats["text/plain"] == repr(tuple(ran.result)) or formats["text/plain"].startswith("(RegionView(")
     assert pickle.loads(pickle.dumps(ran.result)) == ran.result
+
+
+def test_weights_and_slots_from_before_a_recording_are_shown_as_such() -> None:
+    with machine(1, memory=64 * MIB):
+        model = tf.keras.Sequential([tf.keras.Input((256,)), tf.keras.layers.Dense(256)])
+        model.compile("adam", "mse")
+        model.train_on_batch(np.ones((4, 256)), np.ones((4, 256)))
+        with tf.runtime.recording() as record:
+            model.train_on_batch(np.ones((4, 256)), np.ones((4, 256)))
+        history = MemoryHistory(GPU, 64 * MIB, record.events, record.regions_before("GPU:0"))
+
+    (before, *_), after = history.group_levels(), history.group_levels()[-1]
+    assert before["weights"] >= 2**18
+    assert before["optimizer slots"] >= 2 * 2**18
+    assert after["weights"] >= 2**18
+    assert before["optimizer slots"] == after["optimizer slots"]

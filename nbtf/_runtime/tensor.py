@@ -59,7 +59,8 @@ class _SymbolicToo(type):
         if super().__instancecheck__(instance):
             return True
         symbolic: Any = instance.__class__
-        return cls is Tensor and hasattr(symbolic, "not_yet") and instance._graph.compares_elements
+        graph = getattr(instance, "_graph", None) if hasattr(symbolic, "not_yet") else None
+        return cls is Tensor and graph is not None and graph.compares_elements
 
 
 class Tensor(Buffer, Operators["Tensor"], metaclass=_SymbolicToo):

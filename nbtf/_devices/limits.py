@@ -79,10 +79,8 @@ def memory_limit(
 def _check_unified(compute_capability: tuple[int, int]) -> None:
     if compute_capability < (6, 0):
         raise errors.InternalError(
-            None,
-            None,
             "Unified memory on GPUs with compute capability lower than 6.0 (pre-Pascal class GPUs) does not support "
-            "oversubscription.",
+            "oversubscription."
         )
 
 

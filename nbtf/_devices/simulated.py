@@ -235,7 +235,7 @@ class SimulatedGPU(GPU):
     def _card_is_full(self, nbytes: int, label: Label, copied: bool = False) -> ResourceExhaustedError:
         device_text = f"simulated {self.short_name} ({self.card.card.name})"
         request, card = self._request(nbytes, label, copied), self.card.memory_bytes
-        return ResourceExhaustedError(None, None, exhausted.card_is_full(request, device_text, self.allocator, card))
+        return ResourceExhaustedError(exhausted.card_is_full(request, device_text, self.allocator, card))
 
     def _give_back(self, allocations: Sequence[Chunk | None]) -> None:
         for chunk in allocations:
@@ -269,7 +269,7 @@ class SimulatedGPU(GPU):
             error.available if isinstance(error, _NoRoomError) else None,
             self.allocator.name,
         )
-        return ResourceExhaustedError(None, None, text)
+        return ResourceExhaustedError(text)
 
     # Kernels
 

@@ -135,13 +135,11 @@ def positive_axes(axis: int | tuple[int, ...] | None, rank: int) -> tuple[int, .
     axes = axis if isinstance(axis, tuple) else (axis,)
     for axis_number in axes:
         if not -rank <= axis_number < rank:
-            text = f"Invalid reduction dimension ({axis_number} for input with {rank} dimension(s)"
-            raise InvalidArgumentError(None, None, text)
+            raise InvalidArgumentError(f"Invalid reduction dimension ({axis_number} for input with {rank} dimension(s)")
     positive = tuple(axis_number % rank for axis_number in axes)
     for axis_number in positive:
         if positive.count(axis_number) > 1:
-            text = f"Invalid reduction arguments: Axes contains duplicate dimension: {axis_number}"
-            raise InvalidArgumentError(None, None, text)
+            raise InvalidArgumentError(f"Invalid reduction arguments: Axes contains duplicate dimension: {axis_number}")
     return positive
 
 
@@ -158,7 +156,7 @@ def of_integers(attr: str, read: Callable[[Any], R]) -> Callable[[Any], R]:
         except (AttributeError, TypeError):
             array, dtype = host_array(value)
             if dtype.is_integer:
-                raise InvalidArgumentError(None, None, f"'{attr}' has shape {list(array.shape)}") from None
+                raise InvalidArgumentError(f"'{attr}' has shape {list(array.shape)}") from None
             raise not_allowed(attr, dtype) from None
 
     return reader
@@ -171,7 +169,7 @@ as_reduced = of_integers("Tidx", as_axis)
 def not_allowed(attr: str, dtype: DType) -> InvalidArgumentError:
     """Returns TensorFlow's error for an index or a length of the wrong kind."""
     text = f"Value for attr '{attr}' of {dtype.c_name} is not in the list of allowed values: int32, int64"
-    return InvalidArgumentError(None, None, text)
+    return InvalidArgumentError(text)
 
 
 def as_index_dtype(value: Any) -> DType:

@@ -27,9 +27,9 @@ def AdjustContrastv2(xp: Any, images: Any, contrast_factor: Any) -> Any:
 @AdjustContrastv2.infer
 def _(images: Spec, contrast_factor: Spec) -> Spec:
     if len(images.shape) < 3:
-        raise InvalidArgumentError(None, None, f"input must be at least 3-D, got shape{bracketed(images.shape)}")
+        raise InvalidArgumentError(f"input must be at least 3-D, got shape{bracketed(images.shape)}")
     if contrast_factor.shape:
-        raise InvalidArgumentError(None, None, f"contrast_factor must be scalar: {bracketed(contrast_factor.shape)}")
+        raise InvalidArgumentError(f"contrast_factor must be scalar: {bracketed(contrast_factor.shape)}")
     return images
 
 

@@ -58,6 +58,8 @@ class Op:
         only_reads: bool = False,
         data_dependent: bool = False,
         function: str | None = None,
+        broadcasts: bool = False,
+        infer: Infer | None = None,
         partly: Callable[..., Dims | list[Dims]] | None = None,
         form: NodeForm = _PLAIN_FORM,
         sets: Mapping[str, frozenset[DType]],
@@ -94,7 +96,7 @@ class Op:
         self.freezes: bool = bool(self.normalisers)
         """Whether attributes may be lists or arrays, which the caller could change later."""
         self._cpu_only = cpu_only
-        self._infer: Infer | None = None
+        self._infer: Infer | None = broadcast(self) if broadcasts else infer
         self._infer_partly, self.form = partly, form
         self._gradient: Callable[..., Gradients] | None = None
         self.gradients: Callable[..., Gradients] = self._refuse_gradients
@@ -277,15 +279,13 @@ class Op:
                 text = (
                     f"Value for attr '{slot.letter}' of {dtype.c_name} is not in the list of allowed values: {allowed}"
                 )
-                raise InvalidArgumentError(None, None, f"{text} [Op:{self.type}] name: ")
+                raise InvalidArgumentError(f"{text} [Op:{self.type}] name: ")
             bound[slot.letter] = dtype
             return
         expected = slot.fixed or bound[slot.letter]
         raise InvalidArgumentError(
-            None,
-            None,
             f"cannot compute {self.type} as input #{number}(zero-based) was expected to be a {expected.c_name} "
-            f"tensor but is a {dtype.c_name} tensor [Op:{self.type}] name: ",
+            f"tensor but is a {dtype.c_name} tensor [Op:{self.type}] name: "
         )
 
     def output_dtypes(self, dtypes: Sequence[DType], attrs: Mapping[str, Any], count: int) -> list[DType]:
@@ -434,8 +434,9 @@ def op(rule: str, **options: Any) -> Callable[[Callable[..., Any]], Op]:
         in host memory; `cpu_only`: True, or the dtypes for which there is no GPU kernel; `shares_memory`: the result
         shows the input's memory; `resource`: the first input is a variable, which gets another value unless the op
         `only_reads` it; `data_dependent`: the results' shape depends on values; and for each letter of the rule the
-        set of its dtypes. What a graph says of it: `partly`: the rule for shapes where a rank or an attribute is not
-        known; `inputs`, `index_type`, `fields`, `node_name`: the names of its host inputs, attributes and nodes.
+        set of its dtypes. What the results will be: `broadcasts`: the inputs are broadcast against each other;
+        `infer`: see `Op.infer`. What a graph says of it: `partly`: the rule for shapes where a rank or an attribute is
+        not known; `inputs`, `index_type`, `fields`, `node_name`: the names of its host inputs, attributes and nodes.
     """
 
     def record(kernel: Callable[..., Any]) -> Op:
@@ -456,9 +457,7 @@ def ufunc(type: str, function: str, rule: str, **options: Any) -> Op:
 
     kernel = binary if len(rule.partition("->")[0].split()) == 2 else unary
     names = kernel.__code__.co_varnames[1:]
-    record = _recorded(Op(type, kernel, rule, names, function=function, **_sorted_out(options)))
-    record.infer(broadcast(record))
-    return record
+    return _recorded(Op(type, kernel, rule, names, function=function, broadcasts=True, **_sorted_out(options)))
 
 
 def _sorted_out(options: dict[str, Any]) -> dict[str, Any]:

@@ -50,9 +50,9 @@ def py_function(
     except OpError:
         raise
     except (TypeError, ValueError) as error:
-        raise InvalidArgumentError(None, None, f"{type(error).__name__}: {error}") from error
+        raise InvalidArgumentError(f"{type(error).__name__}: {error}") from error
     except Exception as error:
-        raise UnknownError(None, None, f"{type(error).__name__}: {error}") from error
+        raise UnknownError(f"{type(error).__name__}: {error}") from error
 
 
 def numpy_function(

@@ -46,6 +46,11 @@ def broadcast(record: Op) -> Callable[..., Spec]:
     return infer
 
 
+def spec_of_first(first: Spec, *operands: Any, **attrs: Any) -> Spec:
+    """Returns the spec of the first input: the result has its shape and its dtype."""
+    return first
+
+
 def broadcast_shapes(a: tuple[int | None, ...], b: tuple[int | None, ...]) -> tuple[int | None, ...]:
     """Returns the shape two shapes broadcast to, None for unknown lengths.
 
@@ -63,7 +68,7 @@ def broadcast_shapes(a: tuple[int | None, ...], b: tuple[int | None, ...]) -> tu
         elif n is None:
             result.append(m)
         else:
-            raise InvalidArgumentError(None, None, f"Incompatible shapes: {bracketed(a)} vs. {bracketed(b)}")
+            raise InvalidArgumentError(f"Incompatible shapes: {bracketed(a)} vs. {bracketed(b)}")
     return tuple(result)
 
 

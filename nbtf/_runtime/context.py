@@ -204,7 +204,7 @@ class Context:
                 devices.append(CPU(len(devices)))
                 self.made_from[devices[-1].name] = physical
         if not devices:
-            raise NotFoundError(None, None, "No CPU devices are available in this process")
+            raise NotFoundError("No CPU devices are available in this process")
         return devices
 
     def session_cpus(self, count: int) -> list[Device]:

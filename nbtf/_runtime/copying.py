@@ -57,10 +57,8 @@ def check_current(context: Context, op: Reader, device: Device) -> None:
     """Refuses a tensor or a variable whose device a restart has replaced."""
     if not context.has(device):
         raise FailedPreconditionError(
-            None,
-            None,
             f"An input of {op.type} was made on {device.name} before tf.runtime.restart(). "
-            "Read it with .numpy() and make a new tensor of it.",
+            "Read it with .numpy() and make a new tensor of it."
         )
 
 
@@ -122,10 +120,8 @@ def _complain(
         warn(f"before computing {op.type} {conflict}. This triggers a copy which can be a performance bottleneck.")
     elif policy != "silent_for_int32" or tensor._dtype is not int32:
         raise InvalidArgumentError(
-            None,
-            None,
             f"Tensors on conflicting devices: cannot compute {op.type} as {conflict} Tensors can be copied explicitly "
             "using: `with tf.device(device_name): x = tf.identity(x)` or transparently copied by using "
             "tf.config.experimental.set_device_policy('silent'). Copying tensors between devices may slow down your "
-            f"model [Op:{op.type}] name: {name or ''}",
+            f"model [Op:{op.type}] name: {name or ''}"
         )

@@ -104,13 +104,11 @@ def adopted(value: Any) -> tuple[Buffer, DType, Device]:
     if device_type in _ON_CUDA:
         return _on_card(source, number)
     if device_type not in _ON_HOST:
-        raise UnimplementedError(
-            None, None, f"An array on a device of DLPack's kind {int(device_type)} cannot become a tensor."
-        )
+        raise UnimplementedError(f"An array on a device of DLPack's kind {int(device_type)} cannot become a tensor.")
     try:
         array = np.from_dlpack(source)
     except (BufferError, RuntimeError, ValueError) as error:
-        raise InvalidArgumentError(None, None, f"The array cannot become a tensor: {error}") from error
+        raise InvalidArgumentError(f"The array cannot become a tensor: {error}") from error
     return buffer_of(array), _dtype_of(array), CURRENT.context.host
 
 
@@ -129,7 +127,7 @@ def _dtype_of(array: Any) -> DType:
     try:
         return as_dtype(array.dtype)
     except TypeError as error:
-        raise InvalidArgumentError(None, None, f"The array cannot become a tensor: {error}") from error
+        raise InvalidArgumentError(f"The array cannot become a tensor: {error}") from error
 
 
 def copied(value: Any) -> tuple[Buffer, DType, Device]:
@@ -167,7 +165,7 @@ class Capsule:
                 return tuple((ctypes.c_int32 * 2).from_address(address + offset))
         name = _NAME(self._capsule)
         text = f'DLPack tensor must be a capsule with name "dltensor", got "{(name or b"").decode()}". '
-        raise InvalidArgumentError(None, None, f"{text}Note that a DLPack tensor may be consumed at most once.")
+        raise InvalidArgumentError(f"{text}Note that a DLPack tensor may be consumed at most once.")
 
 
 _POINTER_SIZE = ctypes.sizeof(ctypes.c_void_p)

@@ -249,5 +249,5 @@ def _explained(
         if specs:
             shape, dtype_name = ",".join(map(str, specs[0].shape)), specs[0].dtype.c_name
         text = f"OOM when allocating tensor with shape[{shape}] and type {dtype_name} on {device.name} by allocator cpu"
-        return _wrapped(ResourceExhaustedError(None, None, f"{text}\n{error}"), op, wrapper, device, call)
-    return _wrapped(InvalidArgumentError(None, None, str(error)), op, wrapper, device, call)
+        return _wrapped(ResourceExhaustedError(f"{text}\n{error}"), op, wrapper, device, call)
+    return _wrapped(InvalidArgumentError(str(error)), op, wrapper, device, call)

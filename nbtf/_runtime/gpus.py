@@ -60,7 +60,7 @@ class GPUs:
         """
         for number, (gpu, physical) in enumerate(zip(requested, self.made_from, strict=False)):
             if gpu.physical != physical:
-                raise AlreadyExistsError(None, None, _mapped_twice(number, gpu.physical, physical))
+                raise AlreadyExistsError(_mapped_twice(number, gpu.physical, physical))
         first = len(self.made)
         new = [*zip(requested, options, strict=True)][first:]
         # All memories before the first GPU: where one is refused nothing has been made.

@@ -40,7 +40,7 @@ def check_results(op: str, inputs: Sequence[Any], outputs: Sequence[Any], device
         if not np.isfinite(array).all():
             text = _finding(op, number, len(outputs), output, array, inputs)
             wrapper = f"{{{{function_node __wrapped__CheckNumericsV2_device_{device}}}}}"
-            raise InvalidArgumentError(None, None, f"{wrapper} {text} [Op:CheckNumericsV2] name: ")
+            raise InvalidArgumentError(f"{wrapper} {text} [Op:CheckNumericsV2] name: ")
 
 
 def _finding(op: str, number: int, count: int, output: Any, array: np.ndarray[Any, Any], inputs: Sequence[Any]) -> str:

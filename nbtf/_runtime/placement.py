@@ -152,9 +152,9 @@ def _as_asked(
         _refuse_impossible(op, request)
     local = (requested.job, requested.replica, requested.task) == ("localhost", 0, 0)
     if not local and op.type == "_EagerConst":  # TensorFlow copies constants, and a copy fails in other words
-        raise MissingDeviceError(None, None, f"{request.name} unknown device.")
+        raise MissingDeviceError(f"{request.name} unknown device.")
     if not (machine.soft and local):
-        raise MissingDeviceError(None, None, _unsatisfied(op, dtypes, request, machine))
+        raise MissingDeviceError(_unsatisfied(op, dtypes, request, machine))
     best = _best(op, dtypes, machine)
     soft = Rule("soft placement", "Is it on?", "yes")
     if device is not None:
@@ -171,9 +171,7 @@ def _refuse_impossible(op: Placeable, request: Request) -> None:
     requested = request.fields
     index = requested.device_index or 0
     if not 0 <= index < 2**31 or not (requested.job or "").isidentifier():
-        raise InvalidArgumentError(
-            None, None, f"Malformed device specification '{request.name}' in eager op: {op.type}"
-        )
+        raise InvalidArgumentError(f"Malformed device specification '{request.name}' in eager op: {op.type}")
 
 
 def _unsatisfied(op: Placeable, dtypes: Sequence[DType], request: Request, machine: Machine) -> str:

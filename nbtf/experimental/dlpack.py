@@ -31,7 +31,7 @@ def to_dlpack(tf_tensor: Any) -> Any:
     array([1., 2.], dtype=float32)
     """
     if not isinstance(tf_tensor, Tensor):
-        raise InvalidArgumentError(None, None, "The argument to `to_dlpack` must be a TF tensor, not Python object")
+        raise InvalidArgumentError("The argument to `to_dlpack` must be a TF tensor, not Python object")
     return tf_tensor.__dlpack__()
 
 

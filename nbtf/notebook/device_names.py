@@ -62,10 +62,8 @@ def require(name: str | None, soft: bool | None, hint: str) -> None:
     hint = hint if local else "Only the devices of this process can be used."
     types = sorted({device.partition(":")[0] for device in names}, reverse=True)
     raise errors.MissingDeviceError(
-        None,
-        None,
         f"Could not satisfy device specification '{name}'. enable_soft_placement={int(soft)}. "
         f"Supported device types [{', '.join(types)}]. "
         f"All available devices [{', '.join(_LOCAL + device for device in names)}]. "
-        f"Devices here: {', '.join(label(device) for device in names)}. {hint}",
+        f"Devices here: {', '.join(label(device) for device in names)}. {hint}"
     )

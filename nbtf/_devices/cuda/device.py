@@ -417,7 +417,7 @@ class CudaGPU(GPU):
             None if info is None else info[0],
             [(label, piece.nbytes) for piece, label in self.account.pieces()],
         )
-        return ResourceExhaustedError(None, None, text)
+        return ResourceExhaustedError(text)
 
 
 _WASTED = 512
@@ -463,7 +463,7 @@ def _after_fork() -> None:
     """CUDA does not survive a fork: what was opened is lost in the child."""
     for device in list(_DEVICES):
         if device.started:
-            device.lose(FailedPreconditionError(None, None, FORKED))
+            device.lose(FailedPreconditionError(FORKED))
 
 
 if hasattr(os, "register_at_fork"):

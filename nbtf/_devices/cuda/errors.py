@@ -92,9 +92,9 @@ def meaning(error: Exception, device: str) -> Meaning:
     if name in ("CompileException", "NVRTCError"):
         return Meaning(_internal(f"{device}: a kernel could not be compiled: {text}\n{_LIBRARIES}"))
     if isinstance(error, ImportError):
-        return Meaning(FailedPreconditionError(None, None, f"{device}: {text}\n{_LIBRARIES}"))
+        return Meaning(FailedPreconditionError(f"{device}: {text}\n{_LIBRARIES}"))
     if isinstance(error, NotImplementedError):
-        return Meaning(InvalidArgumentError(None, None, f"{device}: CuPy cannot do this: {text}"))
+        return Meaning(InvalidArgumentError(f"{device}: CuPy cannot do this: {text}"))
     if _is_ours(error, text):
         return Meaning(_internal(f"{device}: an array of another device reached a kernel: {text}"))
     if isinstance(error, (ValueError, TypeError, IndexError, ArithmeticError, MemoryError)):
@@ -104,9 +104,9 @@ def meaning(error: Exception, device: str) -> Meaning:
 
 def _of_cuda(status: int, text: str, device: str) -> Meaning:
     if status in _MISSING:
-        return Meaning(FailedPreconditionError(None, None, f"{device} cannot be used: {_MISSING[status]} ({text})."))
+        return Meaning(FailedPreconditionError(f"{device} cannot be used: {_MISSING[status]} ({text})."))
     if status in _BUSY:
-        return Meaning(UnavailableError(None, None, f"{device} is not available now: {text}."))
+        return Meaning(UnavailableError(f"{device} is not available now: {text}."))
     if status in _BROKEN:
         lost = (
             f"{device} is lost: {_BROKEN[status]} ({text}). CUDA cannot be used in this process any more: restart it "
@@ -125,8 +125,8 @@ def _is_ours(error: Exception, text: str) -> bool:
 
 def no_memory(sentence: str, advice: str) -> ResourceExhaustedError:
     """Returns the error of memory that ran out, TensorFlow's sentence first."""
-    return ResourceExhaustedError(None, None, f"{sentence}\n{advice}")
+    return ResourceExhaustedError(f"{sentence}\n{advice}")
 
 
 def _internal(text: str) -> Any:
-    return InternalError(None, None, text)
+    return InternalError(text)

@@ -97,5 +97,5 @@ def device_of(devices: tuple[Any, ...], value: Any, ordinal: int | None, preferr
     if not on_card:
         card_text = "a GPU" if ordinal is None else f"cuda:{ordinal}"
         text = f"The array is on {card_text}, which nbtf does not use here. Copy it to the host first."
-        raise FailedPreconditionError(None, None, text)
+        raise FailedPreconditionError(text)
     return preferred if preferred in on_card else on_card[0]

@@ -49,14 +49,14 @@ def bitcast(input: TensorLike, type: DTypeLike, name: str | None = None) -> Tens
 def _(input: Spec, type: DType) -> Spec:
     size, target_size = input.dtype.size, type.size
     if not size or not target_size:
-        raise InvalidArgumentError(None, None, f"Cannot bitcast from {input.dtype.name} to {type.name}")
+        raise InvalidArgumentError(f"Cannot bitcast from {input.dtype.name} to {type.name}")
     if size == target_size:
         return Spec(input.shape, type)
     if size > target_size:
         return Spec((*input.shape, size // target_size), type)
     last = input.shape[-1] if input.shape else 1
     if last is not None and last != target_size // size:
-        raise InvalidArgumentError(None, None, f"Cannot bitcast from {last} to {target_size // size}")
+        raise InvalidArgumentError(f"Cannot bitcast from {last} to {target_size // size}")
     return Spec(input.shape[:-1], type)
 
 

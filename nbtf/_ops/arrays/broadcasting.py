@@ -58,12 +58,10 @@ def reshape(tensor: TensorLike, shape: Any, name: str | None = None) -> Tensor:
 def _(tensor: Spec, shape: tuple[int, ...]) -> Spec:
     free = [i for i, n in enumerate(shape) if n == -1]
     if len(free) > 1:
-        text = f"Only one input size may be -1, not both {free[0]} and {free[1]}"
-        raise InvalidArgumentError(None, None, text)
+        raise InvalidArgumentError(f"Only one input size may be -1, not both {free[0]} and {free[1]}")
     negative = next((i for i, n in enumerate(shape) if n < -1), None)
     if negative is not None:
-        text = f"Size {negative} must be non-negative, not {shape[negative]}"
-        raise InvalidArgumentError(None, None, text)
+        raise InvalidArgumentError(f"Size {negative} must be non-negative, not {shape[negative]}")
     product = math.prod(n for n in shape if n != -1)
     if None in tensor.shape:
         return Spec(tuple(None if n == -1 else n for n in shape), tensor.dtype)
@@ -72,16 +70,16 @@ def _(tensor: Spec, shape: tuple[int, ...]) -> Spec:
         _refuse_free(size, product)
     if not free and product != size:
         text = f"Input to reshape is a tensor with {size} values, but the requested shape has {product}"
-        raise InvalidArgumentError(None, None, text)
+        raise InvalidArgumentError(text)
     return Spec(tuple(size // product if n == -1 else n for n in shape), tensor.dtype)
 
 
 def _refuse_free(size: int, product: int) -> None:
     if product == 0:
         text = "reshape cannot infer the missing input size for an empty tensor unless all specified input sizes "
-        raise InvalidArgumentError(None, None, text + "are non-zero")
+        raise InvalidArgumentError(text + "are non-zero")
     text = f"Input to reshape is a tensor with {size} values, but the requested shape requires a multiple of {product}"
-    raise InvalidArgumentError(None, None, text)
+    raise InvalidArgumentError(text)
 
 
 @Reshape.gradient
@@ -120,8 +118,7 @@ def broadcast_to(input: TensorLike, shape: Any, name: str | None = None) -> Tens
 def _(input: Spec, shape: tuple[int, ...]) -> Spec:
     if len(input.shape) > len(shape):
         text = f"Rank of input ({len(input.shape)}) must be no greater than rank of output shape ({len(shape)})."
-        raise InvalidArgumentError(None, None, text)
+        raise InvalidArgumentError(text)
     if not may_be_equal(broadcast_shapes(input.shape, shape), shape):
-        text = f"Incompatible shapes: {bracketed(input.shape)} vs. {bracketed(shape)}"
-        raise InvalidArgumentError(None, None, text)
+        raise InvalidArgumentError(f"Incompatible shapes: {bracketed(input.shape)} vs. {bracketed(shape)}")
     return Spec(shape, input.dtype)

@@ -45,7 +45,7 @@ def _refuse(xp: Any, indices: Any, outside: Any, of_what: str) -> None:
     first = tuple(int(i) for i in xp.argwhere(outside)[0])
     row = ", ".join(str(int(i)) for i in indices[first])
     position = bracketed(first) if first else ""
-    raise InvalidArgumentError(None, None, f"indices{position} = [{row}] does not index into {of_what}")
+    raise InvalidArgumentError(f"indices{position} = [{row}] does not index into {of_what}")
 
 
 @op("T Tindices -> T", T=ALL, Tindices=POSITIONS)
@@ -100,15 +100,14 @@ def _gather_nd_in_batches(params: Tensor, indices: Tensor, batch_dims: int) -> T
 @GatherNd.infer
 def _(params: Spec, indices: Spec) -> Spec | None:
     if not params.shape:
-        raise InvalidArgumentError(None, None, "params must be at least a vector")
+        raise InvalidArgumentError("params must be at least a vector")
     if not indices.shape:
-        raise InvalidArgumentError(None, None, "indices must be at least a vector")
+        raise InvalidArgumentError("indices must be at least a vector")
     if indices.shape[-1] is None:
         return None
     depth, n = indices.shape[-1], len(params.shape)
     if depth > n:
-        text = f"index innermost dimension length must be <= params rank; saw: {depth} vs. {n}"
-        raise InvalidArgumentError(None, None, text)
+        raise InvalidArgumentError(f"index innermost dimension length must be <= params rank; saw: {depth} vs. {n}")
     return Spec((*indices.shape[:-1], *params.shape[depth:]), params.dtype)
 
 
@@ -163,19 +162,17 @@ def scatter_nd(
 def _(indices: Spec, updates: Spec, shape: tuple[int, ...], bad_indices_policy: str) -> Spec:
     for length in shape:
         if length < 0:
-            raise InvalidArgumentError(None, None, f"Dimension {length} must be >= 0")
+            raise InvalidArgumentError(f"Dimension {length} must be >= 0")
     if not indices.shape:
-        raise InvalidArgumentError(None, None, f"Indices shape must have rank at least one. Found:{bracketed(())}")
+        raise InvalidArgumentError(f"Indices shape must have rank at least one. Found:{bracketed(())}")
     outer, depth = len(indices.shape) - 1, indices.shape[-1]
     updates_shape, indices_shape = bracketed(updates.shape), bracketed(indices.shape)
     if not may_be_equal(indices.shape[:-1], updates.shape[:outer]):
         text = f"Dimensions [0,{outer}) of indices[shape={indices_shape}] must match dimensions [0,{outer}) of updates"
-        raise InvalidArgumentError(None, None, f"{text}[shape={updates_shape}]")
+        raise InvalidArgumentError(f"{text}[shape={updates_shape}]")
     if depth is not None and (depth > len(shape) or not may_be_equal(shape[depth:], updates.shape[outer:])):
         text = f"Dimensions [{depth},{len(shape)}) of input[shape={bracketed(shape)}] must match dimensions "
-        raise InvalidArgumentError(
-            None, None, f"{text}[{outer},{len(updates.shape)}) of updates[shape={updates_shape}]"
-        )
+        raise InvalidArgumentError(f"{text}[{outer},{len(updates.shape)}) of updates[shape={updates_shape}]")
     return Spec(shape, updates.dtype)
 
 

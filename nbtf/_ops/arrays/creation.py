@@ -11,7 +11,7 @@ from nbtf._ops.arrays.shapes import shape as shape_of
 from nbtf._ops.attributes import HostInput, as_ints, as_shape, of_integers
 from nbtf._ops.op import Gradients, no_gradient, op
 from nbtf._ops.reductions.sums import reduce_sum
-from nbtf._ops.specs import as_asked, bracketed
+from nbtf._ops.specs import as_asked, bracketed, spec_of_first
 from nbtf._runtime.context import open_graph
 from nbtf._runtime.conversion import as_tensor, host_array, list_as_tensor
 from nbtf._runtime.tape import Call
@@ -155,11 +155,10 @@ def fill(dims: Any, value: TensorLike, name: str | None = None, layout: None = N
 @Fill.infer
 def _(value: Spec, dims: tuple[int, ...]) -> Spec:
     if len(value.shape) > 1 or value.shape not in ((), (1,), (None,)):
-        text = f"value must represent a scalar, got shape {bracketed(value.shape)}"
-        raise InvalidArgumentError(None, None, text)
+        raise InvalidArgumentError(f"value must represent a scalar, got shape {bracketed(value.shape)}")
     for length in dims:
         if length < 0:
-            raise InvalidArgumentError(None, None, f"Dimension {length} must be >= 0")
+            raise InvalidArgumentError(f"Dimension {length} must be >= 0")
     return Spec(dims, value.dtype)
 
 
@@ -223,26 +222,16 @@ def ones(shape: Any, dtype: DTypeLike = float32, name: str | None = None, layout
     return Fill(as_tensor(True if dtype is bool_ else 1, dtype), dims=dims, name=name)
 
 
-@op("T -> T", T=ALL)
+@op("T -> T", T=ALL, infer=spec_of_first)
 def ZerosLike(xp: Any, input: Any) -> Any:
     if input.dtype.kind == "O":
         return xp.full(input.shape, b"", input.dtype)
     return xp.zeros(input.shape, input.dtype)
 
 
-@op("T -> T", T=ALL - {string})
+@op("T -> T", T=ALL - {string}, infer=spec_of_first)
 def OnesLike(xp: Any, input: Any) -> Any:
     return xp.ones(input.shape, input.dtype)
-
-
-@ZerosLike.infer
-def _(input: Spec) -> Spec:
-    return input
-
-
-@OnesLike.infer
-def _(input: Spec) -> Spec:
-    return input
 
 
 no_gradient(ZerosLike, OnesLike)

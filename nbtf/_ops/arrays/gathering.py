@@ -81,31 +81,29 @@ def _axis_and_batch(axis: Any, batch_dims: int, rank: int, index_rank: int) -> t
     """Returns the axis to gather along, counted from the front, and how many axes are a batch."""
     batch = batch_dims + index_rank if batch_dims < 0 else batch_dims
     if isinstance(axis, tuple):
-        raise InvalidArgumentError(None, None, "axis must be scalar")
+        raise InvalidArgumentError("axis must be scalar")
     position = batch if axis is None else axis.__index__()
     if rank == 0:
-        raise InvalidArgumentError(None, None, "params must be at least 1 dimensional")
+        raise InvalidArgumentError("params must be at least 1 dimensional")
     if not -rank <= position < rank:
         needed = position + 1 if position >= 0 else -position
-        raise InvalidArgumentError(None, None, f"Shape must be at least rank {needed} but is rank {rank}")
+        raise InvalidArgumentError(f"Shape must be at least rank {needed} but is rank {rank}")
     position %= rank
     if position == 0:
         batch = 0  # along the first axis TensorFlow does not ask for a batch
     if not 0 <= batch <= index_rank:
-        text = f"Expected batch_dims in the range [{-index_rank}, {index_rank}], but got {batch}"
-        raise InvalidArgumentError(None, None, text)
+        raise InvalidArgumentError(f"Expected batch_dims in the range [{-index_rank}, {index_rank}], but got {batch}")
     if batch >= rank:
-        raise InvalidArgumentError(None, None, f"batch_dims ({batch}) must be less than rank(params) ({rank}).")
+        raise InvalidArgumentError(f"batch_dims ({batch}) must be less than rank(params) ({rank}).")
     if batch > position:
-        text = f"batch_dims ({batch}) must be less than or equal to axis ({position})."
-        raise InvalidArgumentError(None, None, text)
+        raise InvalidArgumentError(f"batch_dims ({batch}) must be less than or equal to axis ({position}).")
     return position, batch
 
 
 def _refuse_index(xp: Any, indices: Any, length: int) -> None:
     first = tuple(int(i) for i in xp.argwhere((indices < 0) | (indices >= length))[0])
     position = bracketed(first) if first else ""
-    raise InvalidArgumentError(None, None, f"indices{position} = {int(indices[first])} is not in [0, {length})")
+    raise InvalidArgumentError(f"indices{position} = {int(indices[first])} is not in [0, {length})")
 
 
 @GatherV2.express
@@ -146,8 +144,7 @@ def _(params: Spec, indices: Spec, validate_indices: Any, axis: Any, batch_dims:
     axis_number, batch = _axis_and_batch(axis, batch_dims, len(params.shape), len(indices.shape))
     for number, (m, n) in enumerate(zip(params.shape[:batch], indices.shape[:batch], strict=True)):
         if m != n and None not in (m, n):
-            text = f"params.shape[{number}]: {m} should be equal to indices.shape[{number}]: {n}"
-            raise InvalidArgumentError(None, None, text)
+            raise InvalidArgumentError(f"params.shape[{number}]: {m} should be equal to indices.shape[{number}]: {n}")
     return Spec((*params.shape[:axis_number], *indices.shape[batch:], *params.shape[axis_number + 1 :]), params.dtype)
 
 

@@ -7,7 +7,7 @@ from typing import Any
 from nbtf._devices.base import Spec
 from nbtf._ops.attributes import passed_on
 from nbtf._ops.op import Gradients, no_gradient, op
-from nbtf._ops.specs import bracketed
+from nbtf._ops.specs import bracketed, spec_of_first
 from nbtf._runtime.tape import Call
 from nbtf._runtime.tensor import Tensor
 from nbtf._shapes import ShapeLike, TensorShape
@@ -15,7 +15,7 @@ from nbtf._types import ALL, TensorLike
 from nbtf.errors import InvalidArgumentError
 
 
-@op("T -> T", T=ALL, shares_memory=True, static=passed_on)
+@op("T -> T", T=ALL, shares_memory=True, static=passed_on, infer=spec_of_first)
 def Identity(xp: Any, input: Any) -> Any:
     return input
 
@@ -35,11 +35,6 @@ def identity(input: TensorLike, name: str | None = None) -> Tensor:
     /job:localhost/replica:0/task:0/device:CPU:0
     """
     return Identity(input, name=name)
-
-
-@Identity.infer
-def _(input: Spec) -> Spec:
-    return input
 
 
 @Identity.gradient
@@ -62,7 +57,7 @@ def identity_n(input: Any, name: str | None = None) -> list[Tensor]:
     return [identity(tensor, name=name) for tensor in input]
 
 
-@op("T -> T", T=ALL, shares_memory=True)
+@op("T -> T", T=ALL, shares_memory=True, infer=spec_of_first)
 def StopGradient(xp: Any, input: Any) -> Any:
     return input
 
@@ -78,11 +73,6 @@ def stop_gradient(input: TensorLike, name: str | None = None) -> Tensor:
     array([1., 2.], dtype=float32)
     """
     return StopGradient(input, name=name)
-
-
-@StopGradient.infer
-def _(input: Spec) -> Spec:
-    return input
 
 
 no_gradient(StopGradient)
@@ -119,7 +109,7 @@ def _(x: Spec, shape: TensorShape) -> Spec:
     if not shape.is_compatible_with(x.shape):
         expected = bracketed(shape.as_list())
         text = f"Shape of tensor input {bracketed(x.shape)} is not compatible with expected shape {expected}."
-        raise InvalidArgumentError(None, None, text)
+        raise InvalidArgumentError(text)
     return Spec(tuple(shape.merge_with(x.shape).as_list()), x.dtype)
 
 

@@ -252,9 +252,9 @@ def _(input_: Spec, begin: Any, end: Any, strides: Any, masks: Masks) -> Spec:
     if not counts[0] == counts[1] == counts[2] or not counts[0]:
         shapes = "{}, {}, and {}".format(*map(bracketed, counts))
         text = f"Expected begin, end, and strides to be 1D equal size tensors, but got shapes {shapes} instead."
-        raise InvalidArgumentError(None, None, text)
+        raise InvalidArgumentError(text)
     if masks.ellipsis.bit_count() > 1:
-        raise InvalidArgumentError(None, None, "Multiple ellipses in slice spec not allowed")
+        raise InvalidArgumentError("Multiple ellipses in slice spec not allowed")
     lengths: list[int | None] = []
     for number, axis in _axes(len(input_.shape), len(begin), masks):
         length = 1 if axis is None else input_.shape[axis]
@@ -287,10 +287,9 @@ def _axes(rank: int, count: int, masks: Masks) -> list[tuple[int | None, int | N
             pairs.append((bit, axis))
             axis += 1
         elif rank == 0:
-            raise InvalidArgumentError(None, None, "Attempting to slice scalar input.")
+            raise InvalidArgumentError("Attempting to slice scalar input.")
         else:
-            text = f"Index out of range using input dim {axis}; input has only {rank} dims"
-            raise InvalidArgumentError(None, None, text)
+            raise InvalidArgumentError(f"Index out of range using input dim {axis}; input has only {rank} dims")
     return [*pairs, *((None, remaining) for remaining in range(axis, rank))]
 
 
@@ -298,12 +297,12 @@ def _check_position(position: int, length: int | None, axis: int) -> None:
     if length is None or -length <= position < length:
         return
     from_start = position + length if position < 0 else position
-    raise InvalidArgumentError(None, None, f"slice index {from_start} of dimension {axis} out of bounds.")
+    raise InvalidArgumentError(f"slice index {from_start} of dimension {axis} out of bounds.")
 
 
 def _length(bounds: slice, length: int | None, axis: int) -> int | None:
     if bounds.step == 0:
-        raise InvalidArgumentError(None, None, f"strides[{axis}] must be non-zero")
+        raise InvalidArgumentError(f"strides[{axis}] must be non-zero")
     return None if length is None else len(range(*bounds.indices(length)))
 
 

@@ -70,7 +70,7 @@ def concat(values: Any, axis: Any, name: str | None = "concat") -> Tensor:
     if len(listed) == 1:
         return identity(listed[0], name=name)
     if not listed:
-        raise InvalidArgumentError(None, None, "tf.concat needs at least one tensor, got an empty list")
+        raise InvalidArgumentError("tf.concat needs at least one tensor, got an empty list")
     return ConcatV2(listed, axis=axis, name=name)
 
 
@@ -78,10 +78,10 @@ def concat(values: Any, axis: Any, name: str | None = "concat") -> Tensor:
 def _(values: Sequence[Spec], axis: int) -> Spec:
     first, n = values[0], len(values[0].shape)
     if n == 0:
-        raise InvalidArgumentError(None, None, "ConcatOp : Can't concatenate scalars (use tf.stack instead)")
+        raise InvalidArgumentError("ConcatOp : Can't concatenate scalars (use tf.stack instead)")
     if not -n <= axis < n:
         text = f"ConcatOp : Expected concatenating dimensions in the range [{-n}, {n}), but got {axis}"
-        raise InvalidArgumentError(None, None, text)
+        raise InvalidArgumentError(text)
     axis %= n
     for number, value in enumerate(values):
         _compare_shapes(first.shape, value.shape, number, axis)
@@ -99,11 +99,10 @@ def _(values: Sequence[Spec], axis: int) -> Spec:
 def _compare_shapes(first: tuple[int | None, ...], second: tuple[int | None, ...], number: int, axis: int) -> None:
     shapes = f"shape[0] = {bracketed(first)} vs. shape[{number}] = {bracketed(second)}"
     if len(first) != len(second):
-        raise InvalidArgumentError(None, None, f"ConcatOp : Ranks of all input tensors should match: {shapes}")
+        raise InvalidArgumentError(f"ConcatOp : Ranks of all input tensors should match: {shapes}")
     for position, (m, n) in enumerate(zip(first, second, strict=True)):
         if position != axis and m != n and None not in (m, n):
-            text = f"ConcatOp : Dimension {position} in both shapes must be equal: {shapes}"
-            raise InvalidArgumentError(None, None, text)
+            raise InvalidArgumentError(f"ConcatOp : Dimension {position} in both shapes must be equal: {shapes}")
 
 
 @ConcatV2.gradient
@@ -163,7 +162,7 @@ def _(values: Sequence[Spec], axis: int) -> Spec:
     for number, value in enumerate(values):
         if not may_be_equal(value.shape, first.shape):
             text = f"values[0].shape = {bracketed(first.shape)} != values[{number}].shape = {bracketed(value.shape)}"
-            raise InvalidArgumentError(None, None, f"Shapes of all inputs must match: {text}")
+            raise InvalidArgumentError(f"Shapes of all inputs must match: {text}")
     axis %= len(first.shape) + 1
     shape = merged_shape([value.shape for value in values])
     return Spec((*shape[:axis], len(values), *shape[axis:]), first.dtype)
@@ -228,8 +227,7 @@ def unstack(value: TensorLike, num: int | None = None, axis: int = 0, name: str 
 def _(value: Spec, num: int, axis: int) -> list[Spec]:
     axis %= len(value.shape)
     if value.shape[axis] not in (num, None):
-        text = f"Input shape axis {axis} must equal {num}, got shape {bracketed(value.shape)}"
-        raise InvalidArgumentError(None, None, text)
+        raise InvalidArgumentError(f"Input shape axis {axis} must equal {num}, got shape {bracketed(value.shape)}")
     return [Spec((*value.shape[:axis], *value.shape[axis + 1 :]), value.dtype)] * num
 
 
@@ -307,7 +305,7 @@ def split(
 
 
 def _no_parts(count: int) -> InvalidArgumentError:
-    return InvalidArgumentError(None, None, f"Value for attr 'num_split' of {count} must be at least minimum 1")
+    return InvalidArgumentError(f"Value for attr 'num_split' of {count} must be at least minimum 1")
 
 
 def _count_of(size_splits: Any) -> int:
@@ -324,7 +322,7 @@ def _(value: Spec, axis: int, num_split: int) -> list[Spec]:
     length = value.shape[position]
     if length is not None and length % num_split:
         text = "Number of ways to split should evenly divide the split dimension, but got split_dim "
-        raise InvalidArgumentError(None, None, f"{text}{position} (size = {length}) and num_split {num_split}")
+        raise InvalidArgumentError(f"{text}{position} (size = {length}) and num_split {num_split}")
     piece_length = None if length is None else length // num_split
     return [Spec((*value.shape[:position], piece_length, *value.shape[position + 1 :]), value.dtype)] * num_split
 
@@ -332,8 +330,7 @@ def _(value: Spec, axis: int, num_split: int) -> list[Spec]:
 def _split_axis(value: Spec, axis: int) -> int:
     n = len(value.shape)
     if not -n <= axis < n:
-        text = f"-input rank(-{n}) <= split_dim < input rank ({n}), but got {axis}"
-        raise InvalidArgumentError(None, None, text)
+        raise InvalidArgumentError(f"-input rank(-{n}) <= split_dim < input rank ({n}), but got {axis}")
     return axis % n
 
 
@@ -361,20 +358,18 @@ def _lengths(total: int, sizes: Sequence[int], count: int) -> list[int]:
     """Returns the lengths of the parts, -1 replaced by what is left."""
     if len(sizes) != count:
         text = "size of the split_tensor must be 1-D and have the same elements as outputs"
-        raise InvalidArgumentError(None, None, f"{text} got 1 -D and {len(sizes)} elements")
+        raise InvalidArgumentError(f"{text} got 1 -D and {len(sizes)} elements")
     if list(sizes).count(-1) > 1:
-        raise InvalidArgumentError(None, None, "There can only be one -1 in the input.")
+        raise InvalidArgumentError("There can only be one -1 in the input.")
     fixed = sum(length for length in sizes if length != -1)
     if fixed > total or (fixed != total and -1 not in sizes):
-        text = (
+        raise InvalidArgumentError(
             "Determined shape must either match input shape along split_dim exactly if fully specified, or be less "
             f"than the size of the input along split_dim if not fully specified.  Got: {fixed}"
         )
-        raise InvalidArgumentError(None, None, text)
     for position, length in enumerate(sizes):
         if length < -1:
-            text = f"Split size at index {position} must be >= 0. Got: {length}"
-            raise InvalidArgumentError(None, None, text)
+            raise InvalidArgumentError(f"Split size at index {position} must be >= 0. Got: {length}")
     return [total - fixed if length == -1 else length for length in sizes]
 
 

@@ -40,7 +40,7 @@ def as_pairs(value: Any) -> Pairs:
             if _is_sequence(value)
             else []
         )
-        raise InvalidArgumentError(None, None, f"paddings must be a matrix with 2 columns: {bracketed(shape)}")
+        raise InvalidArgumentError(f"paddings must be a matrix with 2 columns: {bracketed(shape)}")
     return tuple((front.__index__(), back.__index__()) for front, back in rows)
 
 
@@ -67,10 +67,10 @@ def _padded(tensor: Spec, paddings: Pairs, word: str) -> Spec:
     if len(paddings) != len(tensor.shape):
         shape = bracketed(tensor.shape)
         text = f"The first dimension of paddings must be the rank of inputs[{len(paddings)},2] {shape}"
-        raise InvalidArgumentError(None, None, text)
+        raise InvalidArgumentError(text)
     for front, back in paddings:
         if front < 0 or back < 0:
-            raise InvalidArgumentError(None, None, f"{word} must be non-negative: {front} {back}")
+            raise InvalidArgumentError(f"{word} must be non-negative: {front} {back}")
     lengths = [None if n is None else n + sum(pair) for n, pair in zip(tensor.shape, paddings, strict=True)]
     return Spec(tuple(lengths), tensor.dtype)
 
@@ -113,8 +113,7 @@ def PadV2(xp: Any, tensor: Any, constant_values: Any, paddings: Pairs) -> Any:
 @PadV2.infer
 def _(tensor: Spec, constant_values: Spec, paddings: Pairs) -> Spec:
     if constant_values.shape:
-        text = f"Constant values must be a scalar. Found: {bracketed(constant_values.shape)}"
-        raise InvalidArgumentError(None, None, text)
+        raise InvalidArgumentError(f"Constant values must be a scalar. Found: {bracketed(constant_values.shape)}")
     return _padded(tensor, paddings, "Paddings")
 
 
@@ -180,7 +179,7 @@ def _(tensor: Spec, paddings: Pairs, mode: str) -> Spec:
             text = f"paddings must be less than the dimension size: {front}, {back} not less than {n}"
         else:
             text = f"paddings must be no greater than the dimension size: {front}, {back} greater than {n}"
-        raise InvalidArgumentError(None, None, text)
+        raise InvalidArgumentError(text)
     return padded
 
 
@@ -245,13 +244,13 @@ def tile(input: TensorLike, multiples: Any, name: str | None = None) -> Tensor:
 def _(input: Spec, multiples: tuple[int, ...] | int) -> Spec:
     n = len(input.shape)
     if isinstance(multiples, int):
-        raise InvalidArgumentError(None, None, "Expected multiples to be 1-D, but got shape []")
+        raise InvalidArgumentError("Expected multiples to be 1-D, but got shape []")
     if len(multiples) != n:
         text = f"Expected multiples argument to be a vector of length {n} but got length {len(multiples)}"
-        raise InvalidArgumentError(None, None, text)
+        raise InvalidArgumentError(text)
     for axis, times in enumerate(multiples):
         if times < 0:
-            raise InvalidArgumentError(None, None, f"Expected multiples[{axis}] >= 0, but got {times}")
+            raise InvalidArgumentError(f"Expected multiples[{axis}] >= 0, but got {times}")
     return Spec(tuple(None if m is None else m * t for m, t in zip(input.shape, multiples, strict=True)), input.dtype)
 
 

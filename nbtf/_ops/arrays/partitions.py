@@ -66,14 +66,14 @@ def DynamicPartition(xp: Any, data: Any, partitions: Any, num_partitions: int) -
     if data.shape[: partitions.ndim] != partitions.shape:
         text = "data.shape must start with partitions.shape, got data.shape = "
         shapes = f"{bracketed(data.shape)}, partitions.shape = {bracketed(partitions.shape)}"
-        raise InvalidArgumentError(None, None, text + shapes)
+        raise InvalidArgumentError(text + shapes)
     if xp is CPU.xp:
         outside = (partitions < 0) | (partitions >= num_partitions)
         if outside.any():
             first = tuple(int(i) for i in xp.argwhere(outside)[0])
             position = bracketed(first) if first else ""
             text = f"partitions{position} = {int(partitions[first])} is not in [0, {num_partitions})"
-            raise InvalidArgumentError(None, None, text)
+            raise InvalidArgumentError(text)
     return [data[partitions == number] for number in range(num_partitions)]
 
 
@@ -102,8 +102,7 @@ def dynamic_partition(
     [[1, 3], [2, 4]]
     """
     if check_whole(num_partitions, "num_partitions") < 1:
-        text = f"Value for attr 'num_partitions' of {num_partitions} must be at least minimum 1"
-        raise InvalidArgumentError(None, None, text)
+        raise InvalidArgumentError(f"Value for attr 'num_partitions' of {num_partitions} must be at least minimum 1")
     return DynamicPartition(data, partitions, num_partitions=num_partitions, name=name)
 
 
@@ -123,7 +122,7 @@ def DynamicStitch(xp: Any, data: Sequence[Any], indices: Sequence[Any]) -> Any:
     if xp is CPU.xp:
         for number, rows in enumerate(indices):
             if rows.size and rows.min() < 0:
-                raise InvalidArgumentError(None, None, f"indices[{number}] is out of range")
+                raise InvalidArgumentError(f"indices[{number}] is out of range")
     count = max((int(rows.max()) + 1 for rows in indices if rows.size), default=0)
     stitched = xp.zeros((count, *inner), data[0].dtype)
     for rows, values in zip(indices, data, strict=True):
@@ -142,15 +141,14 @@ def _check_parts(indices: Sequence[Any], data: Sequence[Any]) -> None:
     for number, (rows, values) in enumerate(zip(indices, data, strict=True)):
         if values.shape[: rows.ndim] != rows.shape:
             text = f"data[{number}].shape = {bracketed(values.shape)} does not start with indices[{number}].shape = "
-            raise InvalidArgumentError(None, None, text + bracketed(rows.shape))
+            raise InvalidArgumentError(text + bracketed(rows.shape))
         if values.shape[rows.ndim :] != inner:
             first, n = indices[0].ndim, rows.ndim
-            text = (
+            raise InvalidArgumentError(
                 f"Need data[0].shape[{first}:] = data[{number}].shape[{n}:], got data[0].shape = "
                 f"{bracketed(data[0].shape)}, data[{number}].shape = {bracketed(values.shape)}, indices[0].shape = "
                 f"{bracketed(indices[0].shape)}, indices[{number}].shape = {bracketed(rows.shape)}"
             )
-            raise InvalidArgumentError(None, None, text)
 
 
 def dynamic_stitch(indices: Any, data: Any, name: str | None = None) -> Tensor:
@@ -170,7 +168,7 @@ def dynamic_stitch(indices: Any, data: Any, name: str | None = None) -> Tensor:
     if not row_numbers or len(row_numbers) != len(values):
         counts = f"{len(row_numbers)} and {len(values)}"
         text = f"tf.dynamic_stitch needs as many `indices` as `data`, and at least one, got {counts}"
-        raise InvalidArgumentError(None, None, text)
+        raise InvalidArgumentError(text)
     return DynamicStitch(values, row_numbers, name=name)
 
 

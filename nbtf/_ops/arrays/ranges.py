@@ -56,7 +56,7 @@ def as_number(value: Any) -> Any:
         return value
     array = value.numpy() if isinstance(value, Tensor) else host_array(value)[0]
     if getattr(array, "size", 1) != 1:
-        raise InvalidArgumentError(None, None, f"limit must be a scalar, not shape {bracketed(array.shape)}")
+        raise InvalidArgumentError(f"limit must be a scalar, not shape {bracketed(array.shape)}")
     return array.item() if hasattr(array, "item") else array
 
 
@@ -82,16 +82,16 @@ def _count(start: Any, limit: Any, delta: Any, dtype: DType) -> int:
     scalar_type = dtype.np_dtype.type
     first, end, step = scalar_type(start), scalar_type(limit), scalar_type(delta)
     if step == 0:
-        raise InvalidArgumentError(None, None, f"Requires delta != 0: {step}")
+        raise InvalidArgumentError(f"Requires delta != 0: {step}")
     if step > 0 and first > end:
-        raise InvalidArgumentError(None, None, f"Requires start <= limit when delta > 0: {first}/{end}")
+        raise InvalidArgumentError(f"Requires start <= limit when delta > 0: {first}/{end}")
     if step < 0 and first < end:
-        raise InvalidArgumentError(None, None, f"Requires start >= limit when delta < 0: {first}/{end}")
+        raise InvalidArgumentError(f"Requires start >= limit when delta < 0: {first}/{end}")
     if dtype.is_integer:
         return len(builtins.range(int(first), int(end), int(step)))
     count = abs((end - first) / step)
     if not math.isfinite(count):
-        raise InvalidArgumentError(None, None, f"Requires ((limit - start) / delta) to be finite, got {count}")
+        raise InvalidArgumentError(f"Requires ((limit - start) / delta) to be finite, got {count}")
     return math.ceil(count)
 
 
@@ -126,7 +126,7 @@ def range(
             raise TypeError(f"tf.range takes int32, int64, float32 or float64 numbers, got {strange[0]!r}")
         target_dtype = max(dtypes, key=_BY_RANK.index)
     if target_dtype not in _RANGES:
-        raise InvalidArgumentError(None, None, _no_kernel(target_dtype))
+        raise InvalidArgumentError(_no_kernel(target_dtype))
     return Range(start=start, limit=limit, delta=delta, dtype=target_dtype, name=name)
 
 
@@ -206,7 +206,7 @@ def _check_count(num: Any) -> None:
 @LinSpace.infer
 def _(start: Spec, stop: Spec, num: int, axis: int) -> Spec:
     if num < 0:
-        raise InvalidArgumentError(None, None, f"Requires start <= limit when delta > 0: 1/{num}")
+        raise InvalidArgumentError(f"Requires start <= limit when delta > 0: 1/{num}")
     shape = broadcast_shapes(start.shape, stop.shape)
     (position,) = positive_axes(axis, len(shape) + 1)
     return Spec((*shape[:position], num, *shape[position:]), start.dtype)
@@ -329,12 +329,11 @@ def _agreed(on: DType | None, off: DType | None, target_dtype: DType | None) -> 
 def _(indices: Spec, on_value: Spec, off_value: Spec, depth: int | tuple[int, ...], axis: int) -> Spec:
     n = len(indices.shape)
     if not -1 <= axis <= n:
-        text = f"Expected axis to be -1 or between [0, {n + 1}).  But received: {axis}"
-        raise InvalidArgumentError(None, None, text)
+        raise InvalidArgumentError(f"Expected axis to be -1 or between [0, {n + 1}).  But received: {axis}")
     if isinstance(depth, tuple):
-        raise InvalidArgumentError(None, None, f"depth must be a scalar, but got: {bracketed((len(depth),))}")
+        raise InvalidArgumentError(f"depth must be a scalar, but got: {bracketed((len(depth),))}")
     if depth < 0:
-        raise InvalidArgumentError(None, None, f"depth must be non-negative, got: {depth}")
+        raise InvalidArgumentError(f"depth must be non-negative, got: {depth}")
     position = n if axis == -1 else axis
     return Spec((*indices.shape[:position], depth, *indices.shape[position:]), on_value.dtype)
 

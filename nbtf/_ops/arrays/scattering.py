@@ -32,25 +32,25 @@ def _columns_of(xp: Any, tensor: Any, indices: Any, updates: Any) -> tuple[Any, 
 def _written(tensor: Spec, indices: Spec, updates: Spec, **attrs: Any) -> Spec:
     """Says what writing into a tensor gives: a tensor like it."""
     if not indices.shape:
-        raise InvalidArgumentError(None, None, f"Indices shape must have rank at least one. Found:{bracketed(())}")
+        raise InvalidArgumentError(f"Indices shape must have rank at least one. Found:{bracketed(())}")
     outer, depth = indices.shape[:-1], indices.shape[-1] or 0
     updates_shape = bracketed(updates.shape)
     if None in (*tensor.shape, *indices.shape, *updates.shape):
         return tensor
     if len(updates.shape) - len(outer) != len(tensor.shape) - depth:
         text = "Inner dimensions of output shape must match inner dimensions of updates shape. Output: "
-        raise InvalidArgumentError(None, None, f"{text}{bracketed(tensor.shape)} updates: {updates_shape}")
+        raise InvalidArgumentError(f"{text}{bracketed(tensor.shape)} updates: {updates_shape}")
     if updates.shape[: len(outer)] != outer:
         text = f"Outer dimensions of indices and update must match. Indices shape: {bracketed(indices.shape)}"
-        raise InvalidArgumentError(None, None, f"{text}, updates shape:{updates_shape}")
+        raise InvalidArgumentError(f"{text}, updates shape:{updates_shape}")
     if updates.shape[len(outer) :] != tensor.shape[depth:]:
         inner = len(tensor.shape) - depth
         text = f"The inner {inner} dimensions of output.shape={bracketed(tensor.shape)} must match the inner {inner} "
-        raise InvalidArgumentError(None, None, f"{text}dimensions of updates.shape={updates_shape}")
+        raise InvalidArgumentError(f"{text}dimensions of updates.shape={updates_shape}")
     return tensor
 
 
-@op("T Tindices T -> T", T=ALL, Tindices=POSITIONS)
+@op("T Tindices T -> T", T=ALL, Tindices=POSITIONS, infer=_written)
 def TensorScatterUpdate(xp: Any, tensor: Any, indices: Any, updates: Any) -> Any:
     return written_at(xp, tensor, _columns_of(xp, tensor, indices, updates), updates)
 
@@ -76,9 +76,6 @@ def tensor_scatter_nd_update(
     return TensorScatterUpdate(tensor, indices, updates, name=name)
 
 
-TensorScatterUpdate.infer(_written)
-
-
 @TensorScatterUpdate.gradient
 def _(call: Call, grad: Tensor) -> Gradients:
     _, indices, updates = call.inputs
@@ -89,7 +86,7 @@ def _(call: Call, grad: Tensor) -> Gradients:
     ]
 
 
-@op("T Tindices T -> T", T=NUMBERS, Tindices=POSITIONS)
+@op("T Tindices T -> T", T=NUMBERS, Tindices=POSITIONS, infer=_written)
 def TensorScatterAdd(xp: Any, tensor: Any, indices: Any, updates: Any, bad_indices_policy: str) -> Any:
     return joined_at(xp, xp.add, tensor, _columns_of(xp, tensor, indices, updates), updates)
 
@@ -119,15 +116,12 @@ def tensor_scatter_nd_add(
     return TensorScatterAdd(tensor, indices, updates, bad_indices_policy=bad_indices_policy, name=name)
 
 
-TensorScatterAdd.infer(_written)
-
-
 @TensorScatterAdd.gradient
 def _(call: Call, grad: Tensor) -> Gradients:
     return [grad, None, gather_nd(grad, call.inputs[1]) if call.needs(2) else None]
 
 
-@op("T Tindices T -> T", T=NUMBERS, Tindices=POSITIONS)
+@op("T Tindices T -> T", T=NUMBERS, Tindices=POSITIONS, infer=_written)
 def TensorScatterSub(xp: Any, tensor: Any, indices: Any, updates: Any, bad_indices_policy: str) -> Any:
     return joined_at(xp, xp.add, tensor, _columns_of(xp, tensor, indices, updates), -updates)
 
@@ -157,15 +151,12 @@ def tensor_scatter_nd_sub(
     return TensorScatterSub(tensor, indices, updates, bad_indices_policy=bad_indices_policy, name=name)
 
 
-TensorScatterSub.infer(_written)
-
-
 @TensorScatterSub.gradient
 def _(call: Call, grad: Tensor) -> Gradients:
     return [grad, None, negative(gather_nd(grad, call.inputs[1])) if call.needs(2) else None]
 
 
-@op("T Tindices T -> T", T=NUMBERS - COMPLEXES, Tindices=POSITIONS)
+@op("T Tindices T -> T", T=NUMBERS - COMPLEXES, Tindices=POSITIONS, infer=_written)
 def TensorScatterMax(xp: Any, tensor: Any, indices: Any, updates: Any, bad_indices_policy: str) -> Any:
     return joined_at(xp, xp.maximum, tensor, _columns_of(xp, tensor, indices, updates), updates)
 
@@ -195,14 +186,7 @@ def tensor_scatter_nd_max(
     return TensorScatterMax(tensor, indices, updates, bad_indices_policy=bad_indices_policy, name=name)
 
 
-TensorScatterMax.infer(_written)
-
-
 @TensorScatterMax.gradient
-def _(call: Call, grad: Tensor) -> Gradients:
-    return _shared(call, grad)
-
-
 def _shared(call: Call, grad: Tensor) -> Gradients:
     """Gives the gradient to whatever had the extreme value; equals share it."""
     tensor, indices, updates = call.inputs
@@ -212,7 +196,7 @@ def _shared(call: Call, grad: Tensor) -> Gradients:
     return [multiply(share, old_share), None, multiply(gather_nd(share, indices), new_share)]
 
 
-@op("T Tindices T -> T", T=NUMBERS - COMPLEXES, Tindices=POSITIONS)
+@op("T Tindices T -> T", T=NUMBERS - COMPLEXES, Tindices=POSITIONS, infer=_written)
 def TensorScatterMin(xp: Any, tensor: Any, indices: Any, updates: Any, bad_indices_policy: str) -> Any:
     return joined_at(xp, xp.minimum, tensor, _columns_of(xp, tensor, indices, updates), updates)
 
@@ -242,9 +226,4 @@ def tensor_scatter_nd_min(
     return TensorScatterMin(tensor, indices, updates, bad_indices_policy=bad_indices_policy, name=name)
 
 
-TensorScatterMin.infer(_written)
-
-
-@TensorScatterMin.gradient
-def _(call: Call, grad: Tensor) -> Gradients:
-    return _shared(call, grad)
+TensorScatterMin.gradient(_shared)

@@ -38,7 +38,7 @@ UniqueValues.__name__, UniqueValuesWithCounts.__name__ = "Unique", "UniqueWithCo
 def _distinct(xp: Any, x: Any, out_idx: Any) -> tuple[Any, Any, Any]:
     """Returns the different values in the order in which they come, the place of each element, and how often."""
     if x.ndim != 1:
-        raise InvalidArgumentError(None, None, "unique expects a 1D vector.")
+        raise InvalidArgumentError("unique expects a 1D vector.")
     values, first, inverse, counts = xp.unique(x, return_index=True, return_inverse=True, return_counts=True)
     order = xp.argsort(first)
     rank = xp.empty(order.shape, out_idx.np_dtype)
@@ -131,7 +131,7 @@ def _(sorted_inputs: Spec, values: Spec, out_type: Any) -> Spec:
 def _like_values(sorted_inputs: Spec, values: Spec, out_type: Any) -> Spec:
     m, n = sorted_inputs.shape[0], values.shape[0]
     if m != n and None not in (m, n):
-        raise InvalidArgumentError(None, None, "Leading dim_size of both tensors must match.")
+        raise InvalidArgumentError("Leading dim_size of both tensors must match.")
     return Spec(values.shape, out_type)
 
 
@@ -163,7 +163,7 @@ def searchsorted(
     rows, needles = as_tensor(sorted_sequence), as_tensor(values)
     for tensor in (rows, needles):
         if tensor.ndim == 0:
-            raise InvalidArgumentError(None, None, "slice index -1 of dimension 0 out of bounds.")
+            raise InvalidArgumentError("slice index -1 of dimension 0 out of bounds.")
     if side not in ("left", "right"):
         raise ValueError(f"Argument `side` must be either 'right' or 'left'. Received: `side` = '{side}'.")
     bound = LowerBound if side == "left" else UpperBound
@@ -195,9 +195,9 @@ def _check_permutation(x: Any) -> None:
     earlier_numbers: set[int] = set()
     for number in x.tolist():
         if not 0 <= number < x.size:
-            raise InvalidArgumentError(None, None, f"{number} is not between 0 and {x.size}")
+            raise InvalidArgumentError(f"{number} is not between 0 and {x.size}")
         if number in earlier_numbers:
-            raise InvalidArgumentError(None, None, f"{number} is duplicated in the input.")
+            raise InvalidArgumentError(f"{number} is duplicated in the input.")
         earlier_numbers.add(number)
 
 
@@ -219,7 +219,7 @@ def invert_permutation(x: TensorLike, name: str | None = None) -> Tensor:
 @InvertPermutation.infer
 def _(x: Spec) -> Spec:
     if len(x.shape) != 1:
-        raise InvalidArgumentError(None, None, "invert_permutation expects a 1D vector.")
+        raise InvalidArgumentError("invert_permutation expects a 1D vector.")
     return x
 
 

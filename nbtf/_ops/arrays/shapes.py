@@ -206,19 +206,19 @@ def permuted(shape: tuple[int | None, ...], perm: tuple[int, ...] | int | None) 
     if perm is None:
         return shape[::-1]
     if isinstance(perm, int):
-        raise InvalidArgumentError(None, None, "perm must be rank 1, got shape []")
+        raise InvalidArgumentError("perm must be rank 1, got shape []")
     n = len(shape)
     if len(perm) != n:
         text = f"transpose expects a vector of size {n}. But input(1) is a vector of size {len(perm)}"
-        raise InvalidArgumentError(None, None, text)
+        raise InvalidArgumentError(text)
     positive = [axis + n if axis < 0 else axis for axis in perm]
     for axis in positive:
         if not 0 <= axis < n:
-            raise InvalidArgumentError(None, None, f"{axis} is out of range [0 .. {n})")
+            raise InvalidArgumentError(f"{axis} is out of range [0 .. {n})")
     for axis in range(n):
         if axis not in positive:
             listed = ",".join(map(str, perm))
-            raise InvalidArgumentError(None, None, f"{axis} is missing from {{{listed}}}.")
+            raise InvalidArgumentError(f"{axis} is missing from {{{listed}}}.")
     return tuple(shape[axis] for axis in positive)
 
 
@@ -304,11 +304,10 @@ def expand_dims(input: TensorLike, axis: Any, name: str | None = None) -> Tensor
 @ExpandDims.infer
 def _(input: Spec, axis: tuple[int, ...]) -> Spec:
     if len(axis) != 1:
-        raise InvalidArgumentError(None, None, "'dim' must be a tensor with a single value")
+        raise InvalidArgumentError("'dim' must be a tensor with a single value")
     position, n = axis[0], len(input.shape)
     if not -n - 1 <= position <= n:
-        text = f"Tried to expand dim index {position} for tensor with {n} dimensions."
-        raise InvalidArgumentError(None, None, text)
+        raise InvalidArgumentError(f"Tried to expand dim index {position} for tensor with {n} dimensions.")
     position += n + 1 if position < 0 else 0
     return Spec((*input.shape[:position], 1, *input.shape[position:]), input.dtype)
 
@@ -361,11 +360,10 @@ def _(input: Spec, axis: int | tuple[int, ...] | None) -> Spec | None:
     axes = axis if isinstance(axis, tuple) else (axis,)
     for axis_number in axes:
         if not -n <= axis_number < n:
-            text = f"Tried to squeeze dim index {axis_number} for tensor with {n} dimensions."
-            raise InvalidArgumentError(None, None, text)
+            raise InvalidArgumentError(f"Tried to squeeze dim index {axis_number} for tensor with {n} dimensions.")
         if lengths[axis_number] not in (1, None):
             text = f"Can not squeeze dim[{axis_number % n}], expected a dimension of 1, got {lengths[axis_number]}"
-            raise InvalidArgumentError(None, None, text)
+            raise InvalidArgumentError(text)
     gone = {axis_number % n for axis_number in axes}
     return Spec(tuple(length for i, length in enumerate(lengths) if i not in gone), input.dtype)
 

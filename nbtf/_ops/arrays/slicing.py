@@ -67,18 +67,16 @@ def _(input_: Spec, begin: tuple[int, ...] | int, size: tuple[int, ...] | int) -
     n = len(input_.shape)
     if isinstance(begin, int) or isinstance(size, int) or not len(begin) == len(size) == n:
         difference = f"got shapes {_shape_of(begin)} and {_shape_of(size)} instead."
-        text = f"Expected begin and size arguments to be 1-D tensors of size {n}, but {difference}"
-        raise InvalidArgumentError(None, None, text)
+        raise InvalidArgumentError(f"Expected begin and size arguments to be 1-D tensors of size {n}, but {difference}")
     lengths: list[int | None] = []
     for axis, (length, start, count) in enumerate(zip(input_.shape, begin, size, strict=True)):
         if length is None:
             lengths.append(None if count == -1 else count)
             continue
         if not 0 <= start <= length:
-            raise InvalidArgumentError(None, None, f"Expected begin[{axis}] in [0, {length}], but got {start}")
+            raise InvalidArgumentError(f"Expected begin[{axis}] in [0, {length}], but got {start}")
         if not -1 <= count <= length - start:
-            text = f"Expected size[{axis}] in [0, {length - start}], but got {count}"
-            raise InvalidArgumentError(None, None, text)
+            raise InvalidArgumentError(f"Expected size[{axis}] in [0, {length - start}], but got {count}")
         lengths.append(length - start if count == -1 else count)
     return Spec(tuple(lengths), input_.dtype)
 
@@ -118,15 +116,13 @@ def reverse(tensor: TensorLike, axis: Any, name: str | None = None) -> Tensor:
 def _(tensor: Spec, axis: tuple[int, ...] | int) -> Spec:
     n = len(tensor.shape)
     if isinstance(axis, int):
-        raise InvalidArgumentError(None, None, "'dims' must be 1-dimension, not 0")
+        raise InvalidArgumentError("'dims' must be 1-dimension, not 0")
     earlier_axes: set[int] = set()
     for number, axis_number in enumerate(axis):
         if not -n <= axis_number < n:  # TensorFlow's text lacks the bracket at the end as well
-            raise InvalidArgumentError(
-                None, None, f"'axis'[{number}] = {axis_number} is out of valid range [0, {n - 1}"
-            )
+            raise InvalidArgumentError(f"'axis'[{number}] = {axis_number} is out of valid range [0, {n - 1}")
         if axis_number % n in earlier_axes:
-            raise InvalidArgumentError(None, None, f"axis {axis_number % n} specified more than once.")
+            raise InvalidArgumentError(f"axis {axis_number % n} specified more than once.")
         earlier_axes.add(axis_number % n)
     return tensor
 
@@ -176,12 +172,12 @@ def roll(input: TensorLike, shift: Any, axis: Any, name: str | None = None) -> T
 def _(input: Spec, shift: Any, axis: Any) -> Spec:
     n = len(input.shape)
     if n == 0:
-        raise InvalidArgumentError(None, None, "input must be 1-D or higher")
+        raise InvalidArgumentError("input must be 1-D or higher")
     if _shape_of(shift) != _shape_of(axis):
-        raise InvalidArgumentError(None, None, "shift and axis must have the same size")
+        raise InvalidArgumentError("shift and axis must have the same size")
     for axis_number in as_ints(axis):
         if not -n <= axis_number < n:
-            raise InvalidArgumentError(None, None, f"axis {axis_number} is out of range")
+            raise InvalidArgumentError(f"axis {axis_number} is out of range")
     return input
 
 

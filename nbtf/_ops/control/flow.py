@@ -84,17 +84,14 @@ def case(
     if flow is not None:
         return flow.case(pairs, default, exclusive)
     if exclusive and sum(bool(pred) for pred, _ in pairs) > 1:
-        text = "Input error: exclusive=True: more than 1 conditions evaluated as True"
-        raise InvalidArgumentError(None, None, text)
+        raise InvalidArgumentError("Input error: exclusive=True: more than 1 conditions evaluated as True")
     for pred, function in pairs:
         if pred:
             return function()
     if default is None:
         raise InvalidArgumentError(
-            None,
-            None,
             f"Expected '{as_tensor(False)!s}' to be true. "
-            "Summarized data: b'Input error: None of conditions evaluated as True:'\nFalse",
+            "Summarized data: b'Input error: None of conditions evaluated as True:'\nFalse"
         )
     return default()
 

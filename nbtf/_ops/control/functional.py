@@ -95,7 +95,7 @@ def _typed(value: Any, spec: TensorSpec) -> Tensor:
 def _check_dtype(expected: DType, actual: DType) -> None:
     if actual is not expected:  # TensorFlow keeps the results in a TensorArray, and says so
         text = f"TensorArray dtype is {expected.name} but Op is trying to write dtype {actual.name} "
-        raise InvalidArgumentError(None, None, text)
+        raise InvalidArgumentError(text)
 
 
 def _stacked(results: Sequence[Tensor], spec: TensorSpec) -> Tensor:
@@ -257,7 +257,7 @@ def _steps(fn: Callable[..., Any], elems: Any, initializer: Any, reverse: bool) 
         first = numbers.pop(0)
         steps = [(first, rows[first])]
     else:
-        raise OutOfRangeError(None, None, "Tried to read from index 0 but array size is: 0 ")
+        raise OutOfRangeError("Tried to read from index 0 but array size is: 0 ")
     for number in numbers:
         steps.append((number, fn(steps[-1][1], rows[number])))
     return steps

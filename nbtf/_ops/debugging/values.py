@@ -13,6 +13,7 @@ from nbtf._ops.math.comparison import equal, greater, greater_equal, less, less_
 from nbtf._ops.math.magnitude import abs as absolute
 from nbtf._ops.op import Gradients, op
 from nbtf._ops.reductions.truth import reduce_all
+from nbtf._ops.specs import spec_of_first
 from nbtf._runtime.arguments import check_whole
 from nbtf._runtime.context import open_graph
 from nbtf._runtime.conversion import as_tensor
@@ -42,7 +43,7 @@ def check_when_run(check: F) -> F:
     return cast("F", checked)
 
 
-@op("T -> T", T=FLOATS, shares_memory=True)
+@op("T -> T", T=FLOATS, shares_memory=True, infer=spec_of_first)
 def CheckNumerics(xp: Any, tensor: Any, message: str) -> Any:
     if not xp.isfinite(tensor).all():
         names = " and ".join(
@@ -50,12 +51,7 @@ def CheckNumerics(xp: Any, tensor: Any, message: str) -> Any:
             for name, is_present in (("Inf", xp.isinf(tensor).any()), ("NaN", xp.isnan(tensor).any()))
             if is_present
         )
-        raise InvalidArgumentError(None, None, f"{message} : Tensor had {names} values")
-    return tensor
-
-
-@CheckNumerics.infer
-def _(tensor: Any, message: str) -> Any:
+        raise InvalidArgumentError(f"{message} : Tensor had {names} values")
     return tensor
 
 
@@ -119,7 +115,7 @@ def Assert(condition: Any, data: Any, summarize: int | None = None, name: str | 
         raise TypeError("values must be a sequence.")
     if not condition:
         lines = "\n".join(_as_text(as_tensor(value), summarize) for value in cast("Iterable[Any]", data))
-        raise InvalidArgumentError(None, None, f"Expected '{condition!s}' to be true. Summarized data: {lines}")
+        raise InvalidArgumentError(f"Expected '{condition!s}' to be true. Summarized data: {lines}")
 
 
 def _as_text(tensor: Tensor, summarize: int | None) -> str:
@@ -238,7 +234,7 @@ def _refuse_pair(sign: str, condition: Any, x: Any, y: Any, message: str | None,
         first = array.reshape(-1)
         first = first[: _count(first, summarize)]
         lines += [f"First {len(first)} elements of {letter}:", str(first)]
-    raise InvalidArgumentError(None, None, "\n".join(lines))
+    raise InvalidArgumentError("\n".join(lines))
 
 
 @check_when_run
@@ -350,8 +346,6 @@ def _compare_zero(sign: str, holds: Callable[..., Tensor], x: Any, message: str 
     count = _count(flat, summarize)
     texts = [*map(str, flat[:count]), *(["..."] if count < len(flat) else [])] if x.ndim else str(flat[0])
     raise InvalidArgumentError(
-        None,
-        None,
         f"{f'{message}.  ' if message else ''}\nCondition x {sign} 0 did not hold element-wise:\n"
-        f"x (shape={x.shape} dtype={x.dtype.name}) = \n{texts}",
+        f"x (shape={x.shape} dtype={x.dtype.name}) = \n{texts}"
     )

@@ -130,10 +130,8 @@ def _(call: Call, grad_q: Tensor | None, grad_r: Tensor | None) -> Gradients:
     rows, columns = call.inputs[0].shape[-2:]
     if rows < columns or (call.attrs["full_matrices"] and rows != columns):
         raise UnimplementedError(
-            None,
-            None,
             "The gradient of qr is there for matrices with as many rows as columns, or more, and for "
-            "full_matrices=False.",
+            "full_matrices=False."
         )
     grad_q = zeros_like(q) if grad_q is None else grad_q
     grad_r = zeros_like(r) if grad_r is None else grad_r
@@ -214,8 +212,7 @@ def _(call: Call, grad_s: Tensor | None, grad_u: Tensor | None = None, grad_v: T
         return [matmul(multiply(u, expand_dims(grad_s, -2)), v, adjoint_b=True)]
     rows, columns = x.shape[-2:]
     if x._dtype in COMPLEXES or (call.attrs["full_matrices"] and rows != columns):
-        text = "The gradient of singular vectors is there for real numbers and full_matrices=False."
-        raise UnimplementedError(None, None, text)
+        raise UnimplementedError("The gradient of singular vectors is there for real numbers and full_matrices=False.")
     s, u, v = call.outputs
     middle = _rotations(s, u, zeros_like(u) if grad_u is None else grad_u, False)
     middle = add(middle, _rotations(s, v, zeros_like(v) if grad_v is None else grad_v, True))

@@ -31,7 +31,7 @@ def as_range(k: Any) -> tuple[int, int]:
     """Reads which diagonals are meant: the lowest and the highest, 0 being the main one."""
     numbers = as_ints(k)
     if not numbers:
-        raise InvalidArgumentError(None, None, "diag_index must be a scalar or vector, received shape: [0]")
+        raise InvalidArgumentError("diag_index must be a scalar or vector, received shape: [0]")
     return numbers[0], numbers[-1]
 
 
@@ -45,7 +45,7 @@ def _entries(xp: Any, shape: Any, k: tuple[int, int], align: str, width: int) ->
     rows, columns = shape[-2:]
     entries: list[tuple[Any, ...]] = []
     if align not in LEFT_ALIGNED:
-        raise InvalidArgumentError(None, None, f"align must be one of {', '.join(LEFT_ALIGNED)}. Got {align!r}")
+        raise InvalidArgumentError(f"align must be one of {', '.join(LEFT_ALIGNED)}. Got {align!r}")
     above, below = LEFT_ALIGNED[align]
     for d in range(k[1], k[0] - 1, -1):
         length = max(min(rows + min(d, 0), columns - max(d, 0)), 0)
@@ -110,11 +110,9 @@ def _matrix_shape(shape: Any, k: tuple[int, int], rows: int, columns: int) -> tu
     """Returns the lengths in front, the rows and the columns of matrices with such diagonals."""
     several = k[0] != k[1]
     if len(shape) < 1 + several:
-        text = f"diagonal must be at least {1 + several}-dim, received shape: {bracketed(shape)}"
-        raise InvalidArgumentError(None, None, text)
+        raise InvalidArgumentError(f"diagonal must be at least {1 + several}-dim, received shape: {bracketed(shape)}")
     if k[0] > k[1]:
-        text = f"lower_diag_index must not be larger than upper_diag_index: {k[0]} > {k[1]}"
-        raise InvalidArgumentError(None, None, text)
+        raise InvalidArgumentError(f"lower_diag_index must not be larger than upper_diag_index: {k[0]} > {k[1]}")
     if shape[-1] is None:
         return shape[: -2 if several else -1], None if rows == -1 else rows, None if columns == -1 else columns
     least_rows, least_columns = shape[-1] - min(k[1], 0), shape[-1] + max(k[0], 0)
@@ -124,10 +122,10 @@ def _matrix_shape(shape: Any, k: tuple[int, int], rows: int, columns: int) -> tu
     columns = least_columns if columns == -1 else columns
     for side, length, lowest in (("rows", rows, least_rows), ("columns", columns, least_columns)):
         if length < lowest:
-            raise InvalidArgumentError(None, None, f"The number of {side} is too small.")
+            raise InvalidArgumentError(f"The number of {side} is too small.")
     if rows != least_rows and columns != least_columns:
         text = "The number of rows or columns is not consistent with the specified d_lower, d_upper, and diagonal."
-        raise InvalidArgumentError(None, None, text)
+        raise InvalidArgumentError(text)
     return shape[: -2 if several else -1], rows, columns
 
 
@@ -178,16 +176,14 @@ def MatrixDiagPartV3(xp: Any, input: Any, k: tuple[int, int], padding_value: Any
 def _packed_shape(shape: Any, k: tuple[int, int]) -> tuple[Any, ...]:
     """Returns the shape of the diagonals of matrices."""
     if len(shape) < 2:
-        text = f"input must be at least 2-dim, received shape: {bracketed(shape)}"
-        raise InvalidArgumentError(None, None, text)
+        raise InvalidArgumentError(f"input must be at least 2-dim, received shape: {bracketed(shape)}")
     *batch, rows, columns = shape
     for side, d in (("lower", k[0]), ("upper", k[1])):
         if None not in (rows, columns) and not -rows < d < columns and d:
             text = f"{side}_diag_index is out of bound: {d}. It must be between {-rows} and {columns}"
-            raise InvalidArgumentError(None, None, text)
+            raise InvalidArgumentError(text)
     if k[0] > k[1]:
-        text = f"lower_diag_index must not be larger than upper_diag_index: {k[0]} > {k[1]}"
-        raise InvalidArgumentError(None, None, text)
+        raise InvalidArgumentError(f"lower_diag_index must not be larger than upper_diag_index: {k[0]} > {k[1]}")
     length = None if None in (rows, columns) else min(rows + min(k[1], 0), columns - max(k[0], 0))
     return (*batch, length) if k[0] == k[1] else (*batch, k[1] - k[0] + 1, length)
 
@@ -239,13 +235,12 @@ def MatrixSetDiagV3(xp: Any, input: Any, diagonal: Any, k: tuple[int, int], alig
 def _(input: Spec, diagonal: Spec, k: tuple[int, int], align: str) -> Spec:
     expected = _packed_shape(input.shape, k)
     if not may_be_equal(diagonal.shape, expected):
-        text = (
+        raise InvalidArgumentError(
             "Either first dimensions of diagonal don't match input.shape[:-2], or diagonal.shape[:-1] is not equal to "
             "the longests diagonal in range [lower_diag_index:upper_diag_index].\n"
             f"Input shape: {bracketed(input.shape)}\nDiagonal shape: {bracketed(diagonal.shape)}\n"
             f"Expected diagonal shape: {bracketed(expected)}"
         )
-        raise InvalidArgumentError(None, None, text)
     return input
 
 
@@ -297,15 +292,14 @@ def MatrixBandPart(xp: Any, input: Any, num_lower: int, num_upper: int) -> Any:
 @MatrixBandPart.infer
 def _(input: Spec, num_lower: int, num_upper: int) -> Spec:
     if len(input.shape) < 2:
-        text = f"input must be at least 2-dim, received shape: {bracketed(input.shape)}"
-        raise InvalidArgumentError(None, None, text)
+        raise InvalidArgumentError(f"input must be at least 2-dim, received shape: {bracketed(input.shape)}")
     for word, number, side, length in (
         ("num_lower", num_lower, "rows", input.shape[-2]),
         ("num_upper", num_upper, "columns", input.shape[-1]),
     ):
         if length is not None and number > length:
             text = f"{word} must be negative or less or equal to number of {side} ({length}) got: {number}"
-            raise InvalidArgumentError(None, None, text)
+            raise InvalidArgumentError(text)
     return input
 
 
@@ -396,11 +390,11 @@ def _(input: Spec) -> Spec:
     half = input.shape[: rank // 2]
     if rank % 2:
         text = f"The rank of the tensor should be even and positive, got shape {bracketed(input.shape)}"
-        raise InvalidArgumentError(None, None, text)
+        raise InvalidArgumentError(text)
     for i, (length, partner) in enumerate(zip(half, input.shape[rank // 2 :], strict=True)):
         if length != partner and None not in (length, partner):
             text = f"Invalid shape {bracketed(input.shape)}: dimensions {i} and {i + rank // 2} do not match."
-            raise InvalidArgumentError(None, None, text)
+            raise InvalidArgumentError(text)
     return Spec(merged_shape([half, input.shape[rank // 2 :]]), input.dtype)
 
 

@@ -197,13 +197,12 @@ def _labels(equation: str, shapes: Sequence[tuple[int | None, ...]]) -> tuple[li
         letters = len(term.replace("...", ""))
         dots = len(shape) - letters
         if dots < 0 or ("..." not in term and dots):
-            text = f"Expected input {number} to have rank {letters} but got: {len(shape)}"
-            raise InvalidArgumentError(None, None, text)
+            raise InvalidArgumentError(f"Expected input {number} to have rank {letters} but got: {len(shape)}")
         widest = max(widest, dots)
         terms.append(_spelled_out(term, dots))
     if widest and "..." not in right:
         text = f"Output contains {widest} broadcasting dimension(s) but no ellipsis (...) was found in the output "
-        raise InvalidArgumentError(None, None, text + "subscripts.")
+        raise InvalidArgumentError(text + "subscripts.")
     return terms, _spelled_out(right, widest)
 
 
@@ -288,7 +287,7 @@ def _(inputs: Sequence[Spec], equation: str) -> Spec:
                 lengths[label] = broadcast_shapes((present,), (length,))[0] if label in lengths else length
             elif present is not None and length is not None and present != length:
                 text = f"Expected dimension {present} at axis {axis} of the input shaped {bracketed(spec.shape)} but "
-                raise InvalidArgumentError(None, None, f"{text}got dimension {length}")
+                raise InvalidArgumentError(f"{text}got dimension {length}")
             else:
                 lengths[label] = length if present is None else present
     return Spec(tuple(lengths[label] for label in result), inputs[0].dtype)

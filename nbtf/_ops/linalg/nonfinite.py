@@ -35,9 +35,7 @@ def check_spectrum(xp: Any, triangles: Any, nonfinite: Any) -> None:
         reached[1, 1] = True
     allowed = xp.isfinite(triangles) | (reached & ~xp.isnan(triangles))
     if not bool((allowed.all(axis=(-2, -1)) | ~nonfinite).all()):
-        raise InvalidArgumentError(
-            None, None, "Self-adjoint eigen decomposition was not successful. The input might not be valid."
-        )
+        raise InvalidArgumentError("Self-adjoint eigen decomposition was not successful. The input might not be valid.")
 
 
 def spread_nan(xp: Any, q: Any, r: Any, full: bool) -> tuple[Any, Any]:

@@ -93,9 +93,9 @@ def product(a: Tensor, b: Tensor, transpose_a: bool, transpose_b: bool, name: st
 def _(a: Spec, b: Spec, transpose_a: bool, transpose_b: bool) -> Spec:
     if len(a.shape) != len(b.shape):
         text = f"In[0] and In[1] has different ndims: {bracketed(a.shape)} vs. {bracketed(b.shape)}"
-        raise InvalidArgumentError(None, None, text)
+        raise InvalidArgumentError(text)
     if len(a.shape) != 2:
-        raise InvalidArgumentError(None, None, f"In[0] and In[1] ndims must be == 2: {len(a.shape)}")
+        raise InvalidArgumentError(f"In[0] and In[1] ndims must be == 2: {len(a.shape)}")
     return Spec(_product_shape(a, b, transpose_a, transpose_b), a.dtype)
 
 
@@ -104,7 +104,7 @@ def _product_shape(a: Spec, b: Spec, transpose_a: bool, transpose_b: bool) -> tu
     also_inner, columns = b.shape[-2:] if not transpose_b else b.shape[:-3:-1]
     if inner != also_inner and None not in (inner, also_inner):
         text = f"Matrix size-incompatible: In[0]: {bracketed(a.shape)}, In[1]: {bracketed(b.shape)}"
-        raise InvalidArgumentError(None, None, text)
+        raise InvalidArgumentError(text)
     return rows, columns
 
 
@@ -139,13 +139,12 @@ def _adjoint(array: Any) -> Any:
 def _(x: Spec, y: Spec, adj_x: bool, adj_y: bool) -> Spec:
     for number, matrix in enumerate((x, y)):
         if len(matrix.shape) < 2:
-            text = f"In[{number}] ndims must be >= 2: {len(matrix.shape)}"
-            raise InvalidArgumentError(None, None, text)
+            raise InvalidArgumentError(f"In[{number}] ndims must be >= 2: {len(matrix.shape)}")
     try:
         batch = broadcast_shapes(x.shape[:-2], y.shape[:-2])
     except InvalidArgumentError:
         text = f"In[0] and In[1] must have compatible batch dimensions: {bracketed(x.shape)} vs. {bracketed(y.shape)}"
-        raise InvalidArgumentError(None, None, text) from None
+        raise InvalidArgumentError(text) from None
     return Spec((*batch, *_product_shape(x, y, adj_x, adj_y)), x.dtype)
 
 
@@ -272,12 +271,11 @@ def Cross(xp: Any, a: Any, b: Any) -> Any:
 @Cross.infer
 def _(a: Spec, b: Spec) -> Spec:
     if not may_be_equal(a.shape, b.shape):
-        text = f"Both inputs must be of same shape: {bracketed(a.shape)} vs. {bracketed(b.shape)}"
-        raise InvalidArgumentError(None, None, text)
+        raise InvalidArgumentError(f"Both inputs must be of same shape: {bracketed(a.shape)} vs. {bracketed(b.shape)}")
     if not a.shape:
-        raise InvalidArgumentError(None, None, f"Input must be at least 1D: {bracketed(a.shape)}")
+        raise InvalidArgumentError(f"Input must be at least 1D: {bracketed(a.shape)}")
     if a.shape[-1] not in (3, None):
-        raise FailedPreconditionError(None, None, "Cross-products are only defined for 3-element vectors.")
+        raise FailedPreconditionError("Cross-products are only defined for 3-element vectors.")
     return Spec(merged_shape([a.shape, b.shape]), a.dtype)
 
 

@@ -28,8 +28,7 @@ def check_matrices(*matrices: Spec) -> None:
     """Raises TensorFlow's error unless all are matrices or stacks of them."""
     for number, matrix in enumerate(matrices):
         if len(matrix.shape) < 2:
-            text = f"Input tensor {number} must have rank >= 2, got {len(matrix.shape)}"
-            raise InvalidArgumentError(None, None, text)
+            raise InvalidArgumentError(f"Input tensor {number} must have rank >= 2, got {len(matrix.shape)}")
 
 
 def check_square(matrix: Spec) -> None:
@@ -37,7 +36,7 @@ def check_square(matrix: Spec) -> None:
     check_matrices(matrix)
     rows, columns = matrix.shape[-2:]
     if rows != columns and None not in (rows, columns):
-        raise InvalidArgumentError(None, None, "Input matrix must be square.")
+        raise InvalidArgumentError("Input matrix must be square.")
 
 
 def _invertible(xp: Any, function: Callable[..., Any], text: str, *arrays: Any) -> Any:
@@ -48,14 +47,14 @@ def _invertible(xp: Any, function: Callable[..., Any], text: str, *arrays: Any) 
     """
     nan = xp.isnan(arrays[0]).any(axis=(-2, -1))
     if arrays[0].size and bool(xp.isnan(arrays[0][..., 0, 0]).any()):
-        raise InvalidArgumentError(None, None, text)
+        raise InvalidArgumentError(text)
     try:
         with failing(xp):
             return fill_nan(xp, function(*arrays), nan)
     except xp.linalg.LinAlgError as error:
         if "ingular" not in str(error) and REPORTED not in str(error):  # wrong shapes: `infer` knows what to say
             raise
-        raise InvalidArgumentError(None, None, text) from error
+        raise InvalidArgumentError(text) from error
 
 
 def adjoint_of(array: Any) -> Any:
@@ -224,15 +223,15 @@ def solve(matrix: TensorLike, rhs: TensorLike, adjoint: bool = False, name: str 
 @MatrixSolve.infer
 def _(matrix: Spec, rhs: Spec, adjoint: bool) -> Spec:
     if len(matrix.shape) != len(rhs.shape):
-        raise InvalidArgumentError(None, None, "All input tensors must have the same rank.")
+        raise InvalidArgumentError("All input tensors must have the same rank.")
     check_matrices(matrix, rhs)
     rows, columns = matrix.shape[-2:]
     if rows != columns and None not in (rows, columns):
-        raise InvalidArgumentError(None, None, "First input (lhs) must be a square matrix.")
+        raise InvalidArgumentError("First input (lhs) must be a square matrix.")
     if rows != rhs.shape[-2] and None not in (rows, rhs.shape[-2]):
-        raise InvalidArgumentError(None, None, "Input matrix and rhs are incompatible.")
+        raise InvalidArgumentError("Input matrix and rhs are incompatible.")
     if matrix.shape[:-2] != rhs.shape[:-2]:
-        raise InvalidArgumentError(None, None, "All input tensors must have the same outer dimensions.")
+        raise InvalidArgumentError("All input tensors must have the same outer dimensions.")
     return rhs
 
 
@@ -295,12 +294,12 @@ def triangular_solve(
 def _(matrix: Spec, rhs: Spec, lower: bool, adjoint: bool) -> Spec:
     for number, side in enumerate((matrix, rhs)):
         if len(side.shape) < 2:
-            raise InvalidArgumentError(None, None, f"In[{number}] ndims must be >= 2: {len(side.shape)}")
+            raise InvalidArgumentError(f"In[{number}] ndims must be >= 2: {len(side.shape)}")
     check_square(matrix)
     if matrix.shape[-1] != rhs.shape[-2] and None not in (matrix.shape[-1], rhs.shape[-2]):
         text = f"In[0] mismatch In[1] shape: {matrix.shape[-1]} vs. {rhs.shape[-2]}: "
         raise InvalidArgumentError(
-            None, None, f"{text}{bracketed(matrix.shape)} {bracketed(rhs.shape)} {int(lower)} {int(adjoint)}"
+            f"{text}{bracketed(matrix.shape)} {bracketed(rhs.shape)} {int(lower)} {int(adjoint)}"
         )
     return Spec((*broadcast_shapes(matrix.shape[:-2], rhs.shape[:-2]), *rhs.shape[-2:]), rhs.dtype)
 

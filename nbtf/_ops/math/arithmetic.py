@@ -9,7 +9,7 @@ from nbtf._devices.base import Buffer, Spec
 from nbtf._ops.attributes import passed_on
 from nbtf._ops.op import Gradients, no_gradient, op, ufunc
 from nbtf._ops.reductions.sums import unbroadcast
-from nbtf._ops.specs import bracketed, broadcast, may_be_equal, merged_shape
+from nbtf._ops.specs import bracketed, may_be_equal, merged_shape
 from nbtf._runtime.arguments import check_has
 from nbtf._runtime.conversion import as_tensor
 from nbtf._runtime.tape import Call
@@ -75,12 +75,11 @@ def _(call: Call, grad: Tensor) -> Gradients:
     ]
 
 
-@op("T T -> T", T=frozenset({string}), cpu_only=True)
+@op("T T -> T", T=frozenset({string}), cpu_only=True, broadcasts=True)
 def Add(xp: Any, x: Any, y: Any) -> Any:
     return xp.asarray(xp.add(x, y), object)  # the sum of two scalars is Python's bytes
 
 
-Add.infer(broadcast(Add))
 no_gradient(Add)
 
 Sub = ufunc("Sub", "subtract", "T T -> T", T=NUMBERS)
@@ -259,7 +258,7 @@ def converted(x: Any, dtype: DType, name: str | None = None) -> Tensor:
 @Cast.infer
 def _(x: Spec, dtype: DType) -> Spec:
     if string in (x.dtype, dtype):
-        raise UnimplementedError(None, None, f"Cast {x.dtype.c_name} to {dtype.c_name} is not supported")
+        raise UnimplementedError(f"Cast {x.dtype.c_name} to {dtype.c_name} is not supported")
     return Spec(x.shape, dtype)
 
 
@@ -310,7 +309,7 @@ def _(inputs: list[Spec]) -> Spec:
         if not may_be_equal(summand.shape, first.shape):
             text = "Inputs to operation AddN of type AddN must have the same size and shape.  "
             text += f"Input 0: {bracketed(first.shape)} != input {number}: {bracketed(summand.shape)}"
-            raise InvalidArgumentError(None, None, text)
+            raise InvalidArgumentError(text)
     return Spec(merged_shape([spec.shape for spec in inputs]), first.dtype)
 
 

@@ -218,8 +218,7 @@ def _(condition: Spec, x: Spec, y: Spec) -> Spec:
         return Spec(broadcast_shapes(broadcast_shapes(condition.shape, x.shape), y.shape), x.dtype)
     except InvalidArgumentError:
         shapes = [bracketed(spec.shape) for spec in (condition, x, y)]
-        text = "condition {}, then {}, and else {} must be broadcastable".format(*shapes)
-        raise InvalidArgumentError(None, None, text) from None
+        raise InvalidArgumentError("condition {}, then {}, and else {} must be broadcastable".format(*shapes)) from None
 
 
 @SelectV2.gradient

@@ -12,14 +12,13 @@ from nbtf._ops.math.comparison import less, where
 from nbtf._ops.math.division import divide
 from nbtf._ops.op import Gradients, op
 from nbtf._ops.reductions.sums import unbroadcast
-from nbtf._ops.specs import broadcast
 from nbtf._runtime.conversion import as_tensor
 from nbtf._runtime.tape import Call
 from nbtf._runtime.tensor import Tensor
 from nbtf._types import COMPLEXES, REALS, DType, TensorLike, as_dtype, complex64, complex128, float32, float64
 
 
-@op("T T -> Tout", T=frozenset({float32, float64}), plain={"Tout": as_dtype})
+@op("T T -> Tout", T=frozenset({float32, float64}), plain={"Tout": as_dtype}, broadcasts=True)
 def Complex(xp: Any, real: Any, imag: Any, Tout: DType) -> Any:  # noqa: N803  # TensorFlow's name
     result = xp.empty(xp.broadcast(real, imag).shape, Tout.np_dtype)
     result.real, result.imag = real, imag  # a sum with 1j would make nan of an infinite part
@@ -50,9 +49,6 @@ def complex(real: TensorLike, imag: TensorLike, name: str | None = None) -> Tens
             "consistent, and one of [tf.float32, tf.float64]"
         )
     return Complex(x, y, Tout=result_dtype, name=name)
-
-
-Complex.infer(broadcast(Complex))
 
 
 @Complex.gradient

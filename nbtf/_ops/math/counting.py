@@ -74,7 +74,7 @@ def DenseBincount(xp: Any, input: Any, weights: Any, size: int, binary_output: b
     if weights.size and weights.shape != input.shape:
         raise ValueError("a weight for each value")
     if (input < 0).any():
-        raise InvalidArgumentError(None, None, "Input arr must be non-negative!")
+        raise InvalidArgumentError("Input arr must be non-negative!")
     rows = input if input.ndim == 2 else input[None]
     bins = rows + size * xp.arange(rows.shape[0])[:, None]
     is_counted = xp.flatnonzero(rows < size)
@@ -90,7 +90,7 @@ def DenseBincount(xp: Any, input: Any, weights: Any, size: int, binary_output: b
 def _(input: Spec, weights: Spec, size: int, binary_output: bool) -> Spec:
     if not may_be_equal(weights.shape, (0,)) and not may_be_equal(weights.shape, input.shape):
         text = "`weights` must be the same shape as `arr` or a length-0 `Tensor`, in which case it acts as all weights "
-        raise InvalidArgumentError(None, None, f"{text}equal to 1. Received {bracketed(weights.shape)}")
+        raise InvalidArgumentError(f"{text}equal to 1. Received {bracketed(weights.shape)}")
     return Spec((*input.shape[:-1], size), weights.dtype)
 
 

@@ -16,7 +16,27 @@ from nbtf._types import NUMBERS, TensorLike, int32
 from nbtf.errors import InvalidArgumentError
 
 
-@op("T -> T", T=NUMBERS, host={"axis": as_axis}, asked={"axis": int32}, partly=like_first, index_type="Tidx")
+def _scanned(x: Spec, axis: Any, exclusive: bool, reverse: bool) -> Spec:
+    if not isinstance(axis, int):
+        raise InvalidArgumentError(f"ScanOp: axis must be a scalar, not [{len(axis)}]")
+    rank = len(x.shape)
+    if not -rank <= axis < rank:
+        raise InvalidArgumentError(f"ScanOp: Expected scan axis in the range [{-rank}, {rank}), but got {axis}")
+    return x
+
+
+_scan = op(
+    "T -> T",
+    T=NUMBERS,
+    host={"axis": as_axis},
+    asked={"axis": int32},
+    infer=_scanned,
+    partly=like_first,
+    index_type="Tidx",
+)
+
+
+@_scan
 def Cumsum(xp: Any, x: Any, axis: Any, exclusive: bool, reverse: bool) -> Any:
     return _running(xp, xp.add, x, axis, exclusive, reverse)
 
@@ -50,7 +70,7 @@ def _(call: Call, grad: Tensor) -> Gradients:
     return [cumsum(grad, axis, exclusive, not reverse)]
 
 
-@op("T -> T", T=NUMBERS, host={"axis": as_axis}, asked={"axis": int32}, partly=like_first, index_type="Tidx")
+@_scan
 def Cumprod(xp: Any, x: Any, axis: Any, exclusive: bool, reverse: bool) -> Any:
     return _running(xp, xp.multiply, x, axis, exclusive, reverse)
 
@@ -97,17 +117,3 @@ def _running(xp: Any, function: Any, x: Any, axis: int, exclusive: bool, reverse
         shifted[(*lead, slice(1, None))] = result[(*lead, slice(None, -1))]
         result = shifted
     return result[(*lead, slice(None, None, -1))] if reverse else result
-
-
-def _scanned(x: Spec, axis: Any, exclusive: bool, reverse: bool) -> Spec:
-    if not isinstance(axis, int):
-        raise InvalidArgumentError(None, None, f"ScanOp: axis must be a scalar, not [{len(axis)}]")
-    rank = len(x.shape)
-    if not -rank <= axis < rank:
-        text = f"ScanOp: Expected scan axis in the range [{-rank}, {rank}), but got {axis}"
-        raise InvalidArgumentError(None, None, text)
-    return x
-
-
-Cumsum.infer(_scanned)
-Cumprod.infer(_scanned)

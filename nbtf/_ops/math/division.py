@@ -7,7 +7,6 @@ from typing import Any
 from nbtf._ops.math.arithmetic import cast, conj, multiply, negative, preferring
 from nbtf._ops.op import Gradients, no_gradient, op, ufunc, unregistered
 from nbtf._ops.reductions.sums import unbroadcast
-from nbtf._ops.specs import broadcast
 from nbtf._runtime.conversion import as_tensor
 from nbtf._runtime.tape import Call
 from nbtf._runtime.tensor import Tensor
@@ -79,7 +78,7 @@ def _(call: Call, grad: Tensor) -> Gradients:
     ]
 
 
-@op("T T -> T", T=FLOATS | COMPLEXES)
+@op("T T -> T", T=FLOATS | COMPLEXES, broadcasts=True)
 def DivNoNan(xp: Any, x: Any, y: Any) -> Any:
     return xp.where(y == 0, y.dtype.type(0), xp.divide(x, y))
 
@@ -105,9 +104,6 @@ def divide_no_nan(x: TensorLike, y: TensorLike, name: str | None = None) -> Tens
     return DivNoNan(*_divisible(x, y, "tf.math.divide_no_nan"), name=name)
 
 
-DivNoNan.infer(broadcast(DivNoNan))
-
-
 @DivNoNan.gradient
 def _(call: Call, grad: Tensor) -> Gradients:
     x, y = call.inputs
@@ -123,10 +119,10 @@ def _(call: Call, grad: Tensor) -> Gradients:
 def _refuse_zero(xp: Any, y: Any) -> None:
     """Only where the values are at hand: on a GPU the question would wait for them, and TensorFlow does not ask."""
     if xp.__name__ == "numpy" and not y.all():
-        raise InvalidArgumentError(None, None, "Integer division by zero")
+        raise InvalidArgumentError("Integer division by zero")
 
 
-@op("T T -> T", T=REALS)
+@op("T T -> T", T=REALS, broadcasts=True)
 def FloorDiv(xp: Any, x: Any, y: Any) -> Any:
     if x.dtype.kind == "f":
         return xp.floor(xp.divide(x, y))  # floor_divide corrects the quotient: 9 for 1 // 0.1 instead of 10
@@ -147,7 +143,7 @@ def floordiv(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
     return FloorDiv(x, y, name=name)
 
 
-@op("T T -> T", T=REALS)
+@op("T T -> T", T=REALS, broadcasts=True)
 def FloorMod(xp: Any, x: Any, y: Any) -> Any:
     if x.dtype.kind != "f":
         _refuse_zero(xp, y)
@@ -179,7 +175,7 @@ def _(call: Call, grad: Tensor) -> Gradients:
     ]
 
 
-@op("T T -> T", T=REALS)
+@op("T T -> T", T=REALS, broadcasts=True)
 def TruncateDiv(xp: Any, x: Any, y: Any) -> Any:
     if x.dtype.kind == "f":
         return xp.trunc(xp.divide(x, y))
@@ -200,7 +196,7 @@ def truncatediv(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor
     return TruncateDiv(x, y, name=name)
 
 
-@op("T T -> T", T=FLOATS | {int32, int64})
+@op("T T -> T", T=FLOATS | {int32, int64}, broadcasts=True)
 def TruncateMod(xp: Any, x: Any, y: Any) -> Any:
     if x.dtype.kind == "f":
         return xp.fmod(x, y)
@@ -228,10 +224,6 @@ def truncatemod(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor
     return TruncateMod(x, y, name=name)
 
 
-FloorDiv.infer(broadcast(FloorDiv))
-FloorMod.infer(broadcast(FloorMod))
-TruncateDiv.infer(broadcast(TruncateDiv))
-TruncateMod.infer(broadcast(TruncateMod))
 no_gradient(FloorDiv, TruncateDiv)
 unregistered(TruncateMod)
 

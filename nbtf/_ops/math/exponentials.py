@@ -9,7 +9,6 @@ from nbtf._ops.math.comparison import chosen, greater, not_equal, where
 from nbtf._ops.math.division import divide, reciprocal
 from nbtf._ops.op import Gradients, op, ufunc
 from nbtf._ops.reductions.sums import unbroadcast
-from nbtf._ops.specs import broadcast
 from nbtf._runtime.conversion import as_tensor
 from nbtf._runtime.tape import Call
 from nbtf._runtime.tensor import Tensor
@@ -19,7 +18,7 @@ from nbtf.errors import InvalidArgumentError
 CONTINUOUS = FLOATS | COMPLEXES
 
 
-@op("T T -> T", T=SIGNED | COMPLEXES)
+@op("T T -> T", T=SIGNED | COMPLEXES, broadcasts=True)
 def Pow(xp: Any, x: Any, y: Any) -> Any:
     if not y.ndim and xp.__name__ == "numpy" and y.dtype.kind != "c" and y.item() == 2:
         return xp.square(x)  # a quarter of the time
@@ -27,8 +26,7 @@ def Pow(xp: Any, x: Any, y: Any) -> Any:
         return xp.power(x, y)
     except ValueError as error:
         if "negative" in str(error):
-            text = "Integers to negative integer powers are not allowed"
-            raise InvalidArgumentError(None, None, text) from None
+            raise InvalidArgumentError("Integers to negative integer powers are not allowed") from None
         raise
 
 
@@ -50,9 +48,6 @@ def pow(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
     array([8, 9], dtype=int32)
     """
     return Pow(x, y, name=name)
-
-
-Pow.infer(broadcast(Pow))
 
 
 @Pow.gradient
@@ -87,7 +82,7 @@ def _(call: Call, grad: Tensor) -> Gradients:
     return [divide(multiply(grad, 0.5), conj(call.output))]
 
 
-@op("T -> T", T=CONTINUOUS)
+@op("T -> T", T=CONTINUOUS, broadcasts=True)
 def Rsqrt(xp: Any, x: Any) -> Any:
     return xp.reciprocal(xp.sqrt(x))
 
@@ -100,9 +95,6 @@ def rsqrt(x: TensorLike, name: str | None = None) -> Tensor:
     array([0.5 , 0.25], dtype=float32)
     """
     return Rsqrt(x, name=name)
-
-
-Rsqrt.infer(broadcast(Rsqrt))
 
 
 @Rsqrt.gradient
@@ -184,7 +176,7 @@ def _(call: Call, grad: Tensor) -> Gradients:
     return [grad * reciprocal(1 + conj(call.inputs[0]))]
 
 
-@op("T -> T", T=CONTINUOUS)
+@op("T -> T", T=CONTINUOUS, broadcasts=True)
 def Sigmoid(xp: Any, x: Any) -> Any:
     return xp.reciprocal(xp.add(xp.exp(xp.negative(x)), x.dtype.type(1)))
 
@@ -199,16 +191,13 @@ def sigmoid(x: TensorLike, name: str | None = None) -> Tensor:
     return Sigmoid(x, name=name)
 
 
-Sigmoid.infer(broadcast(Sigmoid))
-
-
 @Sigmoid.gradient
 def _(call: Call, grad: Tensor) -> Gradients:
     y = call.output
     return [sigmoid_grad(y if y._dtype in REALS else conj(y), grad)]
 
 
-@op("T T -> T", T=CONTINUOUS)
+@op("T T -> T", T=CONTINUOUS, broadcasts=True)
 def SigmoidGrad(xp: Any, y: Any, dy: Any) -> Any:
     slope = y - xp.square(y)
     slope *= dy
@@ -227,9 +216,6 @@ def sigmoid_grad(y: Tensor, dy: Tensor, name: str | None = None) -> Tensor:
       `dy * y * (1 - y)`.
     """
     return SigmoidGrad(y, dy, name=name)
-
-
-SigmoidGrad.infer(broadcast(SigmoidGrad))
 
 
 @SigmoidGrad.gradient
@@ -258,7 +244,7 @@ def _(call: Call, grad: Tensor) -> Gradients:
     return [tanh_grad(y if y._dtype in REALS else conj(y), grad)]
 
 
-@op("T T -> T", T=CONTINUOUS)
+@op("T T -> T", T=CONTINUOUS, broadcasts=True)
 def TanhGrad(xp: Any, y: Any, dy: Any) -> Any:
     lost = xp.square(y)
     lost *= dy
@@ -277,9 +263,6 @@ def tanh_grad(y: Tensor, dy: Tensor, name: str | None = None) -> Tensor:
       `dy * (1 - y * y)`.
     """
     return TanhGrad(y, dy, name=name)
-
-
-TanhGrad.infer(broadcast(TanhGrad))
 
 
 @TanhGrad.gradient

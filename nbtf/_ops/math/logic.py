@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from nbtf._ops.op import no_gradient, op, ufunc
-from nbtf._ops.specs import broadcast
 from nbtf._runtime.tensor import Tensor
 from nbtf._types import INTEGERS, TensorLike
 
@@ -144,7 +143,7 @@ def invert(x: TensorLike, name: str | None = None) -> Tensor:
     return Invert(x, name=name)
 
 
-@op("T T -> T", T=INTEGERS)
+@op("T T -> T", T=INTEGERS, broadcasts=True)
 def LeftShift(xp: Any, x: Any, y: Any) -> Any:
     return xp.left_shift(x, _bits_of(xp, x, y))
 
@@ -164,7 +163,7 @@ def left_shift(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
     return LeftShift(x, y, name=name)
 
 
-@op("T T -> T", T=INTEGERS)
+@op("T T -> T", T=INTEGERS, broadcasts=True)
 def RightShift(xp: Any, x: Any, y: Any) -> Any:
     return xp.right_shift(x, _bits_of(xp, x, y))
 
@@ -189,6 +188,4 @@ def _bits_of(xp: Any, x: Any, positions: Any) -> Any:
     return xp.minimum(xp.maximum(positions, 0), 8 * x.dtype.itemsize - 1)
 
 
-LeftShift.infer(broadcast(LeftShift))
-RightShift.infer(broadcast(RightShift))
 no_gradient(LogicalAnd, LogicalOr, LogicalNot, BitwiseAnd, BitwiseOr, BitwiseXor, Invert, LeftShift, RightShift)

@@ -12,7 +12,6 @@ from nbtf._ops.math.complex_numbers import complex, imag, real
 from nbtf._ops.math.division import divide_no_nan
 from nbtf._ops.op import Gradients, op, ufunc
 from nbtf._ops.reductions.sums import unbroadcast
-from nbtf._ops.specs import broadcast
 from nbtf._runtime.conversion import as_tensor
 from nbtf._runtime.tape import Call
 from nbtf._runtime.tensor import Tensor
@@ -109,7 +108,7 @@ def _(call: Call, grad: Tensor) -> Gradients:
     return [multiply(grad, multiply(conj(call.inputs[0]), 2.0))]
 
 
-@op("T T -> T", T=FLOATS | COMPLEXES | {int32, int64})
+@op("T T -> T", T=FLOATS | COMPLEXES | {int32, int64}, broadcasts=True)
 def SquaredDifference(xp: Any, x: Any, y: Any) -> Any:
     difference = xp.subtract(x, y)
     return xp.multiply(difference, difference.conj())
@@ -130,9 +129,6 @@ def squared_difference(x: TensorLike, y: TensorLike, name: str | None = None) ->
     array([1., 9.], dtype=float32)
     """
     return SquaredDifference(x, y, name=name)
-
-
-SquaredDifference.infer(broadcast(SquaredDifference))
 
 
 @SquaredDifference.gradient

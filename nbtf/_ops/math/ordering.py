@@ -74,13 +74,12 @@ def top_k(
 @TopKV2.infer
 def _(input: Spec, k: int, sorted: bool, index_type: DType) -> list[Spec]:
     if not input.shape:
-        raise InvalidArgumentError(None, None, f"input must be >= 1-D, got shape {bracketed(input.shape)}")
+        raise InvalidArgumentError(f"input must be >= 1-D, got shape {bracketed(input.shape)}")
     if k < 0:
-        raise InvalidArgumentError(None, None, f"Need k >= 0, got {k}")
+        raise InvalidArgumentError(f"Need k >= 0, got {k}")
     length = input.shape[-1]
     if length is not None and k > length:
-        text = f"input must have at least k columns. Had {length}, needed {k}"
-        raise InvalidArgumentError(None, None, text)
+        raise InvalidArgumentError(f"input must have at least k columns. Had {length}, needed {k}")
     shape = (*input.shape[:-1], k)
     return [Spec(shape, input.dtype), Spec(shape, index_type)]
 
@@ -170,7 +169,7 @@ def _ordered(tensor: Tensor, axis: int) -> Largest:
     """Returns all elements along an axis, the largest first."""
     rank = len(tensor.shape)
     if not -rank <= check_whole(axis, "axis") < rank:
-        raise InvalidArgumentError(None, None, f"slice index {axis} of dimension 0 out of bounds.")
+        raise InvalidArgumentError(f"slice index {axis} of dimension 0 out of bounds.")
     position = axis % rank
     if position == rank - 1:
         return top_k(tensor, tensor.shape[-1])
@@ -212,13 +211,13 @@ def in_top_k(targets: TensorLike, predictions: TensorLike, k: Any, name: str | N
 @InTopKV2.infer
 def _(predictions: Spec, targets: Spec, k: int) -> Spec:
     if len(predictions.shape) != 2:
-        raise InvalidArgumentError(None, None, "predictions must be 2-dimensional")
+        raise InvalidArgumentError("predictions must be 2-dimensional")
     if len(targets.shape) != 1:
-        raise InvalidArgumentError(None, None, "targets must be 1-dimensional")
+        raise InvalidArgumentError("targets must be 1-dimensional")
     rows = predictions.shape[0]
     if rows != targets.shape[0] and None not in (rows, targets.shape[0]):
         text = f"First dimension of predictions {rows} must match length of targets {targets.shape[0]}"
-        raise InvalidArgumentError(None, None, text)
+        raise InvalidArgumentError(text)
     return Spec((rows,), as_dtype("bool"))
 
 

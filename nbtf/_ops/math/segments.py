@@ -52,22 +52,25 @@ def _segments(xp: Any, data: Any, segment_ids: Any) -> int:
     A real GPU looks at the shapes alone: for the ids it would have to wait, and TensorFlow's kernels do not either.
     """
     if segment_ids.ndim != 1:
-        raise InvalidArgumentError(None, None, "segment_ids should be a vector.")
+        raise InvalidArgumentError("segment_ids should be a vector.")
     if not data.ndim:
-        raise InvalidArgumentError(None, None, "input must be at least rank 1")
+        raise InvalidArgumentError("input must be at least rank 1")
     if segment_ids.size != data.shape[0]:
-        text = "segment_ids should be the same size as dimension 0 of input."
-        raise InvalidArgumentError(None, None, text)
+        raise InvalidArgumentError("segment_ids should be the same size as dimension 0 of input.")
     if not segment_ids.size:
         return 0
     count = int(segment_ids[-1]) + 1
     if xp is CPU.xp:
         if (segment_ids[1:] < segment_ids[:-1]).any():
-            raise InvalidArgumentError(None, None, "segment ids are not increasing")
+            raise InvalidArgumentError("segment ids are not increasing")
         if int(segment_ids[0]) < 0:
             text = f"Segment id {int(segment_ids[0])} out of range [0, {count}), possibly because 'segment_ids' input "
-            raise InvalidArgumentError(None, None, f"{text}is not sorted.")
+            raise InvalidArgumentError(f"{text}is not sorted.")
     return count
+
+
+def _folded_spec(data: Spec, segment_ids: Spec) -> Spec:
+    return Spec((None, *data.shape[1:]), data.dtype)
 
 
 def segment_sum(data: TensorLike, segment_ids: TensorLike, name: str | None = None) -> Tensor:
@@ -89,7 +92,7 @@ def segment_sum(data: TensorLike, segment_ids: TensorLike, name: str | None = No
     return SegmentSum(data, segment_ids, name=name)
 
 
-@op("T Tindices -> T", T=NUMBERS, Tindices=IDS, data_dependent=True)
+@op("T Tindices -> T", T=NUMBERS, Tindices=IDS, data_dependent=True, infer=_folded_spec)
 def SegmentSum(xp: Any, data: Any, segment_ids: Any) -> Any:
     return folded(xp, xp.add, data, segment_ids, _segments(xp, data, segment_ids), 0)
 
@@ -118,7 +121,7 @@ def segment_mean(data: TensorLike, segment_ids: TensorLike, name: str | None = N
     return SegmentMean(data, segment_ids, name=name)
 
 
-@op("T Tindices -> T", T=NUMBERS, Tindices=IDS, data_dependent=True)
+@op("T Tindices -> T", T=NUMBERS, Tindices=IDS, data_dependent=True, infer=_folded_spec)
 def SegmentMean(xp: Any, data: Any, segment_ids: Any) -> Any:
     count = _segments(xp, data, segment_ids)
     sums = folded(xp, xp.add, data, segment_ids, count, 0)
@@ -153,7 +156,7 @@ def segment_max(data: TensorLike, segment_ids: TensorLike, name: str | None = No
     return SegmentMax(data, segment_ids, name=name)
 
 
-@op("T Tindices -> T", T=REALS, Tindices=IDS, data_dependent=True)
+@op("T Tindices -> T", T=REALS, Tindices=IDS, data_dependent=True, infer=_folded_spec)
 def SegmentMax(xp: Any, data: Any, segment_ids: Any) -> Any:
     return folded(xp, xp.maximum, data, segment_ids, _segments(xp, data, segment_ids), 0)
 
@@ -177,7 +180,7 @@ def segment_min(data: TensorLike, segment_ids: TensorLike, name: str | None = No
     return SegmentMin(data, segment_ids, name=name)
 
 
-@op("T Tindices -> T", T=REALS, Tindices=IDS, data_dependent=True)
+@op("T Tindices -> T", T=REALS, Tindices=IDS, data_dependent=True, infer=_folded_spec)
 def SegmentMin(xp: Any, data: Any, segment_ids: Any) -> Any:
     return folded(xp, xp.minimum, data, segment_ids, _segments(xp, data, segment_ids), 0)
 
@@ -210,7 +213,7 @@ def segment_prod(data: TensorLike, segment_ids: TensorLike, name: str | None = N
     return SegmentProd(data, segment_ids, name=name)
 
 
-@op("T Tindices -> T", T=NUMBERS, Tindices=IDS, data_dependent=True)
+@op("T Tindices -> T", T=NUMBERS, Tindices=IDS, data_dependent=True, infer=_folded_spec)
 def SegmentProd(xp: Any, data: Any, segment_ids: Any) -> Any:
     return folded(xp, xp.multiply, data, segment_ids, _segments(xp, data, segment_ids), 1)
 
@@ -224,12 +227,3 @@ def _(call: Call, grad: Tensor) -> Gradients:
     without = segment_prod(where(zero, ones_like(data), data), ids)
     product_of_others = where(zero, gather(without, ids), divide(gather(call.output, ids), data))
     return [multiply(gather(spread_grad, ids), product_of_others), None]
-
-
-@SegmentSum.infer
-@SegmentMean.infer
-@SegmentMax.infer
-@SegmentMin.infer
-@SegmentProd.infer
-def _(data: Spec, segment_ids: Spec) -> Spec:
-    return Spec((None, *data.shape[1:]), data.dtype)

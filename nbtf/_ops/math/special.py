@@ -13,14 +13,13 @@ from nbtf._ops.math.exponentials import CONTINUOUS, exp
 from nbtf._ops.math.magnitude import square
 from nbtf._ops.op import Gradients, op
 from nbtf._ops.reductions.sums import unbroadcast
-from nbtf._ops.specs import broadcast
 from nbtf._runtime.conversion import as_tensor
 from nbtf._runtime.tape import Call
 from nbtf._runtime.tensor import Tensor
 from nbtf._types import FLOATS, TensorLike
 
 
-@op("T -> T", T=FLOATS)
+@op("T -> T", T=FLOATS, broadcasts=True)
 def Erf(xp: Any, x: Any) -> Any:
     wide = x if x.dtype.itemsize > 2 else x.astype("float32")
     beyond = xp.copysign(1 - _erfc_far(xp, xp.absolute(wide)), wide)
@@ -40,9 +39,6 @@ def erf(x: TensorLike, name: str | None = None) -> Tensor:
     return Erf(x, name=name)
 
 
-Erf.infer(broadcast(Erf))
-
-
 @Erf.gradient
 def _(call: Call, grad: Tensor) -> Gradients:
     return [_bell(call.inputs[0], grad)]
@@ -52,7 +48,7 @@ def _bell(x: Tensor, grad: Tensor) -> Tensor:
     return grad * (2 / root(pi)) * exp(negative(square(x)))
 
 
-@op("T -> T", T=FLOATS)
+@op("T -> T", T=FLOATS, broadcasts=True)
 def Erfc(xp: Any, x: Any) -> Any:
     wide = x if x.dtype.itemsize > 2 else x.astype("float32")
     far = _erfc_far(xp, xp.absolute(wide))
@@ -71,9 +67,6 @@ def erfc(x: TensorLike, name: str | None = None) -> Tensor:
     array([1.  , 0.48, 0.  ], dtype=float32)
     """
     return Erfc(x, name=name)
-
-
-Erfc.infer(broadcast(Erfc))
 
 
 @Erfc.gradient
@@ -115,7 +108,7 @@ def _erfc_far(xp: Any, x: Any) -> Any:
     return xp.exp(-z) * x * (_STEP / pi) * total - pole
 
 
-@op("T T -> T", T=CONTINUOUS)
+@op("T T -> T", T=CONTINUOUS, broadcasts=True)
 def MulNoNan(xp: Any, x: Any, y: Any) -> Any:
     return xp.where(y == 0, y.dtype.type(0), xp.multiply(x, y))
 
@@ -139,7 +132,7 @@ def _(call: Call, grad: Tensor) -> Gradients:
     ]
 
 
-@op("T T -> T", T=CONTINUOUS)
+@op("T T -> T", T=CONTINUOUS, broadcasts=True)
 def Xdivy(xp: Any, x: Any, y: Any) -> Any:
     return xp.where(x == 0, x.dtype.type(0), xp.divide(x, y))
 
@@ -162,7 +155,7 @@ def _(call: Call, grad: Tensor) -> Gradients:
     ]
 
 
-@op("T T -> T", T=CONTINUOUS)
+@op("T T -> T", T=CONTINUOUS, broadcasts=True)
 def Xlogy(xp: Any, x: Any, y: Any) -> Any:
     return xp.where(x == 0, x.dtype.type(0), xp.multiply(x, xp.log(y)))
 
@@ -185,7 +178,7 @@ def _(call: Call, grad: Tensor) -> Gradients:
     ]
 
 
-@op("T T -> T", T=CONTINUOUS)
+@op("T T -> T", T=CONTINUOUS, broadcasts=True)
 def Xlog1py(xp: Any, x: Any, y: Any) -> Any:
     return xp.where(x == 0, x.dtype.type(0), xp.multiply(x, xp.log1p(y)))
 
@@ -211,9 +204,3 @@ def _(call: Call, grad: Tensor) -> Gradients:
 def _present(x: Tensor) -> Tensor:
     """Returns 1 where a tensor is not 0, and 0 where it is."""
     return cast(not_equal(x, 0), x._dtype)
-
-
-MulNoNan.infer(broadcast(MulNoNan))
-Xdivy.infer(broadcast(Xdivy))
-Xlogy.infer(broadcast(Xlogy))
-Xlog1py.infer(broadcast(Xlog1py))

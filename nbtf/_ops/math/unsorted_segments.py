@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from nbtf._devices.base import Spec
@@ -31,7 +32,7 @@ def as_segments(value: Any) -> int:
         return as_int(value)
     except (AttributeError, TypeError):
         text = f"num_segments should be a scalar, not shape {bracketed(host_array(value)[0].shape)}"
-        raise InvalidArgumentError(None, None, text) from None
+        raise InvalidArgumentError(text) from None
 
 
 def _folded(xp: Any, join: Any, data: Any, ids: Any, count: int, start: Any) -> Any:
@@ -44,7 +45,7 @@ def _folded(xp: Any, join: Any, data: Any, ids: Any, count: int, start: Any) -> 
         text = (
             f"segment_ids{bracketed(position) if position else ''} = {int(ids[position])} is out of range [0, {count})"
         )
-        raise InvalidArgumentError(None, None, text)
+        raise InvalidArgumentError(text)
     rows = data.reshape(flat.size, *data.shape[ids.ndim :])
     inside = xp.flatnonzero((flat >= 0) & (flat < count))
     return folded(xp, join, rows[inside], flat[inside], count, start)
@@ -55,10 +56,26 @@ def _folded_spec(data: Spec, segment_ids: Spec, num_segments: int) -> Spec:
     pairs = zip(data.shape, ids, strict=False)
     if len(ids) > len(data.shape) or any(None not in (a, b) and a != b for a, b in pairs):
         text = f"data.shape = {bracketed(data.shape)} does not start with segment_ids.shape = {bracketed(ids)}"
-        raise InvalidArgumentError(None, None, text)
+        raise InvalidArgumentError(text)
     if num_segments < 0:
-        raise InvalidArgumentError(None, None, f"Input num_segments == {num_segments} must not be negative.")
+        raise InvalidArgumentError(f"Input num_segments == {num_segments} must not be negative.")
     return Spec((num_segments, *data.shape[len(ids) :]), data.dtype)
+
+
+def _folded_partly(data: Any, segment_ids: Any, num_segments: Any) -> Dims:
+    if data.shape is None or segment_ids.shape is None:
+        return None
+    return None if num_segments is UNKNOWN else num_segments, *data.shape[len(segment_ids.shape) :]
+
+
+_fold = partial(
+    op,
+    "T Tindices -> T",
+    Tindices=IDS,
+    host={"num_segments": as_segments},
+    infer=_folded_spec,
+    partly=_folded_partly,
+)
 
 
 def unsorted_segment_sum(
@@ -84,13 +101,7 @@ def unsorted_segment_sum(
     return UnsortedSegmentSum(data, segment_ids, num_segments=num_segments, name=name)
 
 
-def _folded_partly(data: Any, segment_ids: Any, num_segments: Any) -> Dims:
-    if data.shape is None or segment_ids.shape is None:
-        return None
-    return None if num_segments is UNKNOWN else num_segments, *data.shape[len(segment_ids.shape) :]
-
-
-@op("T Tindices -> T", T=NUMBERS, Tindices=IDS, host={"num_segments": as_segments}, partly=_folded_partly)
+@_fold(T=NUMBERS)
 def UnsortedSegmentSum(xp: Any, data: Any, segment_ids: Any, num_segments: int) -> Any:
     return _folded(xp, xp.add, data, segment_ids, num_segments, 0)
 
@@ -130,7 +141,7 @@ def unsorted_segment_max(
     return UnsortedSegmentMax(data, segment_ids, num_segments=num_segments, name=name)
 
 
-@op("T Tindices -> T", T=REALS, Tindices=IDS, host={"num_segments": as_segments}, partly=_folded_partly)
+@_fold(T=REALS)
 def UnsortedSegmentMax(xp: Any, data: Any, segment_ids: Any, num_segments: int) -> Any:
     return _folded(xp, xp.maximum, data, segment_ids, num_segments, DTYPE_OF[data.dtype].min)
 
@@ -157,7 +168,7 @@ def unsorted_segment_min(
     return UnsortedSegmentMin(data, segment_ids, num_segments=num_segments, name=name)
 
 
-@op("T Tindices -> T", T=REALS, Tindices=IDS, host={"num_segments": as_segments}, partly=_folded_partly)
+@_fold(T=REALS)
 def UnsortedSegmentMin(xp: Any, data: Any, segment_ids: Any, num_segments: int) -> Any:
     return _folded(xp, xp.minimum, data, segment_ids, num_segments, DTYPE_OF[data.dtype].max)
 
@@ -195,7 +206,7 @@ def unsorted_segment_prod(
     return UnsortedSegmentProd(data, segment_ids, num_segments=num_segments, name=name)
 
 
-@op("T Tindices -> T", T=NUMBERS, Tindices=IDS, host={"num_segments": as_segments}, partly=_folded_partly)
+@_fold(T=NUMBERS)
 def UnsortedSegmentProd(xp: Any, data: Any, segment_ids: Any, num_segments: int) -> Any:
     return _folded(xp, xp.multiply, data, segment_ids, num_segments, 1)
 
@@ -211,12 +222,6 @@ def _(call: Call, grad: Tensor) -> Gradients:
     divisor = where(zero, ones_like(data), data)
     product_of_others = where(zero, _of_rows(without, ids), divide(_of_rows(call.output, ids), divisor))
     return [multiply(_of_rows(spread_grad, ids), product_of_others), None]
-
-
-UnsortedSegmentSum.infer(_folded_spec)
-UnsortedSegmentMax.infer(_folded_spec)
-UnsortedSegmentMin.infer(_folded_spec)
-UnsortedSegmentProd.infer(_folded_spec)
 
 
 def unsorted_segment_mean(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from nbtf._devices.base import Spec
 from nbtf._ops.arrays.creation import zeros_like
 from nbtf._ops.arrays.joining import concat
 from nbtf._ops.math.arithmetic import add, cast, multiply, negative
@@ -15,18 +14,14 @@ from nbtf._ops.math.logic import logical_and
 from nbtf._ops.math.magnitude import abs, square
 from nbtf._ops.math.special import erfc
 from nbtf._ops.op import Gradients, op
-from nbtf._ops.specs import broadcast
+from nbtf._ops.specs import spec_of_first
 from nbtf._runtime.conversion import as_tensor
 from nbtf._runtime.tape import Call
 from nbtf._runtime.tensor import Tensor
 from nbtf._types import FLOATS, REALS, TensorLike, float32
 
 
-def _like(features: Spec, **_attrs: Any) -> Spec:
-    return features
-
-
-@op("T -> T", T=REALS)
+@op("T -> T", T=REALS, infer=spec_of_first)
 def Relu(xp: Any, features: Any) -> Any:
     return xp.maximum(features, 0)
 
@@ -44,15 +39,12 @@ def relu(features: TensorLike, name: str | None = None) -> Tensor:
     return Relu(features, name=name)
 
 
-Relu.infer(_like)
-
-
 @Relu.gradient
 def _(call: Call, grad: Tensor) -> Gradients:
     return [relu_grad(grad, call.output)]
 
 
-@op("T T -> T", T=REALS)
+@op("T T -> T", T=REALS, broadcasts=True)
 def ReluGrad(xp: Any, gradients: Any, features: Any) -> Any:
     return gradients * (features > 0)  # as TensorFlow does, so nan stays nan; a third of the time of `where`
 
@@ -71,9 +63,6 @@ def relu_grad(gradients: Tensor, features: Tensor, name: str | None = None) -> T
     return ReluGrad(gradients, features, name=name)
 
 
-ReluGrad.infer(broadcast(ReluGrad))
-
-
 @ReluGrad.gradient
 def _(call: Call, grad: Tensor) -> Gradients:
     features = call.inputs[1]
@@ -81,7 +70,7 @@ def _(call: Call, grad: Tensor) -> Gradients:
     return [relu_grad(grad, features) if call.needs(0) else None, zeros_like(features) if call.needs(1) else None]
 
 
-@op("T -> T", T=REALS)
+@op("T -> T", T=REALS, infer=spec_of_first)
 def Relu6(xp: Any, features: Any) -> Any:
     return xp.minimum(xp.maximum(features, 0), 6)
 
@@ -99,15 +88,12 @@ def relu6(features: TensorLike, name: str | None = None) -> Tensor:
     return Relu6(features, name=name)
 
 
-Relu6.infer(_like)
-
-
 @Relu6.gradient
 def _(call: Call, grad: Tensor) -> Gradients:
     return [chosen(logical_and(greater(call.output, 0), less(call.output, 6)), grad, True)]
 
 
-@op("T -> T", T=FLOATS)
+@op("T -> T", T=FLOATS, infer=spec_of_first)
 def Elu(xp: Any, features: Any) -> Any:
     return xp.maximum(features, 0) + xp.expm1(xp.minimum(features, 0))
 
@@ -124,9 +110,6 @@ def elu(features: TensorLike, name: str | None = None) -> Tensor:
     return Elu(features, name=name)
 
 
-Elu.infer(_like)
-
-
 @Elu.gradient
 def _(call: Call, grad: Tensor) -> Gradients:
     return [where(less(call.output, 0), multiply(grad, add(call.output, 1)), grad)]
@@ -137,7 +120,7 @@ SELU_SCALE = 1.0507009873554804934193349852946
 SELU_ALPHA = 1.6732632423543772848170429916717
 
 
-@op("T -> T", T=FLOATS)
+@op("T -> T", T=FLOATS, infer=spec_of_first)
 def Selu(xp: Any, features: Any) -> Any:
     negative_part = SELU_SCALE * SELU_ALPHA * xp.expm1(xp.minimum(features, 0))
     return SELU_SCALE * xp.maximum(features, 0) + negative_part
@@ -155,16 +138,13 @@ def selu(features: TensorLike, name: str | None = None) -> Tensor:
     return Selu(features, name=name)
 
 
-Selu.infer(_like)
-
-
 @Selu.gradient
 def _(call: Call, grad: Tensor) -> Gradients:
     y = call.output
     return [where(less(y, 0), multiply(grad, add(y, SELU_SCALE * SELU_ALPHA)), multiply(grad, SELU_SCALE))]
 
 
-@op("T -> T", T=FLOATS)
+@op("T -> T", T=FLOATS, infer=spec_of_first)
 def LeakyRelu(xp: Any, features: Any, alpha: float) -> Any:
     return xp.where(features > 0, features, float(alpha) * features)
 
@@ -184,9 +164,6 @@ def leaky_relu(features: TensorLike, alpha: float = 0.2, name: str | None = None
     if tensor.dtype.is_integer:
         tensor = cast(tensor, float32)
     return LeakyRelu(tensor, alpha=float(alpha), name=name)
-
-
-LeakyRelu.infer(_like)
 
 
 @LeakyRelu.gradient
@@ -228,8 +205,7 @@ def gelu(features: TensorLike, approximate: bool = False, name: str | None = Non
     """
     x = as_tensor(features)
     if not x.dtype.is_floating:
-        text = f"`features.dtype` must be a floating point tensor.Received:features.dtype={x.dtype!s}"
-        raise ValueError(text)
+        raise ValueError(f"`features.dtype` must be a floating point tensor.Received:features.dtype={x.dtype!s}")
     half = multiply(x, 0.5)
     if approximate:
         inner = multiply(add(x, multiply(pow(x, 3.0), 0.044715)), 0.7978845608028654)  # the root of 2 / pi
@@ -237,7 +213,7 @@ def gelu(features: TensorLike, approximate: bool = False, name: str | None = Non
     return multiply(half, erfc(multiply(negative(x), 0.7071067811865476)), name)  # the root of 1 / 2
 
 
-@op("T -> T", T=FLOATS)
+@op("T -> T", T=FLOATS, infer=spec_of_first)
 def Softplus(xp: Any, features: Any) -> Any:
     return xp.maximum(features, 0) + xp.log1p(xp.exp(-xp.absolute(features)))
 
@@ -252,15 +228,12 @@ def softplus(features: TensorLike, name: str | None = None) -> Tensor:
     return Softplus(features, name=name)
 
 
-Softplus.infer(_like)
-
-
 @Softplus.gradient
 def _(call: Call, grad: Tensor) -> Gradients:
     return [grad * sigmoid(call.inputs[0])]
 
 
-@op("T -> T", T=FLOATS)
+@op("T -> T", T=FLOATS, infer=spec_of_first)
 def Softsign(xp: Any, features: Any) -> Any:
     return features / (xp.absolute(features) + 1)
 
@@ -273,9 +246,6 @@ def softsign(features: TensorLike, name: str | None = None) -> Tensor:
     array([-0.5 ,  0.  ,  0.75], dtype=float32)
     """
     return Softsign(features, name=name)
-
-
-Softsign.infer(_like)
 
 
 @Softsign.gradient

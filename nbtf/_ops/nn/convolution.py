@@ -37,12 +37,10 @@ KINDS = FLOATS | {int32}
 def _groups(channels: int, depth: int, filters: int) -> int:
     """Returns into how many parts the channels fall; each filter sees one part."""
     if depth <= 0 or channels % depth:
-        text = f"input depth must be evenly divisible by filter depth: {channels} vs {depth}"
-        raise InvalidArgumentError(None, None, text)
+        raise InvalidArgumentError(f"input depth must be evenly divisible by filter depth: {channels} vs {depth}")
     groups = channels // depth
     if groups and filters % groups:
-        text = f"output depth must be evenly divisible by number of groups: {filters} vs {groups}"
-        raise InvalidArgumentError(None, None, text)
+        raise InvalidArgumentError(f"output depth must be evenly divisible by number of groups: {filters} vs {groups}")
     return max(groups, 1)
 
 
@@ -182,7 +180,7 @@ def _check_sizes(grad: Spec, sizes: tuple[Any, ...], filters: tuple[Any, ...], w
             details = f"spatial_dim: {axis + 1} input: {length} filter: {filters[axis]} output: {actual} "
             details += f"stride: {w.strides[axis]} dilation: {w.dilations[axis]}"
             text = f"Size of out_backprop doesn't match computed: actual = {actual}, computed = {computed} {details}"
-            raise InvalidArgumentError(None, None, f"{op_name}: {text}")
+            raise InvalidArgumentError(f"{op_name}: {text}")
 
 
 _as_sizes = of_integers("Tshape", as_shape)
@@ -240,9 +238,7 @@ def _(
     _check(image_shape(input_sizes, w.first)[3], filters)
     _check_sizes(grad, input_sizes, filters.shape, w, "Conv2DCustomBackpropInput")
     if not may_be_equal([image_shape(grad.shape, w.first)[3]], [filters.shape[3]]):
-        raise InvalidArgumentError(
-            None, None, "Conv2DCustomBackpropInput: filter and out_backprop must have the same out_depth"
-        )
+        raise InvalidArgumentError("Conv2DCustomBackpropInput: filter and out_backprop must have the same out_depth")
     return Spec(tuple(input_sizes), grad.dtype)
 
 

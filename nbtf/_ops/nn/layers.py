@@ -74,13 +74,12 @@ def bias_add(value: TensorLike, bias: TensorLike, data_format: str | None = None
 def _(value: Spec, bias: Spec, data_format: Any) -> Spec:
     shapes = f"{bracketed(bias.shape)} vs. {bracketed(value.shape)}"
     if len(value.shape) < 2:
-        raise InvalidArgumentError(None, None, f"Input tensor must be at least 2D: {bracketed(value.shape)}")
+        raise InvalidArgumentError(f"Input tensor must be at least 2D: {bracketed(value.shape)}")
     if len(bias.shape) != 1:
-        raise InvalidArgumentError(None, None, f"Biases must be 1D: {bracketed(bias.shape)}")
+        raise InvalidArgumentError(f"Biases must be 1D: {bracketed(bias.shape)}")
     channels = value.shape[1 if as_channels_first(data_format) else -1]
     if channels != bias.shape[0] and None not in (channels, bias.shape[0]):
-        text = "Must provide as many biases as the last dimension of the input tensor"
-        raise InvalidArgumentError(None, None, f"{text}: {shapes}")
+        raise InvalidArgumentError(f"Must provide as many biases as the last dimension of the input tensor: {shapes}")
     return value
 
 
@@ -137,8 +136,7 @@ def dropout(
 def _check_rate(rate: Any) -> None:
     if isinstance(rate, int | float):
         if not 0 <= rate < 1:
-            text = "`rate` must be a scalar tensor or a float in the range [0, 1). "
-            raise ValueError(f"{text}Received: rate={rate}")
+            raise ValueError(f"`rate` must be a scalar tensor or a float in the range [0, 1). Received: rate={rate}")
     elif getattr(rate, "shape", None) != ():
         raise ValueError(f"`rate` must be a scalar or scalar tensor. Received: rate={rate}")
 

@@ -74,7 +74,7 @@ local_response_normalization = lrn
 @LRN.infer
 def _(input: Spec, depth_radius: int, bias: float, alpha: float, beta: float) -> Spec:
     if len(input.shape) != 4:
-        raise InvalidArgumentError(None, None, "in must be 4-dimensional")
+        raise InvalidArgumentError("in must be 4-dimensional")
     return input
 
 
@@ -98,7 +98,7 @@ def LRNGrad(
 @LRNGrad.infer
 def _(grad: Spec, input: Spec, output: Spec, **attrs: Any) -> Spec:
     if len(input.shape) != 4:
-        raise InvalidArgumentError(None, None, "inputs must be 4-dimensional")
+        raise InvalidArgumentError("inputs must be 4-dimensional")
     return input
 
 

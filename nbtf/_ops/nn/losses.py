@@ -104,7 +104,7 @@ def _check_labels(labels: Any, classes: int) -> None:
     if outside.any():
         wrong = labels[outside][0]
         text = f"Received a label value of {wrong} which is outside the valid range of [0, {classes}).  Label values: "
-        raise InvalidArgumentError(None, None, text + " ".join(map(str, labels.tolist())))
+        raise InvalidArgumentError(text + " ".join(map(str, labels.tolist())))
 
 
 @SparseSoftmaxCrossEntropyWithLogits.infer
@@ -160,7 +160,7 @@ def softmax_cross_entropy_with_logits(
         losses = SoftmaxCrossEntropyWithLogits(precise, shares, name=name)[0]
     else:
         if 0 in (precise.shape.rank, shares.shape.rank):
-            raise InvalidArgumentError(None, None, "logits and labels must have at least 1 dimension, got a scalar")
+            raise InvalidArgumentError("logits and labels must have at least 1 dimension, got a scalar")
         rows = [reshape(tensor, [-1, lengths_of(tensor)[-1]]) for tensor in (precise, shares)]
         losses = reshape(SoftmaxCrossEntropyWithLogits(*rows, name=name)[0], lengths_of(precise)[:-1])
     return cast(losses, scores.dtype)
@@ -181,7 +181,7 @@ def _(features: Spec, labels: Spec) -> list[Spec]:
         shape = broadcast_shapes(features.shape, labels.shape)
     except InvalidArgumentError:
         sizes = f"logits_size={bracketed(features.shape)} labels_size={bracketed(labels.shape)}"
-        raise InvalidArgumentError(None, None, f"logits and labels must be broadcastable: {sizes}") from None
+        raise InvalidArgumentError(f"logits and labels must be broadcastable: {sizes}") from None
     return [Spec(shape[:1], features.dtype), Spec(shape, features.dtype)]
 
 
@@ -218,8 +218,7 @@ def sigmoid_cross_entropy_with_logits(
     _check_given("sigmoid_cross_entropy_with_logits", labels, logits)
     scores, right = as_tensor(logits), as_tensor(labels)
     if not right.shape.is_compatible_with(scores.shape):
-        text = f"`logits` and `labels` must have the same shape, received ({scores.shape} vs {right.shape})."
-        raise ValueError(text)
+        raise ValueError(f"`logits` and `labels` must have the same shape, received ({scores.shape} vs {right.shape}).")
     zeros = zeros_like(scores)
     positive = greater_equal(scores, zeros)
     above = where(positive, scores, zeros)
@@ -248,8 +247,7 @@ def weighted_cross_entropy_with_logits(
     """
     scores, right = as_tensor(logits), as_tensor(labels)
     if not right.shape.is_compatible_with(scores.shape):
-        text = f"`logits` and `labels` must have the same shape, received ({scores.shape} vs {right.shape})."
-        raise ValueError(text)
+        raise ValueError(f"`logits` and `labels` must have the same shape, received ({scores.shape} vs {right.shape}).")
     weight = add(multiply(subtract(as_tensor(pos_weight, scores.dtype), 1), right), 1)
     softened = add(log1p(exp(negative(abs(scores)))), relu(negative(scores)))
     return add(multiply(subtract(as_tensor(1, scores.dtype), right), scores), multiply(weight, softened), name)

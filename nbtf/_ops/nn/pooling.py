@@ -42,14 +42,13 @@ def _pool(ksize: Any, strides: Any, padding: Padding, data_format: Any) -> Windo
     if min(size) <= 0:
         lengths = ",".join(map(str, shaped(1, *size, 1, first)))
         text = f"Sliding window ksize must be positive. The specified or inferred ksize is: {lengths}"
-        raise InvalidArgumentError(None, None, text)
+        raise InvalidArgumentError(text)
     return window(size, strides, padding, data_format)
 
 
 def _infer(value: Spec, ksize: Any, strides: Any, padding: Any, data_format: Any) -> Spec:
     if len(value.shape) != 4:
-        text = f"tensor_in_shape must have 2 spatial dimensions. {len(value.shape)} 0"
-        raise InvalidArgumentError(None, None, text)
+        raise InvalidArgumentError(f"tensor_in_shape must have 2 spatial dimensions. {len(value.shape)} 0")
     w = _pool(ksize, strides, padding, data_format)
     batch, height, width, channels = image_shape(value.shape, w.first)
     return Spec(shaped(batch, length_after(height, 0, w), length_after(width, 1, w), channels, w.first), value.dtype)
@@ -71,7 +70,7 @@ def _lowest(xp: Any, dtype: Any) -> Any:
 # The largest
 
 
-@op("T -> T", T=LARGEST_OF, partly=of_rank(4))
+@op("T -> T", T=LARGEST_OF, partly=of_rank(4), infer=_infer)
 def MaxPool(xp: Any, input: Any, ksize: Any, strides: Any, padding: Padding, data_format: Any) -> Any:
     w = _pool(ksize, strides, padding, data_format)
     wide, rows, columns = _images(xp, input, w, _lowest(xp, input.dtype))
@@ -112,9 +111,6 @@ def max_pool2d(
            [13., 15.]], dtype=float32)
     """
     return MaxPool(input, ksize=ksize, strides=strides, padding=padding, data_format=data_format, name=name)
-
-
-MaxPool.infer(_infer)
 
 
 @MaxPool.gradient
@@ -196,7 +192,7 @@ def _counts(xp: Any, height: int, width: int, w: Window, dtype: Any) -> tuple[An
     return counts, rows, columns
 
 
-@op("T -> T", T=FLOATS, partly=of_rank(4))
+@op("T -> T", T=FLOATS, partly=of_rank(4), infer=_infer)
 def AvgPool(xp: Any, input: Any, ksize: Any, strides: Any, padding: Padding, data_format: Any) -> Any:
     w = _pool(ksize, strides, padding, data_format)
     wide, rows, columns = _images(xp, input, w, 0)
@@ -238,9 +234,6 @@ def avg_pool2d(
            [10.5, 12.5]], dtype=float32)
     """
     return AvgPool(input, ksize=ksize, strides=strides, padding=padding, data_format=data_format, name=name)
-
-
-AvgPool.infer(_infer)
 
 
 @AvgPool.gradient

@@ -25,17 +25,17 @@ def _axis_of(tensor: Tensor, axis: Any) -> int:
     position = -1 if axis is None else check_whole(axis, "axis")
     if not -rank <= position < rank and rank:
         text = f"`dim` must be in the range [{-rank}, {rank}) where {rank} is the number of dimensions in the input. "
-        raise InvalidArgumentError(None, None, f"{text}Received: dim={position}")
+        raise InvalidArgumentError(f"{text}Received: dim={position}")
     return position
 
 
 def _along(logits: Spec, axis: Any) -> Spec:
     if not logits.shape:
-        raise AbortedError(None, None, "Input dims must be <= 5 and >=1")
+        raise AbortedError("Input dims must be <= 5 and >=1")
     return logits
 
 
-@op("T -> T", T=FLOATS, partly=like_first)
+@op("T -> T", T=FLOATS, partly=like_first, infer=_along)
 def Softmax(xp: Any, logits: Any, axis: Any) -> Any:
     if not logits.ndim:
         raise ValueError("no axis")
@@ -64,9 +64,6 @@ def softmax(logits: TensorLike, axis: Any = None, name: str | None = None) -> Te
     return Softmax(tensor, axis=_axis_of(tensor, axis), name=name)
 
 
-Softmax.infer(_along)
-
-
 @Softmax.gradient
 def _(call: Call, grad: Tensor) -> Gradients:
     axis = -1 if call.attrs["axis"] is None else call.attrs["axis"]
@@ -74,7 +71,7 @@ def _(call: Call, grad: Tensor) -> Gradients:
     return [(grad - shared) * call.output]
 
 
-@op("T -> T", T=FLOATS, partly=like_first)
+@op("T -> T", T=FLOATS, partly=like_first, infer=_along)
 def LogSoftmax(xp: Any, logits: Any, axis: Any) -> Any:
     if not logits.ndim:
         raise ValueError("no axis")
@@ -101,9 +98,6 @@ def log_softmax(logits: TensorLike, axis: Any = None, name: str | None = None) -
     """
     tensor = as_tensor(logits)
     return LogSoftmax(tensor, axis=_axis_of(tensor, axis), name=name)
-
-
-LogSoftmax.infer(_along)
 
 
 @LogSoftmax.gradient

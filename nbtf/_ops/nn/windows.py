@@ -47,10 +47,10 @@ def window(size: Pair, strides: Any, padding: Padding, data_format: Any, dilatio
     first = channels_first(data_format)
     strides = pair(strides, "strides", first)
     if min(strides) <= 0:
-        raise InvalidArgumentError(None, None, "Row and column strides should be larger than 0.")
+        raise InvalidArgumentError("Row and column strides should be larger than 0.")
     dilations = (1, 1) if dilations is None else pair(dilations, "dilations", first)
     if min(dilations) <= 0:
-        raise InvalidArgumentError(None, None, "Dilated rates should be larger than 0.")
+        raise InvalidArgumentError("Dilated rates should be larger than 0.")
     return Window(size, strides, dilations, _padding(padding, first), first)
 
 
@@ -65,7 +65,7 @@ def channels_first(data_format: Any) -> bool:
     if data_format == "NCHW":
         return True
     text = f'Value for attr \'data_format\' of "{data_format}" is not in the list of allowed values: "NHWC", "NCHW"'
-    raise InvalidArgumentError(None, None, text)
+    raise InvalidArgumentError(text)
 
 
 def pair(value: Any, name: str, first: bool) -> Pair:
@@ -92,7 +92,7 @@ def _padding(value: Padding, first: bool) -> str | tuple[Pair, Pair]:
             return value
         allowed = '"SAME", "VALID", "EXPLICIT"'
         text = f"Value for attr 'padding' of \"{value}\" is not in the list of allowed values: {allowed}"
-        raise InvalidArgumentError(None, None, text)
+        raise InvalidArgumentError(text)
     (top, bottom), (left_side, right) = value[2:4] if first else value[1:3]
     return (top, bottom), (left_side, right)
 
@@ -113,7 +113,7 @@ def steps(length: int, axis: int, w: Window) -> Steps:
     if count < 0:
         text = f"Computed output size would be negative: {count} "
         text += f"[input_size: {length}, effective_filter_size: {size}, stride: {stride}]"
-        raise InvalidArgumentError(None, None, text)
+        raise InvalidArgumentError(text)
     return Steps(count, front, back)
 
 
@@ -131,7 +131,7 @@ def check_rank(subject: str, shape: tuple[int | None, ...]) -> None:
       InvalidArgumentError: there are not four axes.
     """
     if len(shape) != 4:
-        raise InvalidArgumentError(None, None, f"{subject} must be 4-dimensional: {bracketed(shape)}")
+        raise InvalidArgumentError(f"{subject} must be 4-dimensional: {bracketed(shape)}")
 
 
 def image_shape(shape: tuple[Any, ...], first: bool) -> tuple[Any, Any, Any, Any]:

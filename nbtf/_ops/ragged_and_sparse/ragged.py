@@ -262,7 +262,7 @@ class RaggedTensor:
     def row_lengths(self, axis: int = 1, name: str | None = None) -> Tensor:
         """Returns the lengths of the rows; only `axis=1` is supported."""
         if axis != 1:
-            raise UnimplementedError(None, None, f"row_lengths knows axis 1 only, not {axis}")
+            raise UnimplementedError(f"row_lengths knows axis 1 only, not {axis}")
         return self._of_splits(_HOST.diff(self._splits()))
 
     def nested_row_lengths(self, name: str | None = None) -> tuple[Tensor, ...]:
@@ -348,10 +348,8 @@ class RaggedTensor:
     def __tf_tensor__(self, dtype: DType | None = None) -> Tensor:
         """Refuses: an op that takes tensors does not see rows."""
         raise UnimplementedError(
-            None,
-            None,
             "A RaggedTensor stands where a tensor is needed. Give its .to_tensor() or .flat_values, or apply the "
-            "function with tf.ragged.map_flat_values(function, ragged).",
+            "function with tf.ragged.map_flat_values(function, ragged)."
         )
 
     # Its use in Python
@@ -369,7 +367,7 @@ class RaggedTensor:
         if first.__class__ is slice:
             return self._slice_rows(first)._each(inner_keys)
         if first is None or first is Ellipsis:
-            raise UnimplementedError(None, None, "a ragged tensor is indexed with integers and slices")
+            raise UnimplementedError("a ragged tensor is indexed with integers and slices")
         row = self._row(as_ints(first)[0])
         return row[inner_keys] if inner_keys else row
 

@@ -114,12 +114,11 @@ def _flat(value: Any) -> Any:
 def _check_same_rows(x: RaggedTensor, y: RaggedTensor) -> None:
     pairs = zip(x.nested_row_splits, y.nested_row_splits, strict=False)
     if x.ragged_rank != y.ragged_rank or any(a.numpy().tolist() != b.numpy().tolist() for a, b in pairs):
-        text = (
+        raise InvalidArgumentError(
             "Condition x == y did not hold: ragged tensors that are combined have the same rows, "
             f"these have {[s.numpy().tolist() for s in x.nested_row_splits]} and "
             f"{[s.numpy().tolist() for s in y.nested_row_splits]}"
         )
-        raise InvalidArgumentError(None, None, text)
 
 
 def _operator(function: Callable[..., Any]) -> Callable[..., Any]:

@@ -43,7 +43,7 @@ def check_rowids(rowids: Sequence[int]) -> None:
     """
     if any(a > b for a, b in pairwise(rowids)):
         text = "Arguments to from_value_rowids do not form a valid RowPartition: value_rowids decrease"
-        raise InvalidArgumentError(None, None, text)
+        raise InvalidArgumentError(text)
 
 
 def check_splits(splits: Tensor, count: int) -> None:
@@ -62,7 +62,7 @@ def check_splits(splits: Tensor, count: int) -> None:
         text = f"Arguments to _from_row_partition do not form a valid RaggedTensor\n{unequal}"
     else:
         return
-    raise InvalidArgumentError(None, None, text)
+    raise InvalidArgumentError(text)
 
 
 def _unequal(x: list[int], y: list[int]) -> str:

@@ -97,10 +97,8 @@ class SparseTensor:
     def __tf_tensor__(self, dtype: DType | None = None) -> Tensor:
         """Refuses: an op that takes tensors does not know about places."""
         raise UnimplementedError(
-            None,
-            None,
             "A SparseTensor stands where a tensor is needed. Give it as tf.sparse.to_dense(sparse), or apply the "
-            "function to its values with tf.sparse.map_values(function, sparse).",
+            "function to its values with tf.sparse.map_values(function, sparse)."
         )
 
 
@@ -135,7 +133,7 @@ def _check_inside(xp: Any, indices: Any, shape: tuple[int, ...]) -> None:
         text = (
             f"indices[{at}] = {bracketed(indices[at].tolist())} is out of bounds: need 0 <= index < {bracketed(shape)}"
         )
-        raise InvalidArgumentError(None, None, text)
+        raise InvalidArgumentError(text)
 
 
 def _check_order(xp: Any, indices: Any) -> None:
@@ -144,12 +142,10 @@ def _check_order(xp: Any, indices: Any) -> None:
         if rows[at] <= rows[at - 1]:
             text = f"indices[{at}] = {bracketed(rows[at])} is "
             if rows[at] == rows[at - 1]:
-                raise InvalidArgumentError(None, None, f"{text}repeated")
+                raise InvalidArgumentError(f"{text}repeated")
             raise InvalidArgumentError(
-                None,
-                None,
                 f"{text}out of order. Many sparse ops require sorted indices.\n"
-                "    Use `tf.sparse.reorder` to create a correctly ordered copy.\n\n",
+                "    Use `tf.sparse.reorder` to create a correctly ordered copy.\n\n"
             )
 
 
@@ -265,7 +261,7 @@ def _(a_indices: Spec, a_values: Spec, b: Spec, a_shape: Any, adjoint_a: bool, a
     inner, width = b.shape[::-1] if adjoint_b else b.shape
     if inner not in (depth, None):
         text = f"Cannot multiply A and B because inner dimension does not match: {depth} vs. {inner}.  "
-        raise InvalidArgumentError(None, None, f"{text}Did you forget a transpose?")
+        raise InvalidArgumentError(f"{text}Did you forget a transpose?")
     return Spec((height, width), b.dtype)
 
 
@@ -347,7 +343,7 @@ def map_values(op: Callable[..., Any], *args: Any, **kwargs: Any) -> SparseTenso
         raise ValueError("No SparseTensor in argument list of map_values")
     for operand in sparse[1:]:
         if operand.shape != sparse[0].shape or operand.indices.numpy().tolist() != sparse[0].indices.numpy().tolist():
-            raise InvalidArgumentError(None, None, "sparse tensors that are combined have the same places")
+            raise InvalidArgumentError("sparse tensors that are combined have the same places")
     result = op(*map(_values, args), **{key: _values(value) for key, value in kwargs.items()})
     return sparse[0].with_values(result)
 

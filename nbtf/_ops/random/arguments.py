@@ -45,10 +45,10 @@ def drawn_spec(shape: Any, dtype: DType) -> Spec:
       InvalidArgumentError: the shape is no vector, or has a negative length.
     """
     if isinstance(shape, int):
-        raise InvalidArgumentError(None, None, "shape must be a vector of {int32,int64}, got shape []")
+        raise InvalidArgumentError("shape must be a vector of {int32,int64}, got shape []")
     negative = next((n for n in shape if n < 0), None)
     if negative is not None:
-        raise InvalidArgumentError(None, None, f"Dimension {negative} must be >= 0")
+        raise InvalidArgumentError(f"Dimension {negative} must be >= 0")
     return Spec(shape, dtype)
 
 
@@ -56,10 +56,9 @@ def check_bounds(shape: Any, minval: Any, maxval: Any) -> None:
     """Raises TensorFlow's errors for bounds of integers."""
     for name, bound in (("minval", minval), ("maxval", maxval)):
         if getattr(bound, "shape", ()):
-            text = f"{name} must be 0-D, got shape [{','.join(map(str, bound.shape))}]"
-            raise InvalidArgumentError(None, None, text)
+            raise InvalidArgumentError(f"{name} must be 0-D, got shape [{','.join(map(str, bound.shape))}]")
     if 0 not in shape and minval >= maxval:
-        raise InvalidArgumentError(None, None, f"Need minval < maxval, got {minval} >= {maxval}")
+        raise InvalidArgumentError(f"Need minval < maxval, got {minval} >= {maxval}")
 
 
 def bounds_of(minval: int, maxval: int, count: int) -> tuple[int, int]:

@@ -67,7 +67,7 @@ def _(key: Spec, counter: Spec, counts: Spec, probs: Spec, shape: Any, dtype: DT
     spec = drawn_spec(shape, dtype)
     batch = broadcast_shapes(counts.shape, probs.shape)
     if not may_be_equal(tuple(shape)[len(shape) - len(batch) :], batch):
-        raise InvalidArgumentError(None, None, "Shape passed in must end with broadcasted shape.")
+        raise InvalidArgumentError("Shape passed in must end with broadcasted shape.")
     return spec
 
 

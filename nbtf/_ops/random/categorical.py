@@ -54,7 +54,7 @@ def as_samples(value: Any) -> int:
         return as_int(value)
     except (AttributeError, TypeError):
         text = f"num_samples should be a scalar, got shape {bracketed(host_array(value)[0].shape)}"
-        raise InvalidArgumentError(None, None, text) from None
+        raise InvalidArgumentError(text) from None
 
 
 @op(
@@ -139,17 +139,17 @@ def _(logits: Spec, num_samples: int, stream: Stream, output_dtype: DType) -> Sp
 @StatelessMultinomial.infer
 def _(logits: Spec, seed: Spec, num_samples: int, output_dtype: DType) -> Spec:
     if not may_be_equal(seed.shape, (2,)):
-        raise InvalidArgumentError(None, None, f"seed must have shape [2], not {bracketed(seed.shape)}")
+        raise InvalidArgumentError(f"seed must have shape [2], not {bracketed(seed.shape)}")
     return _drawn_spec(logits, num_samples, output_dtype)
 
 
 def _drawn_spec(logits: Spec, num_samples: int, dtype: DType) -> Spec:
     if len(logits.shape) != 2:
-        raise InvalidArgumentError(None, None, f"logits should be a matrix, got shape {bracketed(logits.shape)}")
+        raise InvalidArgumentError(f"logits should be a matrix, got shape {bracketed(logits.shape)}")
     if num_samples < 0:
-        raise InvalidArgumentError(None, None, f"num_samples should be non-negative, got {num_samples}")
+        raise InvalidArgumentError(f"num_samples should be non-negative, got {num_samples}")
     if logits.shape[1] == 0:
-        raise InvalidArgumentError(None, None, "num_classes should be positive, got 0")
+        raise InvalidArgumentError("num_classes should be positive, got 0")
     return Spec((logits.shape[0], num_samples), dtype)
 
 

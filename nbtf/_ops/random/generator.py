@@ -7,7 +7,6 @@ from enum import Enum
 from functools import partial
 from typing import Any
 
-from nbtf._devices.base import Spec
 from nbtf._ops.arrays.bitcast import bitcast
 from nbtf._ops.arrays.broadcasting import reshape
 from nbtf._ops.arrays.creation import zeros, zeros_like
@@ -28,7 +27,7 @@ from nbtf._ops.random.stateless import (
 )
 from nbtf._ops.random.streams import seeds
 from nbtf._ops.reductions.means_and_extremes import reduce_prod
-from nbtf._ops.specs import like_first
+from nbtf._ops.specs import like_first, spec_of_first
 from nbtf._ops.variables.creation import alone
 from nbtf._ops.variables.resource import read_variable
 from nbtf._ops.variables.variable import Variable
@@ -454,18 +453,20 @@ def _state_of(key: Any, counter: Any, alg: int) -> Tensor:
     return concat([numbers, reshape(chosen, [1])], 0)
 
 
-@op("int64 uint64 -> int64", host={"alg": as_int}, resource=True, shares_memory=True, partly=like_first)
+@op(
+    "int64 uint64 -> int64",
+    host={"alg": as_int},
+    resource=True,
+    shares_memory=True,
+    partly=like_first,
+    infer=spec_of_first,
+)
 def RngReadAndSkip(xp: Any, resource: Any, delta: Any, alg: int) -> Any:
     if alg == Algorithm.THREEFRY.value:
-        raise UnimplementedError(None, None, "Non-XLA devices don't support the ThreeFry algorithm.")
+        raise UnimplementedError("Non-XLA devices don't support the ThreeFry algorithm.")
     low, high, key = resource.view(xp.uint64)
     advanced = low + delta.reshape(()) * xp.asarray(RESERVED, dtype=xp.uint64)
     return xp.stack((advanced, high + (advanced < low).astype(xp.uint64), key)).view(xp.int64)
-
-
-@RngReadAndSkip.infer
-def _(resource: Spec, delta: Spec, alg: int) -> Spec:
-    return resource
 
 
 def get_global_generator() -> Generator:

@@ -40,7 +40,7 @@ def as_algorithm(alg: Any) -> int:
             "threefry for the ThreeFry algorithm, and auto_select for auto-selection."
         )
     if number == ALGORITHMS["threefry"]:
-        raise UnimplementedError(None, None, "nbtf has no ThreeFry algorithm; alg='philox' runs on every device.")
+        raise UnimplementedError("nbtf has no ThreeFry algorithm; alg='philox' runs on every device.")
     return number
 
 
@@ -66,7 +66,7 @@ def key_and_counter(xp: Any, seed: Any) -> tuple[Any, Any]:
 @StatelessRandomGetKeyCounter.infer
 def _(seed: Spec) -> list[Spec]:
     if not may_be_equal(seed.shape, (2,)):
-        raise InvalidArgumentError(None, None, f"seed must have shape [2], not {bracketed(seed.shape)}")
+        raise InvalidArgumentError(f"seed must have shape [2], not {bracketed(seed.shape)}")
     return [Spec((1,), uint64), Spec((2,), uint64)]
 
 
@@ -145,34 +145,27 @@ def _integers(
     )
 
 
-@op(
+def _spec_of_drawn(key: Spec, counter: Spec, shape: Any, alg: int, dtype: DType) -> Spec:
+    return drawn_spec(shape, dtype)
+
+
+_drawn = op(
     "uint64 uint64 -> dtype",
     host={"shape": as_vector},
     plain={"alg": as_algorithm, "dtype": as_dtype},
+    infer=_spec_of_drawn,
     partly=as_asked("shape"),
 )
+
+
+@_drawn
 def StatelessRandomUniformV2(xp: Any, key: Any, counter: Any, shape: Any, alg: int, dtype: DType) -> Any:
     return philox.uniform(xp, key, counter, count_of(shape), dtype).reshape(shape)
 
 
-@StatelessRandomUniformV2.infer
-def _(key: Spec, counter: Spec, shape: Any, alg: int, dtype: DType) -> Spec:
-    return drawn_spec(shape, dtype)
-
-
-@op(
-    "uint64 uint64 -> dtype",
-    host={"shape": as_vector},
-    plain={"alg": as_algorithm, "dtype": as_dtype},
-    partly=as_asked("shape"),
-)
+@_drawn
 def StatelessRandomUniformFullIntV2(xp: Any, key: Any, counter: Any, shape: Any, alg: int, dtype: DType) -> Any:
     return philox.integers(xp, key, counter, count_of(shape), dtype).reshape(shape)
-
-
-@StatelessRandomUniformFullIntV2.infer
-def _(key: Spec, counter: Spec, shape: Any, alg: int, dtype: DType) -> Spec:
-    return drawn_spec(shape, dtype)
 
 
 @op(
@@ -231,19 +224,9 @@ def stateless_normal(
     return add(multiply(drawn, width), centre)
 
 
-@op(
-    "uint64 uint64 -> dtype",
-    host={"shape": as_vector},
-    plain={"alg": as_algorithm, "dtype": as_dtype},
-    partly=as_asked("shape"),
-)
+@_drawn
 def StatelessRandomNormalV2(xp: Any, key: Any, counter: Any, shape: Any, alg: int, dtype: DType) -> Any:
     return philox.normal(xp, key, counter, count_of(shape), dtype).reshape(shape)
-
-
-@StatelessRandomNormalV2.infer
-def _(key: Spec, counter: Spec, shape: Any, alg: int, dtype: DType) -> Spec:
-    return drawn_spec(shape, dtype)
 
 
 def stateless_truncated_normal(
@@ -281,19 +264,9 @@ def stateless_truncated_normal(
     return add(multiply(drawn, width), centre)
 
 
-@op(
-    "uint64 uint64 -> dtype",
-    host={"shape": as_vector},
-    plain={"alg": as_algorithm, "dtype": as_dtype},
-    partly=as_asked("shape"),
-)
+@_drawn
 def StatelessTruncatedNormalV2(xp: Any, key: Any, counter: Any, shape: Any, alg: int, dtype: DType) -> Any:
     return philox.truncated_normal(xp, key, counter, count_of(shape), dtype).reshape(shape)
-
-
-@StatelessTruncatedNormalV2.infer
-def _(key: Spec, counter: Spec, shape: Any, alg: int, dtype: DType) -> Spec:
-    return drawn_spec(shape, dtype)
 
 
 def split(seed: TensorLike, num: int = 2, alg: Any = "auto_select") -> Tensor:

@@ -11,7 +11,7 @@ from nbtf._ops.math.arithmetic import add, multiply, subtract
 from nbtf._ops.op import no_gradient, op
 from nbtf._ops.random import philox
 from nbtf._ops.random.arguments import as_bound, as_bound_int, as_vector, bounds_of, check_bounds, count_of, drawn_spec
-from nbtf._ops.specs import as_asked
+from nbtf._ops.specs import as_asked, spec_of_first
 from nbtf._runtime.blocks import current_scope
 from nbtf._runtime.context import CURRENT, Context
 from nbtf._runtime.conversion import as_tensor
@@ -130,14 +130,23 @@ def draw_from(xp: Any, draw: Draw, shape: Any, stream: Stream, dtype: DType) -> 
     return draw(xp, stream.key, stream.take(count * philox.RESERVED), count, dtype).reshape(shape)
 
 
-@op("-> dtype", host={"shape": as_vector}, plain={"dtype": as_dtype}, partly=as_asked("shape"), index_type="T")
+def _spec_of_drawn(shape: Any, stream: Stream, dtype: DType) -> Spec:
+    return drawn_spec(shape, dtype)
+
+
+_drawn = op(
+    "-> dtype",
+    host={"shape": as_vector},
+    plain={"dtype": as_dtype},
+    infer=_spec_of_drawn,
+    partly=as_asked("shape"),
+    index_type="T",
+)
+
+
+@_drawn
 def RandomUniform(xp: Any, shape: Any, stream: Stream, dtype: DType) -> Any:
     return draw_from(xp, philox.uniform, shape, stream, dtype)
-
-
-@RandomUniform.infer
-def _(shape: Any, stream: Stream, dtype: DType) -> Spec:
-    return drawn_spec(shape, dtype)
 
 
 @op(
@@ -192,14 +201,9 @@ def normal(
     return add(multiply(drawn, width), centre)
 
 
-@op("-> dtype", host={"shape": as_vector}, plain={"dtype": as_dtype}, partly=as_asked("shape"), index_type="T")
+@_drawn
 def RandomStandardNormal(xp: Any, shape: Any, stream: Stream, dtype: DType) -> Any:
     return draw_from(xp, philox.normal, shape, stream, dtype)
-
-
-@RandomStandardNormal.infer
-def _(shape: Any, stream: Stream, dtype: DType) -> Spec:
-    return drawn_spec(shape, dtype)
 
 
 def truncated_normal(
@@ -234,14 +238,9 @@ def truncated_normal(
     return add(multiply(drawn, width), centre)
 
 
-@op("-> dtype", host={"shape": as_vector}, plain={"dtype": as_dtype}, partly=as_asked("shape"), index_type="T")
+@_drawn
 def TruncatedNormal(xp: Any, shape: Any, stream: Stream, dtype: DType) -> Any:
     return draw_from(xp, philox.truncated_normal, shape, stream, dtype)
-
-
-@TruncatedNormal.infer
-def _(shape: Any, stream: Stream, dtype: DType) -> Spec:
-    return drawn_spec(shape, dtype)
 
 
 def shuffle(value: TensorLike, seed: int | None = None, name: str | None = None) -> Tensor:
@@ -261,7 +260,7 @@ def shuffle(value: TensorLike, seed: int | None = None, name: str | None = None)
     return RandomShuffle(tensor, stream=stream_of("RandomShuffle", tensor.dtype, seed), name=name)
 
 
-@op("T -> T", T=ALL, cpu_only=True)
+@op("T -> T", T=ALL, cpu_only=True, infer=spec_of_first)
 def RandomShuffle(xp: Any, value: Any, stream: Stream) -> Any:
     if value.ndim == 0 or value.shape[0] < 2:
         return value
@@ -272,11 +271,6 @@ def RandomShuffle(xp: Any, value: Any, stream: Stream) -> Any:
     for position, offset in enumerate((words % xp.arange(swaps + 1, 1, -1, dtype=xp.uint32)).tolist()):
         order[position], order[position + offset] = order[position + offset], order[position]
     return value[xp.asarray(order)]
-
-
-@RandomShuffle.infer
-def _(value: Spec, stream: Stream) -> Spec:
-    return value
 
 
 no_gradient(RandomUniform, RandomUniformInt, RandomStandardNormal, TruncatedNormal, RandomShuffle)

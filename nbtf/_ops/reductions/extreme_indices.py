@@ -26,7 +26,7 @@ def as_position(value: Any) -> DType:
     dtype = as_dtype(value)
     if dtype.c_name not in _POSITIONS:
         text = f"Value for attr 'output_type' of {dtype.c_name} is not in the list of allowed values: "
-        raise InvalidArgumentError(None, None, text + ", ".join(_POSITIONS))
+        raise InvalidArgumentError(text + ", ".join(_POSITIONS))
     return dtype
 
 
@@ -48,15 +48,28 @@ def _reduced_partly(input: Any, axis: Any, output_type: Any) -> Dims:
     return None if not input.shape else (None,) * (len(input.shape) - 1)
 
 
-@op(
+def _positions(input: Spec, axis: int, output_type: DType) -> Spec:
+    rank = len(input.shape)
+    if not -rank <= axis < rank:
+        raise InvalidArgumentError(f"Expected dimension in the range [{-rank}, {rank}), but got {axis}")
+    if input.shape[axis] == 0:
+        raise InvalidArgumentError(f"Reduction axis {axis} is empty in shape {bracketed(input.shape)}")
+    return Spec(reduced_shape(input.shape, axis, False), output_type)
+
+
+_along_an_axis = op(
     "T -> output_type",
     T=REALS | {bool_},
     host={"axis": as_one_axis},
     plain={"output_type": as_position},
+    infer=_positions,
     partly=_reduced_partly,
     inputs={"axis": HostInput("dimension", default=0)},
     index_type="Tidx",
 )
+
+
+@_along_an_axis
 def ArgMax(xp: Any, input: Any, axis: int, output_type: DType) -> Any:
     if not input.shape[axis]:
         raise ValueError("nothing is the largest")
@@ -84,15 +97,7 @@ def argmax(input: TensorLike, axis: Any = None, output_type: DTypeLike = int64, 
     return ArgMax(input, axis=0 if axis is None else axis, output_type=output_type, name=name)
 
 
-@op(
-    "T -> output_type",
-    T=REALS | {bool_},
-    host={"axis": as_one_axis},
-    plain={"output_type": as_position},
-    partly=_reduced_partly,
-    inputs={"axis": HostInput("dimension", default=0)},
-    index_type="Tidx",
-)
+@_along_an_axis
 def ArgMin(xp: Any, input: Any, axis: int, output_type: DType) -> Any:
     if not input.shape[axis]:
         raise ValueError("nothing is the smallest")
@@ -120,17 +125,4 @@ def argmin(input: TensorLike, axis: Any = None, output_type: DTypeLike = int64, 
     return ArgMin(input, axis=0 if axis is None else axis, output_type=output_type, name=name)
 
 
-def _positions(input: Spec, axis: int, output_type: DType) -> Spec:
-    rank = len(input.shape)
-    if not -rank <= axis < rank:
-        text = f"Expected dimension in the range [{-rank}, {rank}), but got {axis}"
-        raise InvalidArgumentError(None, None, text)
-    if input.shape[axis] == 0:
-        text = f"Reduction axis {axis} is empty in shape {bracketed(input.shape)}"
-        raise InvalidArgumentError(None, None, text)
-    return Spec(reduced_shape(input.shape, axis, False), output_type)
-
-
-ArgMax.infer(_positions)
-ArgMin.infer(_positions)
 no_gradient(ArgMax, ArgMin)

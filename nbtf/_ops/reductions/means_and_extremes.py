@@ -8,26 +8,20 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from nbtf._devices.base import Spec
 from nbtf._ops.arrays.broadcasting import reshape
-from nbtf._ops.attributes import AXES, Axis, as_axes, as_axis, as_reduced, positive_axes
+from nbtf._ops.attributes import Axis, as_axes, as_axis, positive_axes
 from nbtf._ops.math.arithmetic import cast, multiply
 from nbtf._ops.math.comparison import equal
 from nbtf._ops.math.cumulative import cumprod
 from nbtf._ops.math.division import divide
-from nbtf._ops.op import Gradients, op
-from nbtf._ops.reductions.sums import reduce_sum, reduced_shape, spread
-from nbtf._ops.specs import reduced
+from nbtf._ops.op import Gradients
+from nbtf._ops.reductions.sums import reduce_sum, reduced_shape, reduction, spread
 from nbtf._runtime.tape import Call
 from nbtf._runtime.tensor import Tensor
 from nbtf._types import NUMBERS, REALS, TensorLike, as_dtype
 
 
-def _reduced(input_tensor: Spec, axis: Any, keepdims: bool) -> Spec:
-    return Spec(reduced_shape(input_tensor.shape, axis, keepdims), input_tensor.dtype)
-
-
-@op("T -> T", T=NUMBERS, host={"axis": as_reduced}, partly=reduced, inputs=AXES, index_type="Tidx")
+@reduction("T -> T", T=NUMBERS)
 def Mean(xp: Any, input_tensor: Any, axis: Any, keepdims: bool) -> Any:
     if axis is not None:
         axis = as_axes(axis)
@@ -71,9 +65,6 @@ def reduce_mean(input_tensor: TensorLike, axis: Axis = None, keepdims: bool = Fa
     return Mean(input_tensor, axis=axis, keepdims=keepdims, name=name)
 
 
-Mean.infer(_reduced)
-
-
 @Mean.gradient
 def _(call: Call, grad: Tensor) -> Gradients:
     axes = positive_axes(as_axis(call.attrs["axis"]), len(call.inputs[0].shape))
@@ -81,7 +72,7 @@ def _(call: Call, grad: Tensor) -> Gradients:
     return [divide(spread(grad, call), max(count, 1))]
 
 
-@op("T -> T", T=REALS, host={"axis": as_reduced}, partly=reduced, inputs=AXES, index_type="Tidx")
+@reduction("T -> T", T=REALS)
 def Max(xp: Any, input_tensor: Any, axis: Any, keepdims: bool) -> Any:
     if axis is not None:
         axis = as_axes(axis)
@@ -115,10 +106,7 @@ def reduce_max(input_tensor: TensorLike, axis: Axis = None, keepdims: bool = Fal
     return Max(input_tensor, axis=axis, keepdims=keepdims, name=name)
 
 
-Max.infer(_reduced)
-
-
-@op("T -> T", T=REALS, host={"axis": as_reduced}, partly=reduced, inputs=AXES, index_type="Tidx")
+@reduction("T -> T", T=REALS)
 def Min(xp: Any, input_tensor: Any, axis: Any, keepdims: bool) -> Any:
     if axis is not None:
         axis = as_axes(axis)
@@ -144,9 +132,6 @@ def reduce_min(input_tensor: TensorLike, axis: Axis = None, keepdims: bool = Fal
     return Min(input_tensor, axis=axis, keepdims=keepdims, name=name)
 
 
-Min.infer(_reduced)
-
-
 def _to_the_extremes(call: Call, grad: Tensor) -> Gradients:
     """Elements that share the extreme share its gradient."""
     x, axis = call.inputs[0], call.attrs["axis"]
@@ -159,7 +144,7 @@ Max.gradient(_to_the_extremes)
 Min.gradient(_to_the_extremes)
 
 
-@op("T -> T", T=NUMBERS, host={"axis": as_reduced}, partly=reduced, inputs=AXES, index_type="Tidx", static=True)
+@reduction("T -> T", T=NUMBERS, static=True)
 def Prod(xp: Any, input_tensor: Any, axis: Any, keepdims: bool) -> Any:
     if axis is not None:
         axis = as_axes(axis)
@@ -183,9 +168,6 @@ def reduce_prod(input_tensor: TensorLike, axis: Axis = None, keepdims: bool = Fa
     return Prod(input_tensor, axis=axis, keepdims=keepdims, name=name)
 
 
-Prod.infer(_reduced)
-
-
 @Prod.gradient
 def _(call: Call, grad: Tensor) -> Gradients:
     # The product of all others, one axis after the other; a division by the element would fail at 0.
@@ -201,7 +183,7 @@ def _(call: Call, grad: Tensor) -> Gradients:
     return [grad]
 
 
-@op("T -> T", T=NUMBERS, host={"axis": as_reduced}, partly=reduced, inputs=AXES, index_type="Tidx")
+@reduction("T -> T", T=NUMBERS)
 def EuclideanNorm(xp: Any, input_tensor: Any, axis: Any, keepdims: bool) -> Any:
     if axis is not None:
         axis = as_axes(axis)
@@ -227,9 +209,6 @@ def reduce_euclidean_norm(
     array([ 5., 10.], dtype=float32)
     """
     return EuclideanNorm(input_tensor, axis=axis, keepdims=keepdims, name=name)
-
-
-EuclideanNorm.infer(_reduced)
 
 
 @EuclideanNorm.gradient

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from nbtf._devices.base import Spec
@@ -14,7 +15,25 @@ from nbtf._runtime.tensor import Tensor
 from nbtf._types import NUMBERS, TensorLike
 
 
-@op("T -> T", T=NUMBERS, host={"axis": as_reduced}, partly=reduced, inputs=AXES, index_type="Tidx")
+def reduced_shape(
+    shape: tuple[int | None, ...], axis: int | tuple[int, ...] | None, keepdims: bool
+) -> tuple[int | None, ...]:
+    """Returns the shape that is left when axes are reduced."""
+    axes = positive_axes(axis, len(shape))
+    if keepdims:
+        return tuple(1 if i in axes else n for i, n in enumerate(shape))
+    return tuple(n for i, n in enumerate(shape) if i not in axes)
+
+
+def _reduced_spec(input_tensor: Spec, axis: int | tuple[int, ...] | None, keepdims: bool) -> Spec:
+    return Spec(reduced_shape(input_tensor.shape, axis, keepdims), input_tensor.dtype)
+
+
+reduction = partial(op, host={"axis": as_reduced}, infer=_reduced_spec, partly=reduced, inputs=AXES, index_type="Tidx")
+"""Makes the record of an op that joins the elements along axes; see `op`."""
+
+
+@reduction("T -> T", T=NUMBERS)
 def Sum(xp: Any, input_tensor: Any, axis: Any, keepdims: bool) -> Any:
     if axis is not None:
         axis = as_axes(axis)
@@ -37,21 +56,6 @@ def reduce_sum(input_tensor: TensorLike, axis: Axis = None, keepdims: bool = Fal
     array([4., 6.], dtype=float32)
     """
     return Sum(input_tensor, axis=axis, keepdims=keepdims, name=name)
-
-
-@Sum.infer
-def _(input_tensor: Spec, axis: int | tuple[int, ...] | None, keepdims: bool) -> Spec:
-    return Spec(reduced_shape(input_tensor.shape, axis, keepdims), input_tensor.dtype)
-
-
-def reduced_shape(
-    shape: tuple[int | None, ...], axis: int | tuple[int, ...] | None, keepdims: bool
-) -> tuple[int | None, ...]:
-    """Returns the shape that is left when axes are reduced."""
-    axes = positive_axes(axis, len(shape))
-    if keepdims:
-        return tuple(1 if i in axes else n for i, n in enumerate(shape))
-    return tuple(n for i, n in enumerate(shape) if i not in axes)
 
 
 @Sum.gradient

@@ -60,8 +60,7 @@ def _joined_shape(shapes: Sequence[tuple[int | None, ...]]) -> tuple[int | None,
     not_scalar = [shape for shape in shapes if shape]
     for other in not_scalar[1:]:
         if other != not_scalar[0]:
-            text = f"Input shapes do not match: {bracketed(not_scalar[0])} vs. {bracketed(other)}"
-            raise InvalidArgumentError(None, None, text)
+            raise InvalidArgumentError(f"Input shapes do not match: {bracketed(not_scalar[0])} vs. {bracketed(other)}")
     return not_scalar[0] if not_scalar else ()
 
 
@@ -82,8 +81,7 @@ def _axes(axis: Any, rank: int) -> list[int]:
     axes = range(rank - 1, -1, -1) if axis is None else [axis] if isinstance(axis, int) else axis
     for axis_number in axes:
         if not -rank <= axis_number < rank:
-            text = f"Invalid reduction dimension {axis_number} for input with {rank} dimension(s)"
-            raise OutOfRangeError(None, None, text)
+            raise OutOfRangeError(f"Invalid reduction dimension {axis_number} for input with {rank} dimension(s)")
     return [axis_number % rank for axis_number in axes]
 
 
@@ -117,7 +115,7 @@ def _joined_rows(ragged: RaggedTensor, axis: Any, separator: str) -> Any:
     if axis is None:
         return reduce_join(ragged.flat_values, separator=separator)
     if as_axis(axis) not in (-1, rank - 1):
-        raise InvalidArgumentError(None, None, "ragged texts are joined over their last axis")
+        raise InvalidArgumentError("ragged texts are joined over their last axis")
     if isinstance(ragged.values, RaggedTensor):
         return ragged.with_values(_joined_rows(ragged.values, -1, separator))
     between = separator.encode()

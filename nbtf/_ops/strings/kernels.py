@@ -50,7 +50,7 @@ def decoded(data: bytes, encoding: str, errors: str, replacement: int, control: 
         except UnicodeDecodeError as error:
             points.extend(map(ord, data[: error.start].decode(codec)))
             if errors == "strict":
-                raise InvalidArgumentError(None, None, "Invalid formatting on input string") from None
+                raise InvalidArgumentError("Invalid formatting on input string") from None
             if errors == "replace":
                 points.append(replacement)
             data = data[error.end :]
@@ -62,8 +62,7 @@ def _codec(encoding: str) -> str:
     try:
         return codecs.lookup(encoding).name
     except LookupError:
-        text = f"Could not create converter for input encoding: {encoding}"
-        raise InvalidArgumentError(None, None, text) from None
+        raise InvalidArgumentError(f"Could not create converter for input encoding: {encoding}") from None
 
 
 def encoded(points: Sequence[int], encoding: str, errors: str, replacement: int) -> bytes:
@@ -73,8 +72,7 @@ def encoded(points: Sequence[int], encoding: str, errors: str, replacement: int)
         if 0 <= point < 0xD800 or 0xDFFF < point <= 0x10FFFF:
             code_points.append(point)
         elif errors == "strict":
-            text = "Code point is out of range for Unicode, or is a surrogate."
-            raise InvalidArgumentError(None, None, text)
+            raise InvalidArgumentError("Code point is out of range for Unicode, or is a surrogate.")
         elif errors == "replace":
             code_points.append(replacement)
     return "".join(map(chr, code_points)).encode(ENCODED_AS[encoding])
@@ -118,8 +116,7 @@ def number(text: bytes, dtype: DType) -> Any:
             raise ValueError(plain)
     except ValueError:
         shown_text = text.decode("utf-8", "backslashreplace")
-        message = f"StringToNumberOp could not correctly convert string: {shown_text}"
-        raise InvalidArgumentError(None, None, message) from None
+        raise InvalidArgumentError(f"StringToNumberOp could not correctly convert string: {shown_text}") from None
     return value
 
 
@@ -164,7 +161,7 @@ def pattern(text: bytes) -> re.Pattern[str]:
     try:
         return re.compile(source, re.ASCII)
     except re.error as error:
-        raise InvalidArgumentError(None, None, f"Invalid pattern: {source}, error: {error.msg}: {source}") from None
+        raise InvalidArgumentError(f"Invalid pattern: {source}, error: {error.msg}: {source}") from None
 
 
 def replaced(text: bytes, regex: re.Pattern[str], rewrite: str, everywhere: bool) -> bytes:

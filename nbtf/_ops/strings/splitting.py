@@ -108,12 +108,10 @@ def DecodeRaw(xp: Any, bytes: Any, out_type: DType, little_endian: bool) -> Any:
     for position, text in enumerate(texts):
         if len(text) != count:
             sizes = f"element {position} has size {count} != {len(text)}"
-            message = f"DecodeRaw requires input strings to all be the same size, but {sizes}"
-            raise InvalidArgumentError(None, None, message)
+            raise InvalidArgumentError(f"DecodeRaw requires input strings to all be the same size, but {sizes}")
     if count % out_type.size:
         size = f"{out_type.size}, the size of {out_type.c_name}"
-        message = f"Input to DecodeRaw has length {count} that is not a multiple of {size}"
-        raise InvalidArgumentError(None, None, message)
+        raise InvalidArgumentError(f"Input to DecodeRaw has length {count} that is not a multiple of {size}")
     return _numbers(xp, texts, out_type, little_endian).reshape(*bytes.shape, count // out_type.size)
 
 
@@ -140,7 +138,7 @@ def _numbers(xp: Any, texts: Sequence[bytes], dtype: DType, little_endian: bool)
 def _(input_bytes: Spec, out_type: DType, little_endian: bool, fixed_length: int) -> Spec:
     if fixed_length % out_type.size:
         text = f"fixed_length ({fixed_length}) must be a multiple of the size of out_type ({out_type.size})"
-        raise InvalidArgumentError(None, None, text)
+        raise InvalidArgumentError(text)
     return Spec((*input_bytes.shape, fixed_length // out_type.size), out_type)
 
 

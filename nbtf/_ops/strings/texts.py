@@ -7,7 +7,6 @@ from typing import Any
 from nbtf._devices.base import Spec
 from nbtf._ops.op import no_gradient, op
 from nbtf._ops.ragged_and_sparse.ragged_functions import takes_ragged
-from nbtf._ops.specs import broadcast
 from nbtf._ops.strings import kernels
 from nbtf._runtime.arguments import check_text
 from nbtf._runtime.tensor import Tensor
@@ -23,7 +22,7 @@ def as_unit(value: Any) -> str:
     if value not in UNITS:
         allowed = ", ".join(f'"{unit}"' for unit in UNITS)
         text = f"Value for attr 'unit' of \"{value}\" is not in the list of allowed values: {allowed}"
-        raise InvalidArgumentError(None, None, text)
+        raise InvalidArgumentError(text)
     return value
 
 
@@ -79,8 +78,7 @@ def upper(input: Any, encoding: str = "", name: str | None = None) -> Tensor:
 
 def _check_encoding(encoding: str) -> None:
     if encoding not in ("", "utf-8"):
-        text = f"only utf-8 or '' (no encoding) is supported, received {encoding}"
-        raise InvalidArgumentError(None, None, text)
+        raise InvalidArgumentError(f"only utf-8 or '' (no encoding) is supported, received {encoding}")
 
 
 @op("string -> string", cpu_only=True)
@@ -123,7 +121,7 @@ def length(input: Any, unit: str = "BYTE", name: str | None = None) -> Tensor:
     return StringLength(input, unit=unit, name=name)
 
 
-@op("string I I -> string", I=INDICES, plain={"unit": as_unit}, cpu_only=True)
+@op("string I I -> string", I=INDICES, plain={"unit": as_unit}, cpu_only=True, broadcasts=True)
 def Substr(xp: Any, input: Any, pos: Any, len: Any, unit: str) -> Any:
     texts, begins, lengths = xp.broadcast_arrays(input, pos, len)
     result = xp.empty(texts.shape, object)
@@ -133,7 +131,7 @@ def Substr(xp: Any, input: Any, pos: Any, len: Any, unit: str) -> Any:
             flat[position] = kernels.part(text, int(begin), int(count), unit)
         except IndexError:
             message = f"pos {begin} out of range for string b'{text.decode('utf-8', 'replace')}' at index {position}"
-            raise InvalidArgumentError(None, None, message) from None
+            raise InvalidArgumentError(message) from None
     return result
 
 
@@ -157,9 +155,6 @@ def substr(input: Any, pos: Any, len: Any, unit: str = "BYTE", name: str | None 
     b'wolf'
     """
     return Substr(input, pos, len, unit=unit, name=name)
-
-
-Substr.infer(broadcast(Substr))
 
 
 @op("string -> out_type", plain={"out_type": as_dtype}, cpu_only=True)
@@ -188,7 +183,7 @@ def to_number(input: Any, out_type: DTypeLike = float32, name: str | None = None
     if dtype not in NUMBERS_READ:
         names = ", ".join(one.c_name for one in NUMBERS_READ)
         text = f"Value for attr 'out_type' of {dtype.c_name} is not in the list of allowed values: {names}"
-        raise InvalidArgumentError(None, None, text)
+        raise InvalidArgumentError(text)
     return StringToNumber(input, out_type=dtype, name=name)
 
 
@@ -228,7 +223,7 @@ def _check_format(dtype: Any, floating: bool, precision: int, scientific: bool, 
     elif len(fill) > 1 or fill not in ("", " ", "+", "-", "0", "#"):
         text = f"Fill argument not supported: {fill}"
     if text:
-        raise InvalidArgumentError(None, None, text)
+        raise InvalidArgumentError(text)
 
 
 @takes_ragged

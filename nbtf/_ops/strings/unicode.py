@@ -11,6 +11,7 @@ from nbtf._ops.arrays.broadcasting import reshape
 from nbtf._ops.op import no_gradient, op
 from nbtf._ops.ragged_and_sparse.ragged import RaggedTensor
 from nbtf._ops.ragged_and_sparse.row_splits import splits_of
+from nbtf._ops.specs import spec_of_first
 from nbtf._ops.strings import kernels
 from nbtf._ops.strings.splitting import cut_texts
 from nbtf._runtime.conversion import as_tensor
@@ -90,7 +91,7 @@ def UnicodeEncode(
     if output_encoding not in kernels.ENCODED_AS:
         allowed = ", ".join(f'"{name}"' for name in kernels.ENCODED_AS)
         text = f"Value for attr 'output_encoding' of \"{output_encoding}\" is not in the list of allowed values: "
-        raise InvalidArgumentError(None, None, text + allowed)
+        raise InvalidArgumentError(text + allowed)
     result = xp.empty(len(input_splits) - 1, object)
     for row, (begin, end) in enumerate(pairwise(input_splits.tolist())):
         points = input_values[begin:end].tolist()
@@ -178,7 +179,7 @@ def unicode_split(
     return points.with_flat_values(single) if isinstance(points, RaggedTensor) else single
 
 
-@op("string -> string", cpu_only=True)
+@op("string -> string", cpu_only=True, infer=spec_of_first)
 def UnicodeTranscode(
     xp: Any,
     input: Any,
@@ -195,11 +196,6 @@ def UnicodeTranscode(
         object,
         input,
     )
-
-
-@UnicodeTranscode.infer
-def _(input: Spec, **attrs: Any) -> Spec:
-    return input
 
 
 def unicode_transcode(

@@ -11,7 +11,7 @@ from typing import Any
 
 from nbtf._devices.base import Spec
 from nbtf._ops.op import Gradients, no_gradient, op
-from nbtf._ops.specs import bracketed, may_be_equal
+from nbtf._ops.specs import bracketed, may_be_equal, spec_of_first
 from nbtf._runtime.tape import Call
 from nbtf._runtime.tensor import Tensor
 from nbtf._types import ALL, NUMBERS, DType, as_dtype, int32, string
@@ -30,7 +30,7 @@ def _(dtype: DType) -> Spec:
     return Spec((0,), dtype)
 
 
-@op("T -> T", T=ALL, resource=True, only_reads=True, shares_memory=True)
+@op("T -> T", T=ALL, resource=True, only_reads=True, shares_memory=True, infer=spec_of_first)
 def ReadVariableOp(xp: Any, resource: Any) -> Any:
     return resource
 
@@ -43,11 +43,6 @@ def read_variable(resource: Any, name: str | None = None) -> Tensor:
       Its value, on its own device; not changed by later assignments.
     """
     return ReadVariableOp(resource, name=name)
-
-
-@ReadVariableOp.infer
-def _(resource: Spec) -> Spec:
-    return resource
 
 
 @ReadVariableOp.gradient
@@ -83,11 +78,10 @@ def AssignSubVariableOp(xp: Any, resource: Any, value: Any) -> Any:
 @AssignSubVariableOp.infer
 def _(resource: Spec, value: Spec) -> Spec:
     if not may_be_equal(resource.shape, value.shape):
-        text = (
+        raise InvalidArgumentError(
             f"Cannot update variable with shape {bracketed(resource.shape)} using a Tensor with shape "
             f"{bracketed(value.shape)}, shapes must be equal."
         )
-        raise InvalidArgumentError(None, None, text)
     return resource
 
 

@@ -37,7 +37,7 @@ def ResourceStridedSliceAssign(
         array[key] = value
     except ValueError:
         text = f"Cannot broadcast input shape {bracketed(value.shape)} into final shape {bracketed(expected)}"
-        raise InvalidArgumentError(None, None, text) from None
+        raise InvalidArgumentError(text) from None
     return array
 
 
@@ -93,8 +93,7 @@ def _index_columns(xp: Any, array: Any, indices: Any, updates: Any) -> tuple[Any
     if wrong is not None and wrong.any():
         at = int(wrong.argmax())
         position = ",".join(str(int(i)) for i in indices.reshape(-1, depth)[at])
-        text = f"indices[{at}] = [{position}] does not index into shape {bracketed(array.shape)}"
-        raise InvalidArgumentError(None, None, text)
+        raise InvalidArgumentError(f"indices[{at}] = [{position}] does not index into shape {bracketed(array.shape)}")
     return tuple(indices[..., i] for i in range(depth))
 
 
@@ -104,30 +103,27 @@ def _check_updates(array: Any, indices: Any, updates: Any, outer: tuple[int, ...
         indices_text = f"indices[shape={bracketed(indices.shape)}] = {math.prod(outer)}"
         updates_text = f"updates[shape={bracketed(updates.shape)}] = {math.prod(updates.shape[:n])}"
         text = f"Dimensions [0,{n}) of {indices_text} must match dimensions [0,{n}) of {updates_text}"
-        raise InvalidArgumentError(None, None, text)
+        raise InvalidArgumentError(text)
     if depth > array.ndim or updates.shape[n:] != array.shape[depth:]:
-        text = (
+        raise InvalidArgumentError(
             f"Dimensions [{depth},{array.ndim}) of input[shape={bracketed(array.shape)}] "
             f"must match dimensions [{depth},{updates.ndim}) of updates[shape={bracketed(updates.shape)}]"
         )
-        raise InvalidArgumentError(None, None, text)
 
 
 def _rows(xp: Any, array: Any, indices: Any, updates: Any) -> tuple[Any]:
     """Returns `indices` after checking that the updates fit them and, on the CPU, that they are rows of the array."""
     if updates.ndim and updates.shape != indices.shape + array.shape[1:]:
-        text = (
+        raise InvalidArgumentError(
             "Must have updates.shape = indices.shape + params.shape[1:] or updates.shape = [], got "
             f"updates.shape {bracketed(updates.shape)}, indices.shape {bracketed(indices.shape)}, "
             f"params.shape {bracketed(array.shape)}"
         )
-        raise InvalidArgumentError(None, None, text)
     wrong = ((indices < 0) | (indices >= array.shape[0])).ravel() if xp is CPU.xp else None
     if wrong is not None and wrong.any():
         at = int(wrong.argmax())
         value = int(indices.ravel()[at])
-        text = f"indices[{at}] = {value} is not in [0, {array.shape[0]})"
-        raise InvalidArgumentError(None, None, text)
+        raise InvalidArgumentError(f"indices[{at}] = {value} is not in [0, {array.shape[0]})")
     return (indices,)
 
 

@@ -111,9 +111,7 @@ class DType:
             """Says why an attribute is not there; called only for those that are not."""
             if name in ("np_dtype", "as_numpy_dtype"):
                 instead = ": use tf.float16 or tf.float32" if self.is_floating else ""
-                raise NoValuesError(
-                    None, None, f"tf.{self.name} has no NumPy dtype, so nbtf cannot hold such values{instead}"
-                )
+                raise NoValuesError(f"tf.{self.name} has no NumPy dtype, so nbtf cannot hold such values{instead}")
             raise AttributeError(f"'DType' object has no attribute '{name}'")
 
     @property

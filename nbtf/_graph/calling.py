@@ -80,9 +80,7 @@ def _checked(concrete: ConcreteFunction, number: int, value: Any, argument: Tens
     tensor: Any = value if is_tensor else as_tensor(value, argument.dtype)
     if tensor.dtype is not argument.dtype:
         raise InvalidArgumentError(
-            None,
-            None,
             f"cannot compute {concrete.name.decode()} as input #{number}(zero-based) was expected to be a "
-            f"{argument.dtype.c_name} tensor but is a {tensor.dtype.c_name} tensor [Op:{concrete.name.decode()}]",
+            f"{argument.dtype.c_name} tensor but is a {tensor.dtype.c_name} tensor [Op:{concrete.name.decode()}]"
         )
     return tensor

@@ -44,7 +44,7 @@ class Batched(Stage):
             self.op: str = "ParallelBatchDataset"
             self.constants: int = 3
         if size <= 0:
-            raise InvalidArgumentError(None, None, wrap_message(self.op, "Batch size must be greater than zero."))
+            raise InvalidArgumentError(wrap_message(self.op, "Batch size must be greater than zero."))
         self.inputs: tuple[Stage, ...] = (source,)
         self._size, self._whole = size, drop_remainder
 
@@ -252,7 +252,7 @@ class Windows(Stage):
         for name, number in (("size", size), ("shift", shift), ("stride", stride)):
             if number <= 0:
                 text = f"Window {name} must be greater than zero."
-                raise InvalidArgumentError(None, None, wrap_message(self.op, text))
+                raise InvalidArgumentError(wrap_message(self.op, text))
         self.inputs: tuple[Stage, ...] = (source,)
         self._size, self._shift, self._stride, self._whole = size, shift, stride, drop_remainder
 

@@ -200,7 +200,7 @@ class Dataset(Transformations):
         names = sorted({_beside(text, path) for text in texts for path in glob.glob(text)})
         if not names:
             text = "Expected 'tf.Tensor(False, shape=(), dtype=bool)' to be true. Summarized data: "
-            raise InvalidArgumentError(None, None, f"{text}b'No files matched pattern: {', '.join(texts)}'")
+            raise InvalidArgumentError(f"{text}b'No files matched pattern: {', '.join(texts)}'")
         dataset = Dataset.from_tensor_slices(names)
         return dataset if shuffle is False else dataset.shuffle(len(names), seed=seed)
 
@@ -316,7 +316,7 @@ class TextLineDataset:
     ) -> Any:
         """Returns the dataset."""
         if compression_type:
-            raise InvalidArgumentError(None, None, f"Unsupported compression_type: {compression_type}.")
+            raise InvalidArgumentError(f"Unsupported compression_type: {compression_type}.")
         return Dataset._of(sources.Lines(filenames))
 
 

@@ -204,7 +204,7 @@ def stack_tensors(values: Sequence[Any]) -> Any:
     if isinstance(first, RaggedTensor):
         return on_host(first._gathered, list(values))
     if first.__class__ is not Tensor:
-        raise InvalidArgumentError(None, None, f"Values of type {type(first).__name__} cannot be batched.")
+        raise InvalidArgumentError(f"Values of type {type(first).__name__} cannot be batched.")
     array = first._array
     shape = array.shape
     batch = np.empty((len(values), *shape), array.dtype)

@@ -73,10 +73,8 @@ class Iterator:
         """
         if _is_random(self._stage):
             raise UnimplementedError(
-                None,
-                None,
                 "The position in a shuffled dataset is not saved: its order would be another one. Save how many epochs "
-                "were made instead, or take the iterator of a dataset without `shuffle`.",
+                "were made instead, or take the iterator of a dataset without `shuffle`."
             )
         return self._taken
 
@@ -162,7 +160,7 @@ class Optional:
         announce("OptionalGetValue")
         if not self._has:
             text = "The given optional does not have a value."
-            raise InvalidArgumentError(None, None, wrap_message("OptionalGetValue_output_types_1", text))
+            raise InvalidArgumentError(wrap_message("OptionalGetValue_output_types_1", text))
         return self._value
 
 

@@ -131,7 +131,7 @@ class Interleaved(_Inner):
         for name, number in (("cycle_length", self._cycle), ("block_length", self._block)):
             if number <= 0:
                 text = f"{name} must be greater than zero."
-                raise InvalidArgumentError(None, None, wrap_message(f"{self.op}_Targuments_0", text))
+                raise InvalidArgumentError(wrap_message(f"{self.op}_Targuments_0", text))
 
     def start(self) -> Iterator[Any]:
         """Starts a pass; source: `interleave_dataset_op.cc`."""

@@ -142,7 +142,7 @@ class Pipeline:
         first = next(elements, nothing)
         if first is nothing or next(elements, nothing) is not nothing:
             text = "Dataset was empty." if first is nothing else "Dataset had more than one element."
-            raise InvalidArgumentError(None, None, wrap_message("DatasetToSingleElement_output_types_1", text))
+            raise InvalidArgumentError(wrap_message("DatasetToSingleElement_output_types_1", text))
         return first
 
     def apply(self, transformation_func: Callable[[Self], Any]) -> Any:

@@ -123,10 +123,10 @@ class Sharded(Selection):
         super().__init__(source)
         if num_shards <= 0:
             text = f"Number of shards must be greater than zero (currently num_shards = {num_shards})."
-            raise InvalidArgumentError(None, None, wrap_message(self.op, text))
+            raise InvalidArgumentError(wrap_message(self.op, text))
         if not 0 <= index < num_shards:
             text = f"Index must be between 0 and {num_shards - 1} (currently index = {index})."
-            raise InvalidArgumentError(None, None, wrap_message(self.op, text))
+            raise InvalidArgumentError(wrap_message(self.op, text))
         self._shards, self._index = num_shards, index
 
     def cardinality(self) -> int:
@@ -303,7 +303,7 @@ class Shuffled(Selection):
         super().__init__(source)
         if buffer_size <= 0 and buffer_size != UNKNOWN:
             text = "buffer_size must be greater than zero or UNKNOWN_CARDINALITY"
-            raise InvalidArgumentError(None, None, wrap_message(self.op, text))
+            raise InvalidArgumentError(wrap_message(self.op, text))
         self._room = None if buffer_size == UNKNOWN else buffer_size
         self._seed = seed_pair(seed)
         self._passes = random_words(*self._seed) if reshuffles else None

@@ -53,7 +53,7 @@ class Slices(Stage):
         for leaf in columns:
             if not isinstance(leaf, Tensor | RaggedTensor):
                 text = f"Slices of a {type(leaf).__name__} are not in nbtf; make it dense first."
-                raise UnimplementedError(None, None, text)
+                raise UnimplementedError(text)
         lengths = [int(leaf.shape[0]) for leaf in columns]
         for length in lengths[1:]:
             if length != lengths[0]:
@@ -92,7 +92,7 @@ class Whole(Stage):
         self._element = on_host(as_element, tensors)
         if tensors is None or not leaves(self._element):
             raise InvalidArgumentError(
-                None, None, "Length for attr 'Toutput_types' of 0 must be at least minimum 1 [Op:TensorDataset] name: "
+                "Length for attr 'Toutput_types' of 0 must be at least minimum 1 [Op:TensorDataset] name: "
             )
         self.spec: Any = spec_of(self._element)
 
@@ -135,7 +135,7 @@ class Numbers(Stage):
           InvalidArgumentError: the distance is 0.
         """
         if step == 0 and stop is not None:
-            raise InvalidArgumentError(None, None, wrap_message(self.op, "step must be a non-zero integer."))
+            raise InvalidArgumentError(wrap_message(self.op, "step must be a non-zero integer."))
         self._range = None if stop is None else range(start, stop, step)
         self.columns = _Steps(start, step, dtype)
         self.span: range | None = None if stop is None else range(len(range(start, stop, step)))

@@ -109,7 +109,7 @@ class Transformations(Grouping):
         """
         if as_count(buffer_size) < -1:
             text = "buffer_size must be >= 0 or set buffer_size to be -1 for auto-tuning"
-            raise InvalidArgumentError(None, None, wrap_message("PrefetchDataset", text))
+            raise InvalidArgumentError(wrap_message("PrefetchDataset", text))
         return self._then(selections.Unchanged(self._stage, "_PrefetchDataset", "PrefetchDataset", 1))
 
     def cache(self, filename: Any = "", name: str | None = None) -> Any:
@@ -124,7 +124,7 @@ class Transformations(Grouping):
         """
         if filename:
             text = f"nbtf caches datasets in memory, not in {filename!r}: call cache() without a file name."
-            raise UnimplementedError(None, None, text)
+            raise UnimplementedError(text)
         return self._then(selections.Cached(self._stage))
 
     def with_options(self, options: Options, name: str | None = None) -> Any:

@@ -167,7 +167,7 @@ class DistributedIterator:
         try:
             return _next_of(self._elements)
         except StopIteration:
-            raise OutOfRangeError(None, None, "End of sequence") from None
+            raise OutOfRangeError("End of sequence") from None
 
 
 @during(INPUT)

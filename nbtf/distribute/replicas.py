@@ -186,10 +186,8 @@ class Replicas:
             return _Thread(partial(self._call, number))
         except RuntimeError as error:
             raise UnimplementedError(
-                None,
-                None,
                 f"Replicas cannot wait for each other here, since threads cannot start ({error}). "
-                "What needs no waiting works: `fit`, and `apply_gradients` at the end of a replica's function.",
+                "What needs no waiting works: `fit`, and `apply_gradients` at the end of a replica's function."
             ) from None
 
     def _call_merged(self, requests: Sequence[MergeRequest]) -> Any:

@@ -35,9 +35,7 @@ def check_single_worker(cluster_resolver: Any = None) -> None:
     if count > 1:
         source = "TF_CONFIG" if cluster_resolver is None else "The cluster resolver"
         raise UnimplementedError(
-            None,
-            None,
-            f"{source} names {count} workers, but {WAY_OUT} A program for one worker runs without TF_CONFIG.",
+            f"{source} names {count} workers, but {WAY_OUT} A program for one worker runs without TF_CONFIG."
         )
 
 
@@ -69,4 +67,4 @@ class ParameterServerStrategy(Strategy):
 
     def __init__(self, cluster_resolver: Any = None, variable_partitioner: Any = None) -> None:
         """Says what to use instead."""
-        raise UnimplementedError(None, None, f"ParameterServerStrategy needs several processes, but {WAY_OUT}")
+        raise UnimplementedError(f"ParameterServerStrategy needs several processes, but {WAY_OUT}")

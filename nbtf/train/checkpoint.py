@@ -177,11 +177,9 @@ class Checkpoint(Trackable):
             return self.read(save_path)
         except NotFoundError as error:
             raise NotFoundError(
-                None,
-                None,
                 f"Error when restoring from checkpoint or SavedModel at {os.fspath(save_path)}: {error.message}\n"
                 "Please double-check that the path is correct. You may be missing the checkpoint suffix (e.g. the "
-                "'-1' in 'path/to/ckpt-1').",
+                "'-1' in 'path/to/ckpt-1')."
             ) from None
 
 

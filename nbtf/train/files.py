@@ -44,7 +44,7 @@ def _finding(prefix: str | os.PathLike[str]) -> Generator[None]:
         yield
     except FileNotFoundError:
         text = f"Unsuccessful TensorSliceReader constructor: Failed to find any matching files for {os.fspath(prefix)}"
-        raise NotFoundError(None, None, text) from None
+        raise NotFoundError(text) from None
 
 
 def read_graph(prefix: str | os.PathLike[str]) -> tuple[list[Node], dict[str, np.ndarray[Any, Any]]]:
@@ -142,7 +142,7 @@ class CheckpointReader:
           DataLossError: it is damaged.
         """
         if name not in self._specs:
-            raise NotFoundError(None, None, f"Key {name} not found in checkpoint; it has {sorted(self._specs)}")
+            raise NotFoundError(f"Key {name} not found in checkpoint; it has {sorted(self._specs)}")
         with _finding(self._prefix):
             value = read_arrays(path_of(self._prefix), names=[name])[name]
         return value.item() if value.dtype.kind == "S" and not value.shape else value[()]

@@ -159,10 +159,8 @@ class Restoration:
         if dtype != value.dtype and not (dtype.kind == "O" and value.dtype.kind == "S"):
             original = str(value.dtype) if value.dtype.kind == "V" else as_dtype(value.dtype).c_name
             raise InvalidArgumentError(
-                None,
-                None,
                 f"tensor_name = {key}; expected dtype {variable.dtype.c_name} does not equal original dtype "
-                f"{original} [Op:RestoreV2]",
+                f"{original} [Op:RestoreV2]"
             )
         return value
 

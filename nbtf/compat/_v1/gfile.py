@@ -54,7 +54,7 @@ def IsDirectory(dirname: Any) -> bool:
 def ListDirectory(dirname: str | os.PathLike[str]) -> list[str]:
     """Returns the names in a folder; `NotFoundError` if there is none."""
     if not os.path.isdir(dirname):
-        raise NotFoundError(None, None, "Could not find directory")
+        raise NotFoundError("Could not find directory")
     return os.listdir(dirname)
 
 
@@ -100,7 +100,7 @@ def Copy(oldpath: Any, newpath: Any, overwrite: bool = False) -> None:
       NotFoundError: there is nothing to copy.
     """
     if os.path.exists(newpath) and not overwrite:
-        raise AlreadyExistsError(None, None, "file already exists")
+        raise AlreadyExistsError("file already exists")
     try:
         files.copy(oldpath, newpath)
     except FileNotFoundError:
@@ -119,7 +119,7 @@ def Rename(oldname: Any, newname: Any, overwrite: bool = False) -> None:
       AlreadyExistsError: there is one.
     """
     if os.path.exists(newname) and not overwrite:
-        raise AlreadyExistsError(None, None, "file already exists")
+        raise AlreadyExistsError("file already exists")
     os.replace(oldname, newname)
 
 
@@ -151,4 +151,4 @@ def Walk(top: Any, in_order: bool = True) -> Iterator[tuple[str, list[str], list
 
 
 def _missing(path: Any) -> NotFoundError:
-    return NotFoundError(None, None, f"{path}; No such file or directory")
+    return NotFoundError(f"{path}; No such file or directory")

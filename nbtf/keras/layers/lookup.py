@@ -166,7 +166,7 @@ class Lookup(Layer):
 
     def call(self, inputs: Any) -> Any:
         if self._words is None:
-            raise FailedPreconditionError(None, None, "Table not initialized. Give a `vocabulary`, or call `adapt`.")
+            raise FailedPreconditionError("Table not initialized. Give a `vocabulary`, or call `adapt`.")
         values = np.asarray(inputs.numpy())
         if self.invert:
             vocabulary = self.get_vocabulary()
@@ -191,10 +191,8 @@ class Lookup(Layer):
         first = 0 if self.mask_token is None else 1
         if self.num_oov_indices == 0:
             raise InvalidArgumentError(
-                None,
-                None,
                 "When `num_oov_indices=0` all inputs should be in vocabulary, found OOV values "
-                f"{[word]}, consider setting `num_oov_indices=1`.",
+                f"{[word]}, consider setting `num_oov_indices=1`."
             )
         return first if self.num_oov_indices == 1 else first + self._spread(word) % self.num_oov_indices
 

@@ -164,7 +164,7 @@ def _request(node: Operation) -> Fields:
         return parse(node.device)
     except ValueError:
         text = f"Malformed device specification '{node.device}' in node: {node.name}\n\t [[{node.name}]]"
-        raise InvalidArgumentError(None, None, text) from None
+        raise InvalidArgumentError(text) from None
 
 
 def _agree(request: Fields, added: Fields) -> bool:

@@ -49,7 +49,7 @@ def machine_of(config: ConfigProto, context: Context) -> Machine:
     """
     cpus = config.device_count.get("CPU", 1)
     if cpus < 1:
-        raise NotFoundError(None, None, "No CPU devices are available in this process")
+        raise NotFoundError("No CPU devices are available in this process")
     gpus = _gpus(config, context)
     hosts = context.session_cpus(cpus)
     by_name = {device.name: device for device in (*hosts, *gpus)}
@@ -92,7 +92,7 @@ def _numbered(options: GPUOptions, present: list[PhysicalDevice], context: Conte
         return configured
     numbers = [_number(entry, text, len(present)) for entry in text.split(",")]
     if max(Counter(numbers).values()) > 1:
-        raise InvalidArgumentError(None, None, f"visible_device_list contained a duplicate entry: {text}")
+        raise InvalidArgumentError(f"visible_device_list contained a duplicate entry: {text}")
     return [LogicalGPU(present[number]) for number in numbers]
 
 
@@ -103,15 +103,11 @@ def _number(entry: str, text: str, present: int) -> int:
         number = None
     if number is None or not -(1 << 31) <= number < 1 << 31:
         raise InvalidArgumentError(
-            None,
-            None,
-            f"Could not parse entry in 'visible_device_list': '{entry}'. visible_device_list = {text}",
+            f"Could not parse entry in 'visible_device_list': '{entry}'. visible_device_list = {text}"
         )
     if not 0 <= number < present:
         raise InvalidArgumentError(
-            None,
-            None,
-            f"'visible_device_list' listed an invalid Device id '{number}' but visible device count is {present}",
+            f"'visible_device_list' listed an invalid Device id '{number}' but visible device count is {present}"
         )
     return number
 
@@ -120,36 +116,26 @@ def _divide_gpus(options: GPUOptions, gpus: list[PhysicalDevice], count: int) ->
     """Returns the logical GPUs that `virtual_devices` makes of these."""
     divisions = options.experimental.virtual_devices
     if options.per_process_gpu_memory_fraction > 0:
-        raise InvalidArgumentError(
-            None, None, "It's invalid to set per_process_gpu_memory_fraction when virtual_devices is set."
-        )
+        raise InvalidArgumentError("It's invalid to set per_process_gpu_memory_fraction when virtual_devices is set.")
     if count < len(divisions):
         raise UnknownError(
-            None,
-            None,
-            f"Not enough GPUs to create virtual devices. num_gpus_to_use: {count} #virtual_devices: {len(divisions)}",
+            f"Not enough GPUs to create virtual devices. num_gpus_to_use: {count} #virtual_devices: {len(divisions)}"
         )
     if options.visible_device_list and len(gpus) != len(divisions):
         raise InvalidArgumentError(
-            None,
-            None,
             "The number of GPUs in visible_device_list doesn't match the number of elements in the virtual_devices "
-            f"list. #GPUs in visible_device_list: {len(gpus)} virtual_devices.size(): {len(divisions)}",
+            f"list. #GPUs in visible_device_list: {len(gpus)} virtual_devices.size(): {len(divisions)}"
         )
     if len(gpus) != len(divisions):
         raise UnknownError(
-            None,
-            None,
             "The number of valid GPUs doesn't match the number of elements in the virtual_devices list. "
-            f"#valid GPUs: {len(gpus)} virtual_devices.size(): {len(divisions)}",
+            f"#valid GPUs: {len(gpus)} virtual_devices.size(): {len(divisions)}"
         )
     logical_gpus: list[LogicalGPU] = []
     for physical, division in zip(gpus, divisions, strict=True):
         for limit in division.memory_limit_mb:
             if not 0 <= limit < math.inf:
-                raise InvalidArgumentError(
-                    None, None, f"memory_limit_mb of virtual_devices is {limit}; expected a number of MiB"
-                )
+                raise InvalidArgumentError(f"memory_limit_mb of virtual_devices is {limit}; expected a number of MiB")
         limits = [LogicalDeviceConfiguration(limit) for limit in division.memory_limit_mb]
         logical_gpus += [LogicalGPU(physical, limit) for limit in limits or [None]]
     return logical_gpus
@@ -157,7 +143,7 @@ def _divide_gpus(options: GPUOptions, gpus: list[PhysicalDevice], count: int) ->
 
 def _check_allocator(options: GPUOptions) -> None:
     if options.allocator_type not in ("", "BFC"):
-        raise InternalError(None, None, f"Invalid allocator type: {options.allocator_type}")
+        raise InternalError(f"Invalid allocator type: {options.allocator_type}")
 
 
 # What TensorFlow says of every CPU. Source: ThreadPoolDeviceFactory, threadpool_device_factory.cc.

@@ -237,7 +237,7 @@ def _refusal(node: Operation, group: Group, machine: Machine) -> InvalidArgument
         f"{head}{{{{node {node.name}}}}} was explicitly assigned to {node.device} but available devices are "
         f"[ {names} ]. Make sure the device specification refers to a valid device.\n\t [[{node.name}]]"
     )
-    return InvalidArgumentError(None, None, text)
+    return InvalidArgumentError(text)
 
 
 def _kernels(node: Operation) -> str:

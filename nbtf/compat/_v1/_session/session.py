@@ -192,7 +192,7 @@ class Session(ChangingBlock):
           CancelledError: the session is closed.
         """
         if self._closed:
-            raise CancelledError(None, None, "Session has been closed.")
+            raise CancelledError("Session has been closed.")
         if self._context is not CURRENT.context:
             self._move_on()
         return devices_of(self._machine)

@@ -33,7 +33,7 @@ def Assert(  # noqa: N802  # TensorFlow's name
     def run(values: Values) -> list[Any]:
         if not bool(values[0].numpy()):
             text = " ".join([summarize_elements(value, count) for value in values[1:]])
-            raise InvalidArgumentError(None, None, f"assertion failed: {text}")
+            raise InvalidArgumentError(f"assertion failed: {text}")
         return []
 
     with inside(), opened("Assert", name) as scope:
@@ -75,7 +75,7 @@ def _check_now(name: str, inputs: Sequence[GraphTensor], message: str | None) ->
             for letter, tensor, value in zip("xy", inputs, constants, strict=False)
         ]
         text = "\n".join([message or "", f"Condition {condition} did not hold element-wise:", *values])
-        raise InvalidArgumentError(None, None, text)
+        raise InvalidArgumentError(text)
 
 
 def _paired(heads: Sequence[str], shows: Sequence[str]) -> list[str]:
@@ -106,7 +106,7 @@ def _assertion(name: str) -> Callable[..., Any]:
                     raise
                 shows = [summarize_elements(value, options.get("summarize") or 3) for value in values]
                 lines = _paired(heads, shows) if data is None else shows[count:]
-                raise InvalidArgumentError(None, None, f"assertion failed: {' '.join(lines)}") from error
+                raise InvalidArgumentError(f"assertion failed: {' '.join(lines)}") from error
             return []
 
         with inside(), opened(name, called):

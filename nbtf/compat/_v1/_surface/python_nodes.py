@@ -94,9 +94,9 @@ def _python_node(
         except OpError:
             raise
         except (TypeError, ValueError) as error:
-            raise InvalidArgumentError(None, None, f"{error.__class__.__name__}: {error}") from error
+            raise InvalidArgumentError(f"{error.__class__.__name__}: {error}") from error
         except Exception as error:
-            raise nbtf.errors.UnknownError(None, None, f"{error.__class__.__name__}: {error}") from error
+            raise nbtf.errors.UnknownError(f"{error.__class__.__name__}: {error}") from error
 
     with inside():
         outputs = [(TensorShape(None), dtype) for dtype in _dtypes(dtypes)]
@@ -120,9 +120,7 @@ def _results(returned: Any, dtypes: Any) -> list[Any]:
         array, array_dtype = host_array(value if isinstance(value, np.ndarray) else np.asarray(value))
         if array_dtype is not dtype:
             raise InvalidArgumentError(
-                None,
-                None,
-                f"{number}-th value returned by pyfunc_0 is {array_dtype.c_name}, but expects {dtype.c_name}",
+                f"{number}-th value returned by pyfunc_0 is {array_dtype.c_name}, but expects {dtype.c_name}"
             )
         results.append(constant_of(array, dtype))
     return results

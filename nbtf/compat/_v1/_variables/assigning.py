@@ -105,7 +105,7 @@ def count_up_to(ref: Any, limit: int, name: str | None = None) -> Any:
 def _count_up(variable: EagerVariable, limit: int) -> Any:
     old_value = variable.value()
     if int(old_value) >= limit:
-        raise OutOfRangeError(None, None, f"Reached limit of {limit}")
+        raise OutOfRangeError(f"Reached limit of {limit}")
     variable.assign_add(1)
     return old_value
 

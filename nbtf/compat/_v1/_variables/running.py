@@ -48,7 +48,7 @@ class SessionVariable(Variable):
           FailedPreconditionError: there is none yet.
         """
         if not self.initialized:
-            raise FailedPreconditionError(None, None, f"{self._lack()}\n\t [[{{{{node {reader}}}}}]]")
+            raise FailedPreconditionError(f"{self._lack()}\n\t [[{{{{node {reader}}}}}]]")
         return tensor_of(self, self._dtype, self._device)
 
     def _lack(self) -> str:
@@ -75,7 +75,7 @@ class SessionVariable(Variable):
                 text = "Trying to assign to variable with tensor with wrong shape. Expected {} got {}"
             known_shape = bracketed(tuple(shape))
             raise InvalidArgumentError(
-                None, None, f"{text.format(known_shape, bracketed(new))}\n\t [[{{{{node {assigner.name}}}}}]]"
+                f"{text.format(known_shape, bracketed(new))}\n\t [[{{{{node {assigner.name}}}}}]]"
             )
         self._take(execute(assigner.record, [self, value], {}, assigner.name))
         self.initialized = True
@@ -87,7 +87,7 @@ class SessionVariable(Variable):
           FailedPreconditionError: there is none yet; NotFoundError for a resource.
         """
         if not self.initialized and self.node.record is not VARIABLE:
-            raise NotFoundError(None, None, f"{_missing(self.node.name)}\n\t [[{{{{node {updater.name}}}}}]]")
+            raise NotFoundError(f"{_missing(self.node.name)}\n\t [[{{{{node {updater.name}}}}}]]")
         self.tensor(updater.name)
         attrs = {name: updater.attrs[name] for name in updater.record.attrs}
         self._update(updater.record, *changes, name=updater.name, **attrs)
@@ -101,7 +101,7 @@ class SessionVariable(Variable):
         old_value, limit = self.tensor(counter.name), counter.attrs["limit"]
         if int(old_value.numpy()) >= limit:
             text = f"Reached limit of {limit}\n\t [[{{{{node {counter.name}}}}}]]"
-            raise OutOfRangeError(None, None, text)
+            raise OutOfRangeError(text)
         self._update(counter.record, constant_of(host_array(1, self._dtype)[0], self._dtype), name=counter.name)
         return old_value
 
@@ -136,7 +136,7 @@ def outputs_on_variables(node: Operation, run_values: Mapping[Any, Any], values:
         return _read(node, run_values)
     variable = run_values[node.inputs[0]]
     if variable.__class__ is not SessionVariable:  # fed
-        raise InvalidArgumentError(None, None, _not_a_variable(node))
+        raise InvalidArgumentError(_not_a_variable(node))
     if record in ASKS:
         return [constant_of(host_array(variable.initialized, bool_)[0], bool_)]
     if record is INITIALIZED_VALUE:

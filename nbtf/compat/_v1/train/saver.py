@@ -198,7 +198,7 @@ class Saver:
         for name in sorted(variables):
             if name not in saved:
                 text = f"{_FAILED}Variable name or other graph key that is missing from the checkpoint. {_UNALTERED}"
-                raise NotFoundError(None, None, f"{text}Key {name} not found in checkpoint")
+                raise NotFoundError(f"{text}Key {name} not found in checkpoint")
         fitting = {name: self._fitting(name, variable, saved[name]) for name, variable in variables.items()}
         for name, variable in variables.items():
             put_value(variable, fitting[name], sess)
@@ -213,7 +213,7 @@ class Saver:
                 f"tensor_name = {name}; expected dtype {variable_dtype.c_name} does not equal original dtype "
                 f"{saved_dtype}"
             )
-            raise InvalidArgumentError(None, None, text + problem)
+            raise InvalidArgumentError(text + problem)
         if variable.shape.is_compatible_with(value.shape):
             return value
         lengths = variable.shape.as_list()
@@ -221,7 +221,7 @@ class Saver:
             return value.reshape(lengths)
         shapes = [f"[{','.join(map(str, shape))}]" for shape in (lengths, value.shape)]
         problem = f"Assign requires shapes of both tensors to match. lhs shape= {shapes[0]} rhs shape= {shapes[1]}"
-        raise InvalidArgumentError(None, None, text + problem)
+        raise InvalidArgumentError(text + problem)
 
 
 def _number(sess: Any, step: Any) -> int:

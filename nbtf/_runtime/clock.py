@@ -65,10 +65,20 @@ class Clock:
         if not other_starts and len(first) == 1:
             return self._in_turn(first[0], [each[1] for each in lanes if each is not None])
         starts: list[float | None] = []
+        append, free = starts.append, self._free
         for each in lanes:
-            if each is WAIT:
+            if each is None:
+                append(None)
+            elif len(each[0]) == 1:  # most of them: in line, since a live view asks for all that has run meanwhile
+                (device,), seconds = each
+                append(start := free[device] if device in free else self._begin)
+                free[device] = start + seconds
+            elif each is WAIT:
                 self.wait()
-            starts.append(None if each is None or each is WAIT else self.run(each))
+                append(None)
+                free = self._free
+            else:
+                append(self.run(each))
         return starts
 
     def _in_turn(self, device: str, seconds: Sequence[float]) -> list[float | None]:

@@ -24,6 +24,9 @@ CAPACITY = 1_000_000
 _BATCH = 1000
 """Notes that are worth packing."""
 
+_LOOSE = 20
+"""Batches that wait for the road to pack them, however often somebody looks."""
+
 _SCENES = 1000
 """Scenes that are remembered."""
 
@@ -83,6 +86,7 @@ class Recorder:
         self.collect: Callable[[], object] = _nothing
         self._kept: deque[Batch] = deque()  # counted
         self._kept_events = 0
+        self._uncounted = 0  # how long the list of notes was at the last look
         self._totals = Totals()
         self._clock = Clock()  # after the last batch that somebody has looked at, or that is forgotten
         self._densities = Densities()
@@ -158,8 +162,12 @@ class Recorder:
         if len(self.pending_notes) > _BATCH * NOTE:
             self.count()
 
-    def _count(self) -> None:
-        """Counts what was taken, and forgets the oldest notes while there are enough without them."""
+    def _count(self, batches_to_wait: int = 1) -> None:
+        """Counts what was taken, and forgets the oldest notes while there are enough without them.
+
+        Args:
+          batches_to_wait: how many times as many notes wait as are worth packing.
+        """
         pending_notes, pieces, batches = self.pending_notes, self.pieces, self._kept
         notes, boxes = pending_notes[:], pieces[:]
         if notes or boxes:
@@ -174,7 +182,7 @@ class Recorder:
             batches += batch
             self._kept_events += added
             self._totals = totals
-        self._pack()
+        self._pack(batches_to_wait * _BATCH)
         batches = self._kept
         while batches and self._kept_events - batches[0].events >= self._capacity:
             self._let_pass(batches[0])
@@ -184,11 +192,11 @@ class Recorder:
             del batches[0]
             self._densities = densities
 
-    def _pack(self) -> None:
+    def _pack(self, threshold: int) -> None:
         """Packs the last batches when there is enough in them."""
         batches = self._kept
         loose = [*takewhile(lambda batch: not batch.is_packed, reversed(batches))][::-1]
-        if not loose or sum([batch.size for batch in loose]) < _BATCH:
+        if not loose or sum([batch.size for batch in loose]) < threshold:
             return
         if loose[0].clock is not None:  # somebody has looked
             for batch in loose:
@@ -203,18 +211,28 @@ class Recorder:
             end_clock = batch.clock_after(self._clock)
             batch.clock, self._clock = self._clock, end_clock
 
-    def _look(self) -> tuple[Totals, Recorded]:
+    def _look(self, may_be_late: bool = False) -> tuple[Totals, Recorded]:
         """Returns the totals and what is kept; neither will change."""
-        self.collect()
+        length, self._uncounted = self._uncounted, len(self.pending_notes)
+        is_late = may_be_late and self._uncounted > _BATCH * NOTE and self._uncounted != length
+        if not is_late:
+            self.collect()
         with self._lock:
-            self._count()
+            if not is_late:
+                self._count(_LOOSE)  # the road packs: more and smaller batches would make it slower
             for batch in self._kept:
                 self._let_pass(batch)
             return self._totals, Recorded([*self._kept], self._capacity, self._densities)
 
-    def snapshot(self, last: int | None = None) -> Snapshot:
-        """Returns the totals and the last events, all that are kept or at most `last` of them."""
-        totals, recorded = self._look()
+    def snapshot(self, last: int | None = None, may_be_late: bool = False) -> Snapshot:
+        """Returns the totals and the last events.
+
+        Args:
+          last: how many events at the most; all that are kept when None.
+          may_be_late: whether ops may be missing that the running program counts within milliseconds: another thread
+            would be slower at it, and hold it up.
+        """
+        totals, recorded = self._look(may_be_late)
         return totals.snapshot(recorded.last_events(self._capacity if last is None else last))
 
     def placed_before(self, seq: int) -> OpPlaced | None:

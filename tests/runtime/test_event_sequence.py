@@ -44,7 +44,7 @@ def run_at_random(dice: random.Random, ops: int) -> None:
 @pytest.fixture(params=[40, 500, 10**6], ids=["fewest", "few", "all"])
 def recorder(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Recorder:
     """A recorder that has heard a program, and keeps some of its events, packed in part."""
-    monkeypatch.setattr(recorder_module, "_BATCH", 50)
+    monkeypatch.setattr(recorder_module, "_BATCH", 3)
     dice = random.Random(request.param)
     with machine(2):
         recorder = Recorder(request.param)

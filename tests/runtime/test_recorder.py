@@ -16,6 +16,7 @@ import nbtf as tf
 from nbtf._runtime import totals as totals_module
 from nbtf._runtime.context import CURRENT
 from nbtf._runtime.events import Allocated, Copied, CopyKind, Event, Freed, OpExecuted, OpPlaced, OutputSpec, Reason
+from nbtf._runtime.notes import note_of_event
 from nbtf._runtime.recorder import Recorder
 from tests.machines import SCRATCH, machine
 
@@ -362,3 +363,17 @@ def test_recorder_hears_what_the_runtime_tells() -> None:
     ours = {op: count for (op, _, _), count in taken.ops.items()}
     assert {"_EagerConst": 1, "Neg": 1} == ours
     assert (2, 4) == (taken.executed, taken.heard)
+
+
+def test_a_look_that_may_be_late_leaves_counting_to_a_program_that_goes_on() -> None:
+    recorder = Recorder()
+
+    def run(ops: int) -> int:
+        for _ in range(ops):
+            recorder.pending_notes.extend(note_of_event(executed()))
+        return recorder.snapshot(0, may_be_late=True).heard
+
+    assert [3, 3, 3] == [run(3), run(2000), run(1)]
+    assert 2004 == run(0)  # it stands still, so nobody else counts
+    assert 2007 == run(3)
+    assert [2007, 4007] == [run(2000), recorder.snapshot(0).heard]

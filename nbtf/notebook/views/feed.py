@@ -56,6 +56,9 @@ FOLDED = re.compile(f"{CONSTANT}$|ReadVariableOp$|VarHandleOp$|Assign")
 State = dict[str, Any]
 """What a view is told; plain data."""
 
+Count = tuple[str, int, runtime.Reason]
+"""An op, how often a device was given it, and why."""
+
 
 class Feed:
     """Makes states from the recorder of a session and from the devices. Looking changes neither."""
@@ -85,7 +88,7 @@ class Feed:
 
     def changed(self, busy: bool) -> bool:
         """Says whether a state made now would tell something else than the last one."""
-        return self._seen != self._look(self._session.recorder.snapshot(0).heard, runtime.devices(), busy)
+        return self._seen != self._look(self._session.recorder.snapshot(0, busy).heard, runtime.devices(), busy)
 
     def _look(self, heard: int, found: list[runtime.DeviceInfo], busy: bool) -> object:
         return heard, found, busy, self._session.cards.of(found), _compiling()
@@ -98,7 +101,7 @@ class Feed:
           ended: whether this is the last one.
         """
         now = time.time()
-        snapshot = self._session.recorder.snapshot(NEWEST_EVENTS if busy else EVENTS)
+        snapshot = self._session.recorder.snapshot(NEWEST_EVENTS if busy else EVENTS, busy)
         snapshot = snapshot._replace(events=tuple(snapshot.events))  # looked at several times: each is made once
         found = runtime.devices()
         self._seen = self._look(snapshot.heard, found, busy)
@@ -151,6 +154,7 @@ class Feed:
         words = self._words[scope] = Words(self._words.get(scope))
         rows, cut = steps(snapshot.events, words, self._code_line, self._session.began, NEWEST if self._busy else MOST)
         counts, uses = _counts(snapshot), self._session.cards.of(found)
+        seconds, last_ops = _seconds(snapshot), _last_ops(snapshot.events)
         return {
             "scope": scope,
             "from": begin.cell,
@@ -158,7 +162,7 @@ class Feed:
             "ops": snapshot.placed,
             "devices": [
                 self._device(device, counts.get(device.name, []), uses.get(device.name))
-                | _work(counts.get(device.name, []), snapshot, device.name)
+                | _work(counts.get(device.name, []), seconds.get(device.name, {}), last_ops.get(device.name))
                 for device in found
             ],
             "copies": [
@@ -176,9 +180,7 @@ class Feed:
             "cells": self._cells(rows),
         }
 
-    def _device(
-        self, device: runtime.DeviceInfo, counts: list[tuple[str, int, runtime.Reason]], use: CardUse | None
-    ) -> State:
+    def _device(self, device: runtime.DeviceInfo, counts: list[Count], use: CardUse | None) -> State:
         shown = [row for row in counts if row[0] != CONSTANT]
         most = nsmallest(KINDS_OF_OPS, shown, key=lambda row: (bool(FOLDED.match(row[0])), -row[1], row[0]))
         past = self._histories.get(device.name)
@@ -319,26 +321,40 @@ def _compiling() -> str:
     return ", ".join(dict.fromkeys(short(one.device) for one in runtime.compiling()))
 
 
-def _path_elsewhere(counts: Mapping[str, list[tuple[str, int, runtime.Reason]]]) -> list[list[str]]:
+def _path_elsewhere(counts: Mapping[str, list[Count]]) -> list[list[str]]:
     """Returns the rules by which most of the ops came elsewhere that are not where they were asked for."""
     elsewhere = (row for name, rows in counts.items() for row in rows if not is_as_asked(row[2], name))
     _, _, reason = max(elsewhere, key=lambda row: row[1], default=("", 0, runtime.Reason("")))
     return [list(rule) for rule in reason.path]
 
 
-def _work(counts: list[tuple[str, int, runtime.Reason]], snapshot: runtime.Snapshot, device: str) -> State:
+def _work(counts: list[Count], seconds: Mapping[tuple[str, runtime.Reason], float], last: str | None) -> State:
     """Returns how many ops a device ran, which of them took most of its time and which was the last: none is folded."""
-    shown = [(op, count, reason) for op, count, reason in counts if not FOLDED.match(op)]
-    time = {(op, reason): one for (op, holder, reason), one in snapshot.modelled.items() if short(holder) == device}
-    most = max(shown, key=lambda row: (time.get((row[0], row[2]), 0.0), row[1]), default=("", 0, None))[0]
-    ran = (event for event in reversed(snapshot.events) if isinstance(event, runtime.OpExecuted))
-    last = next((event.op for event in ran if short(event.device) == device and not FOLDED.match(event.op)), most)
-    return {"work": sum([count for _, count, _ in shown]), "op": one_line(most), "last": one_line(last)}
+    shown = [row for row in counts if not FOLDED.match(row[0])]
+    most = max(shown, key=lambda row: (seconds.get((row[0], row[2]), 0.0), row[1]), default=("", 0, None))[0]
+    return {"work": sum([count for _, count, _ in shown]), "op": one_line(most), "last": one_line(last or most)}
 
 
-def _counts(snapshot: runtime.Snapshot) -> dict[str, list[tuple[str, int, runtime.Reason]]]:
+def _seconds(snapshot: runtime.Snapshot) -> dict[str, dict[tuple[str, runtime.Reason], float]]:
+    """Returns the modelled seconds of each device, by op and reason."""
+    seconds: dict[str, dict[tuple[str, runtime.Reason], float]] = {}
+    for (op, device, reason), modelled in snapshot.modelled.items():
+        seconds.setdefault(short(device), {})[op, reason] = modelled
+    return seconds
+
+
+def _last_ops(events: Sequence[runtime.Event]) -> dict[str, str]:
+    """Returns which op ran last on each device, of those that are not folded."""
+    return {
+        short(event.device): event.op
+        for event in events
+        if isinstance(event, runtime.OpExecuted) and not FOLDED.match(event.op)
+    }
+
+
+def _counts(snapshot: runtime.Snapshot) -> dict[str, list[Count]]:
     """Returns the ops that each device was given, by op and reason."""
-    counts: dict[str, list[tuple[str, int, runtime.Reason]]] = {}
+    counts: dict[str, list[Count]] = {}
     for (op, device, reason), count in snapshot.ops.items():
         counts.setdefault(short(device), []).append((op, count, reason))
     return counts

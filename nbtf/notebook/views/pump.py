@@ -26,8 +26,8 @@ IDLE = 0.5
 RATE = 40 * 1024
 """Bytes a second that are sent to all views together while a cell runs, without what goes around a message."""
 
-PART = 10
-"""A message waits so many times as long as the last one took to make: views take a tenth of a core at the most."""
+PART = 25
+"""A message waits so many times as long as the last one took to make: views take 4 % of a core at the most."""
 
 HOLDER_SECONDS = 0.1
 """How long a cell's end may take to find out who holds memory."""

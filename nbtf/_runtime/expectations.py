@@ -282,17 +282,8 @@ def _by_card(uses: Sequence[MemoryUse]) -> list[MemoryUse]:
             continue
         total_before, peak, total_after = (sum(sizes) for sizes in zip(*[use[2:5] for use in group], strict=True))
         libraries = " and ".join(use.library or "nbtf" for use in group)
-        result.append(
-            MemoryUse(
-                card,
-                False,
-                total_before,
-                peak,
-                total_after,
-                libraries,
-                "; ".join(filter(None, (use.note for use in group))),
-            )
-        )
+        notes = "; ".join(filter(None, (use.note for use in group)))
+        result.append(MemoryUse(card, False, total_before, peak, total_after, libraries, notes))
     return result
 
 

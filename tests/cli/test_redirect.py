@@ -146,7 +146,7 @@ def test_tensorflow_1_is_eager_until_it_is_switched_as_in_tensorflow_2() -> None
     [
         ("from tensorflow.examples.tutorials.mnist import input_data", "tf.examples is not in nbtf yet"),
         ("import tensorflow.contrib.slim", "tf.contrib is not in nbtf yet"),
-        ("from tensorflow.python.eager import context", "tf.python.eager is not in nbtf yet"),
+        ("from tensorflow.python.tpu import tpu", "tf.python.tpu is not in nbtf yet"),
         ("from tensorflow.python.framework import tensor_util", "tf.python.framework.tensor_util is not in nbtf yet"),
         ("from tensorflow.compat.v1.lookup import X", "tf.compat.v1.lookup is not in nbtf yet"),
     ],

@@ -41,10 +41,10 @@ TARGETS: dict[str, tuple[str, ...]] = {
 """Files, and the tests that shall fail for each mistake in them."""
 
 EQUIVALENT: dict[tuple[str, str, str, str], str] = {
-    ("nbtf/_runtime/placement.py", "index = asked.device_index or 0", "0", "1"): "both are indices that can be",
+    ("nbtf/_runtime/placement.py", "index = requested.device_index or 0", "0", "1"): "both are indices that can be",
     (
         "nbtf/_runtime/expectations.py",
-        "start, old_peak = before.get(name) or (_scratch(name), 0)",
+        "start, old_peak = accounts_before.get(name) or (_scratch(name), 0)",
         "0",
         "1",
     ): "no peak is 1 byte: what is in use is a multiple of 256",
@@ -56,7 +56,7 @@ EQUIVALENT: dict[tuple[str, str, str, str], str] = {
     ): "a link to a folder is not removed then either: shutil.rmtree refuses links",
     (
         "nbtf/_runtime/expectations.py",
-        'MemoryUse(card, False, before, peak, after, libraries, "; ".join(filter(None, (use.note for use in group))))',
+        "result.append(MemoryUse(card, False, total_before, peak, total_after, libraries, notes))",
         "False",
         "True",
     ): "what has libraries is labelled with them",

@@ -54,6 +54,7 @@ from nbtf._runtime.inventory import devices as devices
 from nbtf._runtime.inventory import memory_map as memory_map
 from nbtf._runtime.inventory import memory_pieces as memory_pieces
 from nbtf._runtime.inventory import physical_devices as physical_devices
+from nbtf._runtime.lines import Lines as Lines
 from nbtf._runtime.log_styles import STYLES
 from nbtf._runtime.placement import in_words as in_words
 from nbtf._runtime.recorder import Recorder as Recorder

@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from functools import partial
-from itertools import chain, islice
+from itertools import chain, compress, islice
 from operator import attrgetter
 from time import time
 from typing import Any, TypeAlias, cast
@@ -17,7 +17,7 @@ from nbtf._runtime import columns
 from nbtf._runtime.clock import WAIT, Clock
 from nbtf._runtime.columns import Column
 from nbtf._runtime.density import COPIES, Intervals
-from nbtf._runtime.events import Event
+from nbtf._runtime.events import Event, Freed
 from nbtf._runtime.notes import FIRST, LEVEL, MORE, NOTE, NUMBER, SECONDS, SUBJECT, TIME, WHERE, Note, next_number
 
 _SEQ = attrgetter("seq")
@@ -242,6 +242,12 @@ class Batch:
         notes = zip(self._column(SUBJECT), self._notes[NUMBER][:], self._notes[LEVEL][:], strict=True)
         rows = [(subject, number, *level) for subject, number, level in notes if level is not None]
         return [entry + [row[at] for row in rows] for at, entry in enumerate(entries)]
+
+    def requests(self) -> tuple[list[int], list[Any]]:
+        """Returns numbers and labels of the entries that tell of requests, granted or not."""
+        subjects, numbers, labels = ([*self._entries[at][:]] for at in (SUBJECT, NUMBER, -1))
+        is_request = [not isinstance(subject.sample[0], Freed) for subject in subjects]
+        return [*compress(numbers, is_request)], [*compress(labels, is_request)]
 
     def numbers_until(self, number: int) -> list[int]:
         """Returns the numbers of events up to some number, in no order."""

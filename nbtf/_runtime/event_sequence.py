@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 
 from nbtf._runtime.batches import Batch
 from nbtf._runtime.density import Densities
-from nbtf._runtime.events import Allocated, Event, Freed
+from nbtf._runtime.events import Allocated, Event, Freed, Refused
+from nbtf._runtime.lines import Lines, lines_of, lines_of_events
 from nbtf._runtime.work import Work, work_of, work_of_events
 
 _SEQ = attrgetter("seq")
@@ -128,6 +129,12 @@ class Recorded:
             first = self._first
             self._memory[device] = sorted([event for event in events if event.seq >= first], key=_SEQ)
         return self._memory[device]
+
+    def memory_between(self, first: int, last: int) -> Iterator[Event]:
+        """Yields what happened to the memory of simulated GPUs, in no order."""
+        for batch in self.batches:
+            if batch.low <= last and first <= batch.high:
+                yield from (event for event in batch.memory_events() if first <= event.seq <= last)
 
 
 class Events(Sequence[Event]):
@@ -284,3 +291,19 @@ def levels_in(events: Sequence[Event]) -> Levels:
         if isinstance(event, Allocated | Freed):
             rows.setdefault(event.device, []).append((event.seq, event.in_use, event.pool))
     return {device: tuple(np.array(row, np.int64).T) for device, row in rows.items()}
+
+
+def memory_in(events: Sequence[Event]) -> dict[str, list[Event]]:
+    """Returns what happened to the memory of each simulated GPU, from events of a recording or any others."""
+    if isinstance(events, Events):
+        events = [*events.recording.memory_between(events[0].seq, events[-1].seq)] if events else []
+    by_device: dict[str, list[Event]] = {}
+    for event in sorted(events, key=_SEQ):
+        if isinstance(event, Refused) or (isinstance(event, Allocated | Freed) and event.region >= 0):
+            by_device.setdefault(event.device, []).append(event)
+    return by_device
+
+
+def lines_in(events: Sequence[Event]) -> Lines:
+    """Returns which line of the program ran when, from events of a recording or any others."""
+    return lines_of(events.recording.batches) if isinstance(events, Events) else lines_of_events(events)

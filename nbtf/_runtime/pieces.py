@@ -8,7 +8,7 @@ from typing import Any, TypeAlias, cast
 
 from nbtf._devices.base import Device, Label, describe_label
 from nbtf._devices.journal import ENTRY, Entry, Journal
-from nbtf._devices.sites import NOWHERE
+from nbtf._devices.sites import NOWHERE, Site
 from nbtf._runtime.events import Allocated, Event, Freed, Refused
 from nbtf._runtime.notes import next_number
 from nbtf._runtime.subjects import Place, place_of
@@ -105,6 +105,11 @@ def _origin(label: object) -> _Origin:
             _ORIGINS.clear()
         entry = _ORIGINS[id(label)] = label, _new_origin(label)
     return entry[1]
+
+
+def site_of_label(label: object) -> Site:
+    """Returns the line that has asked for what has a label."""
+    return _origin(label)[0][0]
 
 
 def _new_origin(label: object) -> _Origin:

@@ -8,8 +8,9 @@ from typing import Any, NamedTuple
 
 from nbtf._devices.journal import ENTRY, Box
 from nbtf._runtime.density import Densities
-from nbtf._runtime.event_sequence import Events, Levels, levels_in, work_in
+from nbtf._runtime.event_sequence import Events, Levels, levels_in, lines_in, memory_in, work_in
 from nbtf._runtime.events import Allocated, Copied, Event, OpExecuted, OpPlaced, Reason
+from nbtf._runtime.lines import Lines
 from nbtf._runtime.notes import LEVEL, NOTE, SUBJECT
 from nbtf._runtime.pieces import is_scratch
 from nbtf._runtime.subjects import Subject
@@ -76,6 +77,14 @@ class Snapshot(NamedTuple):
     def levels(self) -> Levels:
         """How full each device was after each event that changed that and is kept: number, in use, pool, in columns."""
         return levels_in(self.events)
+
+    def memory(self) -> dict[str, list[Event]]:
+        """Returns what happened to the memory of each simulated GPU and is kept, by full names."""
+        return memory_in(self.events)
+
+    def lines(self) -> Lines:
+        """Returns which line of the program ran when, in columns."""
+        return lines_in(self.events)
 
     def memory_of(self, device: str) -> Sequence[Event]:
         """Returns what happened to the memory of a simulated GPU and is kept; nothing else of `events` is made.

@@ -7,6 +7,7 @@ import pickle
 import random
 import threading
 from collections.abc import Sequence
+from itertools import pairwise
 from math import isnan
 from typing import Any, cast
 
@@ -232,3 +233,34 @@ def test_an_event_from_elsewhere_is_not_hidden_by_the_mark_of_a_scene() -> None:
 
     events = recorder.snapshot().events
     assert (event, [event]) == (events[-1], list(events))
+
+
+# Lines and memory
+
+
+def test_lines_about_every_free_are_those_of_the_events(recorder: Recorder) -> None:
+    taken = recorder.snapshot()
+    frees = [event.seq for event in taken.events if isinstance(event, Freed)][:-1]
+    of_events = taken._replace(events=tuple(taken.events)).lines()
+
+    expected = [pair for pair in of_events.neighbours(frees) if pair[0] is not None]
+    assert expected == taken.lines().neighbours(frees)[-len(expected) :]
+
+
+def test_lines_tell_pieces_of_a_line_from_those_that_outlive_it(recorder: Recorder) -> None:
+    taken = recorder.snapshot()
+    of_events, lines = taken._replace(events=tuple(taken.events)).lines(), taken.lines()
+    requests = [event.seq for event in taken.events if isinstance(event, Allocated)]
+
+    def lines_between(changes: Any) -> list[bool]:
+        counts = changes.searchsorted(requests, "right")
+        return [first != second for first, second in pairwise(counts)]
+
+    assert lines_between(of_events.changes) == lines_between(lines.changes)
+
+
+def test_memory_by_device_is_that_among_all_events(recorder: Recorder) -> None:
+    taken = recorder.snapshot()
+
+    assert taken._replace(events=tuple(taken.events)).memory() == taken.memory()
+    assert all(taken.memory_of(device) == changes for device, changes in taken.memory().items())

@@ -73,18 +73,8 @@ def _refusal(
 
 def _lines_of_frees(history: MemoryHistory) -> Lines:
     """Returns which lines ran before and after a piece was freed, by step: when exactly, nobody recorded."""
-    numbers = {event.seq: step for step, event in enumerate(history.changes) if isinstance(event, runtime.Freed)}
-    lines: dict[int, tuple[runtime.Site, runtime.Site]] = {}
-    latest: runtime.Site = None
-    waiting: list[int] = []
-    for event in history.events:
-        if isinstance(event, runtime.Freed):
-            if event.seq in numbers:
-                waiting.append(numbers[event.seq])
-        elif event.site is not None:
-            lines |= {step: (latest, event.site) for step in waiting}
-            waiting, latest = [], event.site
-    return lines | {step: (latest, None) for step in waiting}
+    numbers = {step: event.seq for step, event in enumerate(history.changes) if isinstance(event, runtime.Freed)}
+    return dict(zip(numbers, history.lines.neighbours([*numbers.values()]), strict=True))
 
 
 def _fate(history: MemoryHistory, band: Band, lines: Lines, words: Words, code_line: CodeLine) -> str:

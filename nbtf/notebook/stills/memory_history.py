@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from nbtf import runtime
+from nbtf._runtime.lines import lines_of_events
 from nbtf.notebook.stills.memory_bands import GROUPS, Band, group_of
 
 Change = runtime.Allocated | runtime.Freed | runtime.Refused
@@ -57,26 +58,29 @@ class MemoryHistory:
         regions: Iterable[Any] = (),
         names: Addresses | None = None,
         scenes: Iterable[int] = (),
+        lines: runtime.Lines | None = None,
     ) -> None:
         """Reads a recording.
 
         Args:
           device: a full name.
           limit: the most bytes that the device may take.
-          events: of all devices, in order.
+          events: in order: those of the device at least.
           regions: what `tf.runtime.memory_map` returned before the first of them.
           names: who holds what is still in use at the end.
           scenes: numbers of events with which cells begin.
+          lines: which line of the program ran when; as the events say when None.
         """
         self.device: str = device
         self.limit: int = limit
         self._before = tuple(regions)
         self._names = names or {}
-        self.events: list[runtime.Event] = list(events)
+        events = list(events)
         self.changes: list[runtime.Allocated | runtime.Freed | runtime.Refused] = [
-            event for event in self.events if isinstance(event, Change) and _is_placed(event, device)
+            event for event in events if isinstance(event, Change) and _is_placed(event, device)
         ]
-        self._moves = sorted([*_moves(self.events), *scenes])
+        self.lines = lines_of_events(events) if lines is None else lines
+        self._moves = sorted([*self.lines.changes.tolist(), *scenes])
         self.in_use, self.pool = _levels(self.changes, self._before)
         self.steps: int = len(self.in_use)
         self.refusals: list[Refusal] = [
@@ -108,13 +112,13 @@ class MemoryHistory:
             replay.take(event)
         return replay.regions()
 
-    def regions_by_step(self) -> Iterable[Mapping[int, int]]:
-        """Yields sizes of the regions by their numbers, before the first step and then after each."""
+    def regions_by_step(self) -> Iterable[tuple[int, Mapping[int, int]]]:
+        """Yields sizes of the regions by their numbers, before the first step and after each that changed them."""
         replay = runtime.MemoryReplay(self.device, self._before)
-        yield replay.region_sizes
-        for event in self.changes:
-            replay.take(event)
-            yield replay.region_sizes
+        yield -1, (sizes := replay.region_sizes)
+        for step, event in enumerate(self.changes):
+            if replay.take(event) and (event.pool != sum(sizes.values()) or getattr(event, "region", -1) not in sizes):
+                yield step, (sizes := replay.region_sizes)
 
     def holes(self, step: int) -> list[tuple[int, int]]:
         """Returns addresses and sizes of the free pieces after a step."""
@@ -213,11 +217,11 @@ def _used(regions: Iterable[Any]) -> int:
     return sum(chunk.size for region in regions for chunk in region.chunks if chunk.in_use)
 
 
-def _extents(sizes: Iterable[Mapping[int, int]], steps: int) -> list[Extent]:
+def _extents(sizes: Iterable[tuple[int, Mapping[int, int]]], steps: int) -> list[Extent]:
     """Returns where each region stands: at the lowest address where it fits among those that are there."""
     present: dict[int, Extent] = {}
     extents: list[Extent] = []
-    for step, now in enumerate(sizes, -1):
+    for step, now in sizes:
         for number in [number for number in present if number not in now]:
             extents.append(present.pop(number)._replace(death=max(step, 0)))
         for number in sorted(now.keys() - present.keys()):
@@ -233,17 +237,6 @@ def _gap(ranges: Sequence[tuple[int, int]], size: int) -> int:
             break
         end = start + length
     return end
-
-
-def _moves(events: Iterable[runtime.Event]) -> list[int]:
-    """Returns the numbers of the events that another line of the program caused than the one before."""
-    moves: list[int] = []
-    site: runtime.Site = None
-    for event in events:
-        if not isinstance(event, runtime.Freed) and event.site not in (None, site):
-            site = event.site
-            moves.append(event.seq)
-    return moves
 
 
 def _spans(changes: Sequence[Change]) -> list[Span]:

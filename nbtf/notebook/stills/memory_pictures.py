@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from functools import partial
 from itertools import takewhile
-from typing import Any, TypeGuard
+from typing import Any
 
 from nbtf import runtime
 from nbtf._devices.sites import file_and_line
@@ -18,7 +18,7 @@ from nbtf.notebook.stills.memory_axis import CodeLine
 from nbtf.notebook.stills.memory_bands import Words
 from nbtf.notebook.stills.memory_chunks import memory_chunks
 from nbtf.notebook.stills.memory_data import memory_data
-from nbtf.notebook.stills.memory_history import Addresses, Change, MemoryHistory
+from nbtf.notebook.stills.memory_history import Addresses, MemoryHistory
 from nbtf.notebook.stills.memory_plane import memory_plane
 from nbtf.notebook.stills.memory_refusal import Fits
 from nbtf.notebook.stills.memory_stack import memory_stack
@@ -26,8 +26,8 @@ from nbtf.notebook.stills.svg import to_svg
 from nbtf.notebook.stills.treemap import treemap
 
 VIEWS = "plane", "stacked", "treemap"
-MOST_EVENTS = 300_000
-"""Of a session that is gone through for what was where before a cell: three seconds of work."""
+MOST_EVENTS = 1_000_000
+"""Of a session that is gone through for what was where before a cell: two seconds of work."""
 
 _SECONDS = 1.0
 """How long a search for names may take."""
@@ -84,7 +84,8 @@ def memory_picture(
         raise ValueError(f"view is one of {', '.join(map(repr, VIEWS))}. Got {view!r}")
     snapshot, name = record.snapshot(), runtime.without_cuda(device)
     full = _checked(snapshot, name)
-    history = MemoryHistory(full, _limit(snapshot.events, full), snapshot.events, record.regions_before(name))
+    changes, before = snapshot.memory()[full], record.regions_before(name)
+    history = MemoryHistory(full, _limit(changes, full), changes, before, lines=snapshot.lines())
     if step is not None and not 0 <= step < history.steps:
         raise ValueError(f"step is 0 to {history.steps - 1}. Got {step}")
     return _picture(view, history, step, _fits(record, full), _code_line(), words)
@@ -114,29 +115,31 @@ def memory_scenes(
     snapshot = snapshot or record.snapshot()
     if snapshot.cut:
         return []
-    everything = tuple(snapshot.events)
+    lines = snapshot.lines()
     scenes: list[dict[str, Any]] = []
-    for name, steps in _devices(everything).most_common():
-        regions, events = _last_steps(everything, name, record.regions_before(name), steps, most)
-        history = MemoryHistory(name, _limit(everything, name), events, regions)
-        fits = _fits(record, name) if events is everything else None
+    for name, changes in _busiest_first(snapshot.memory()):
+        regions, last_changes = _last_steps(changes, name, record.regions_before(name), most)
+        history = MemoryHistory(name, _limit(changes, name), last_changes, regions, lines=lines)
+        fits = _fits(record, name) if last_changes is changes else None
         scenes.append(memory_data(history, fits, code_line=code_line))
     return scenes
 
 
+def _busiest_first(changes: dict[str, list[runtime.Event]]) -> list[tuple[str, list[runtime.Event]]]:
+    """Returns devices and what happened to their memory, those first with which most did."""
+    return sorted(changes.items(), key=lambda entry: -len(entry[1]))
+
+
 def _last_steps(
-    events: Sequence[runtime.Event], device: str, regions: Any, steps: int, limit: int | None
+    changes: Sequence[runtime.Event], device: str, regions: Any, limit: int | None
 ) -> tuple[Any, Sequence[runtime.Event]]:
-    """Returns what was where before the last steps of a device's memory, and the events from then on."""
-    if limit is None or steps <= limit:
-        return regions, events
-    replay, skipped = runtime.MemoryReplay(device, regions), steps - limit
-    for number, event in enumerate(events):
-        skipped -= _is_step(event) and event.device == device
-        if skipped < 0:
-            return replay.regions(), events[number:]
+    """Returns what was where before the last steps of a device's memory, and these."""
+    if limit is None or len(changes) <= limit:
+        return regions, changes
+    replay = runtime.MemoryReplay(device, regions)
+    for event in changes[:-limit]:
         replay.take(event)
-    return replay.regions(), ()
+    return replay.regions(), changes[-limit:]
 
 
 def _checked(snapshot: runtime.Snapshot, name: str) -> str:
@@ -144,32 +147,18 @@ def _checked(snapshot: runtime.Snapshot, name: str) -> str:
     if snapshot.cut:
         raise ValueError(f"The first {snapshot.cut:,} events are no longer kept: recording(capacity=...) keeps more.")
     short = runtime.short_name(name)
-    full = [device for device in _devices(snapshot.events) if runtime.short_name(device) == short]
+    full = [device for device in snapshot.memory() if runtime.short_name(device) == short]
     if not full:
         raise ValueError(f"Nothing took memory of '{name}' in this recording: only simulated GPUs tell where it is")
     return full[0]
 
 
-def _devices(events: Sequence[runtime.Event]) -> Counter[str]:
-    """Returns how many events say where in the memory of each device something changed; real GPUs' do not."""
-    return Counter(event.device for event in events if _is_step(event))
-
-
-def _is_step(event: runtime.Event) -> TypeGuard[Change]:
-    """Tells whether an event says where in a device's memory something changed, or did not fit."""
-    is_placed = isinstance(event, runtime.Allocated | runtime.Freed) and event.region >= 0
-    return is_placed or isinstance(event, runtime.Refused)
-
-
-_ABOUT_MEMORY = (runtime.Allocated, runtime.Freed, runtime.Refused)
-
-
-def _limit(events: Sequence[runtime.Event], device: str) -> int:
+def _limit(changes: Sequence[runtime.Event], device: str) -> int:
     """Returns how much a device may take, as it was then if a refusal tells it."""
-    limits = [event.limit for event in events if isinstance(event, runtime.Refused) and event.device == device]
+    limits = [event.limit for event in changes if isinstance(event, runtime.Refused)]
     short = runtime.short_name(device)
     limits += [each.memory_limit for each in runtime.devices() if each.name == short and each.memory_limit]
-    return limits[0] if limits else max((event.pool for event in events if isinstance(event, _ABOUT_MEMORY)), default=0)
+    return limits[0] if limits else max((getattr(event, "pool", 0) for event in changes), default=0)
 
 
 def _fits(record: runtime.Recording, device: str) -> Fits | None:
@@ -199,7 +188,8 @@ def _picture(
 
 def steps_by_device(session: Session) -> Counter[str]:
     """Returns how many events are about the memory of each device, by its short name, on the machine of today."""
-    return Counter({runtime.short_name(name): count for name, count in _devices(_events(session)[0]).items()})
+    changes = _today(session)[0].memory()
+    return Counter({runtime.short_name(name): len(of_device) for name, of_device in changes.items()})
 
 
 def picture_of_session(session: Session, name: str, view: str) -> Still:
@@ -244,28 +234,30 @@ def memory_scenes_of_run(session: Session, run: runtime.Scene, most: int | None 
     """
     if session.recorder.snapshot(0).heard > MOST_EVENTS:
         return []
-    events, is_first = _events(session)
-    run_events = tuple(event for event in events if run.has(event))
+    snapshot, is_first = _today(session)
+    lines, by_device = snapshot.lines(), snapshot.memory()
+    in_run = {name: [event for event in changes if run.has(event)] for name, changes in by_device.items()}
     scenes: list[dict[str, Any]] = []
-    for name, steps in _devices(run_events).most_common():
+    for name, changes in _busiest_first({name: changes for name, changes in in_run.items() if changes}):
         short = runtime.short_name(name)
         replay = runtime.MemoryReplay(name, session.recording.regions_before(short) if is_first else ())
-        for event in takewhile(lambda event: event.seq < run.first, events):
+        for event in takewhile(lambda event: event.seq < run.first, by_device[name]):
             replay.take(event)
-        regions, last_events = _last_steps(run_events, name, replay.regions(), steps, most)
+        regions, last_changes = _last_steps(changes, name, replay.regions(), most)
         names = _names_on(session, short) if run == session.recorder.scenes[-1] else None
-        history = MemoryHistory(name, _limit(events, name), last_events, regions, names)
+        limit = _limit(by_device[name], name)
+        history = MemoryHistory(name, limit, last_changes, regions, names, lines=lines)
         scenes.append(memory_data(history, code_line=session.code_line))
     return scenes
 
 
 def _history_of(session: Session, name: str) -> tuple[MemoryHistory, Fits | None]:
     """Returns what happened to a device's memory on the machine of today, and what tries the requests again."""
-    events, is_first = _events(session)
+    snapshot, is_first = _today(session)
     full, record = str(full_name(name)), session.recording
-    regions_before = record.regions_before(name) if is_first else ()
-    scenes = [scene.first for scene in session.recorder.scenes]
-    history = MemoryHistory(full, _limit(events, full), events, regions_before, _names_on(session, name), scenes)
+    changes, before = snapshot.memory().get(full, []), record.regions_before(name) if is_first else ()
+    scenes, names = [scene.first for scene in session.recorder.scenes], _names_on(session, name)
+    history = MemoryHistory(full, _limit(changes, full), changes, before, names, scenes, snapshot.lines())
     return history, _fits(record, full) if is_first else None
 
 
@@ -288,10 +280,11 @@ def _names_on(session: Session, name: str) -> Addresses:
     return {piece[1:]: text for piece, text in names.items() if piece[0] == name}
 
 
-def _events(session: Session) -> tuple[Sequence[runtime.Event], bool]:
-    """Returns the events on the machine of today, and whether that is the first."""
-    events, scenes = session.recorder.snapshot().events, session.recorder.scenes
+def _today(session: Session) -> tuple[runtime.Snapshot, bool]:
+    """Returns what was heard on the machine of today, and whether that is the first."""
+    recorder = session.recorder
+    snapshot, scenes = recorder.snapshot(), recorder.scenes
     if not scenes or scenes[0].machine == scenes[-1].machine:
-        return events, not scenes or scenes[0].machine == 1
-    first = min(scene.first for scene in scenes if scene.machine == scenes[-1].machine)
-    return tuple(event for event in events if event.seq >= first), False
+        return snapshot, not scenes or scenes[0].machine == 1
+    first = next(scene for scene in scenes if scene.machine == scenes[-1].machine)
+    return snapshot._replace(events=recorder.events_of(first._replace(last=None))), False

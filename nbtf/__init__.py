@@ -184,6 +184,7 @@ if _typing.TYPE_CHECKING:  # what is loaded on first use, for editors and type c
     from nbtf import train as train
     from nbtf import version as version
     from nbtf._graph.function import function as function
+    from nbtf._graph.trial import init_scope as init_scope
     from nbtf._ops.arrays.bitcast import bitcast as bitcast
     from nbtf._ops.arrays.partitions import dynamic_partition as dynamic_partition
     from nbtf._ops.arrays.partitions import dynamic_stitch as dynamic_stitch
@@ -267,6 +268,7 @@ _FETCHED_ON_FIRST_USE = {
     name: module
     for module, names in {
         "nbtf._graph.function": "function",
+        "nbtf._graph.trial": "init_scope",
         "nbtf._ops.arrays.bitcast": "bitcast",
         "nbtf._ops.arrays.partitions": "dynamic_partition dynamic_stitch sequence_mask",
         "nbtf._ops.arrays.scattering": (

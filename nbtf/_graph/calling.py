@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from nbtf._graph.signature import TensorType, leaf_types, type_of
+from nbtf._graph.signature import TensorType, check_values, leaf_types, type_of
 from nbtf._graph.tensor import GraphTensor
 from nbtf._runtime.conversion import as_tensor
 from nbtf._runtime.tensor import Tensor
@@ -23,56 +23,62 @@ def leaves_of_call(concrete: ConcreteFunction, args: tuple[Any, ...], kwargs: di
     """
     leaves = [leaf_types(argument, name) for argument, name in zip(concrete.types, concrete.names, strict=True)]
     expected = [leaf for argument in leaves for leaf in argument]
-    values = _of_arguments(concrete, args, kwargs)
-    if values is None:
-        values = _by_name(concrete, [name for name, _ in expected], args, kwargs)
+    try:
+        values = _of_arguments(concrete, args, kwargs)
+    except TypeError as error:
+        values = _by_name(concrete, [name for name, _ in expected], args, kwargs, error)
     return [
         _checked(concrete, number, value, argument) if isinstance(argument, TensorType) else value
         for number, (value, (_, argument)) in enumerate(zip(values, expected, strict=True))
     ]
 
 
-def _of_arguments(concrete: ConcreteFunction, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any] | None:
-    """Returns the tensors in arguments given as the Python function takes them; None where they are not."""
-    try:
-        bound = concrete.signature.bind(*args, **kwargs)
-    except TypeError:
-        return None
+def _of_arguments(concrete: ConcreteFunction, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
+    """Returns the tensors in arguments given as the Python function takes them.
+
+    Raises:
+      TypeError: they are not, or a Python value is another than the one that was traced.
+    """
+    bound = concrete.signature.bind(*args, **kwargs)
     leaves: list[Any] = []
     for name, argument in zip(concrete.names, concrete.types, strict=True):
         if name not in bound.arguments:
             if leaf_types(argument, name):
-                return None
+                raise TypeError(f"missing a required argument: {name!r}")
             continue
-        count = len(leaf_types(argument, name))
         value = bound.arguments[name]
+        check_values(value, argument)
         if isinstance(argument, TensorType):
             leaves.append(value)
-            continue
-        values: list[Any] = []
-        if type_of(value, values) != argument and len(values) != count:
-            return None
-        leaves += values
+        else:
+            type_of(value, leaves)
     return leaves
 
 
-def _by_name(concrete: ConcreteFunction, names: list[str], args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
-    """Returns the tensors given alone, without Python values."""
-    function = f"{concrete.graph.name}({', '.join(names)})"
-    if len(args) > len(names):
-        raise TypeError(f"{function} takes {len(names)} positional arguments, got {len(args)}.")
+def _by_name(
+    concrete: ConcreteFunction, names: list[str], args: tuple[Any, ...], kwargs: dict[str, Any], error: TypeError
+) -> list[Any]:
+    """Returns the tensors given alone, without Python values; `error` says why the arguments do not suit."""
     values = dict(zip(names, args, strict=False))
-    for name, value in kwargs.items():
-        if name in values:
-            raise TypeError(f"{function} got two values for {name!r}.")
-        values[name] = value
+    twice = [name for name in kwargs if name in values]
+    values |= kwargs
     missing = [name for name in names if name not in values]
-    if missing:
-        raise TypeError(f"{function} missing required arguments: {', '.join(missing)}.")
     unknown = [name for name in values if name not in names]
-    if unknown:
-        raise TypeError(f"{function} got unexpected keyword arguments: {', '.join(unknown)}.")
-    return [values[name] for name in names]
+    if len(args) > len(names):
+        problem = f"takes {len(names)} positional arguments, got {len(args)}"
+    elif twice:
+        problem = f"got two values for {twice[0]!r}"
+    elif missing:
+        problem = f"missing required arguments: {', '.join(missing)}"
+    elif unknown:
+        problem = f"got unexpected keyword arguments: {', '.join(unknown)}"
+    else:
+        return [values[name] for name in names]
+    raise TypeError(
+        f"Binding inputs to tf.function failed due to `{error}`. "
+        f"Received args: {args} and kwargs: {kwargs} for signature: {concrete.function_type}.\n"
+        f"Fallback to flat signature also failed due to: {concrete.graph.name}({', '.join(names)}) {problem}."
+    ) from None
 
 
 def _checked(concrete: ConcreteFunction, number: int, value: Any, argument: TensorType) -> Any:

@@ -11,7 +11,7 @@ from weakref import WeakKeyDictionary
 
 from nbtf._graph.concrete_function import ConcreteFunction, as_result
 from nbtf._graph.function_graph import FunctionGraph
-from nbtf._graph.signature import ArgumentType, accepts, generalized, leaf_types, type_of
+from nbtf._graph.signature import ArgumentType, accepts, check_values, generalized, leaf_types, type_of, type_text
 from nbtf._graph.tensor import GraphTensor
 from nbtf._graph.untraceable import needs_values
 from nbtf._locks import new_lock
@@ -142,12 +142,19 @@ class Function:
             if self.input_signature is not None:
                 for (name, value), spec in zip(list(bound.arguments.items()), self.input_signature, strict=False):
                     bound.arguments[name] = _cast(value, spec)
+                for parameter in self._captured(signature):
+                    check_values(bound.arguments[parameter.name], type_of(parameter.default, []))
         except (TypeError, ValueError) as error:
             raise TypeError(
                 f"Binding inputs to tf.function failed due to `{error}`. "
                 f"Received args: {args} and kwargs: {kwargs} for signature: ({self._shown(signature)})."
             ) from None
         return bound.arguments
+
+    def _captured(self, signature: inspect.Signature) -> list[inspect.Parameter]:
+        """Returns the parameters that the signature of tensors does not name: they keep their defaults."""
+        parameters = list(signature.parameters.values())[len(self.input_signature) :]
+        return [parameter for parameter in parameters if parameter.default is not parameter.empty]
 
     def _shown(self, signature: inspect.Signature) -> str:
         specs: list[Any] = list(self.input_signature or ())
@@ -157,7 +164,8 @@ class Function:
             if number < len(specs):
                 text += f": {specs[number]}"
             elif parameter.default is not parameter.empty:
-                text += "=<captured_default_value>"
+                literal = f": {type_text(type_of(parameter.default, []))} = " if specs else "="
+                text += f"{literal}<captured_default_value>"
             parts.append(text)
         return ", ".join(parts)
 

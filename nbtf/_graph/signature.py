@@ -258,6 +258,22 @@ def _common(
     return tuple([a if a == b else None for a, b in zip(first, second, strict=True)])
 
 
+def check_values(value: Any, argument: ArgumentType) -> None:
+    """Checks that the Python values in an argument are those of a type.
+
+    Raises:
+      TypeError: they are not, in TensorFlow's words.
+    """
+    if isinstance(argument, StructureType):
+        components = parts_of(value)
+        if components is None or len(components[2]) != len(argument.items):
+            raise TypeError(f"Can not cast {value!r} to {type_text(argument)}")
+        for item, component in zip(components[2], argument.items, strict=True):
+            check_values(item, component)
+    elif isinstance(argument, ValueType | ObjectType) and type_of(value, []) != argument:
+        raise TypeError(f"Can not cast {value!r} to {type_text(argument)}")
+
+
 def type_text(argument: ArgumentType) -> str:
     """Returns a type as TensorFlow writes it."""
     if isinstance(argument, TensorType):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Generator, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any
 
 import numpy as np
@@ -126,6 +126,21 @@ def inside(scope: Scope) -> Generator[None]:
         yield
     finally:
         set_scope(outer)
+
+
+def init_scope() -> AbstractContextManager[None]:
+    """Returns a block whose ops run at once, also where a `tf.function` is traced; tapes do not hear of them.
+
+    >>> @tf.function
+    ... def add_offset(x):
+    ...     with tf.init_scope():
+    ...         offset = tf.constant(2).numpy()
+    ...     return x + offset
+    >>> add_offset(tf.constant(1))
+    <tf.Tensor: shape=(), dtype=int32, numpy=3>
+    """
+    scope = SCOPE()
+    return nullcontext() if scope is None or scope.graph is None else inside(scope.with_(graph=None, tapes=()))
 
 
 def is_silent() -> bool:

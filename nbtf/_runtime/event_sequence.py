@@ -6,16 +6,18 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import accumulate, chain, islice
 from operator import attrgetter
-from typing import Any, SupportsIndex, TypeAlias, cast, overload
+from typing import TYPE_CHECKING, Any, SupportsIndex, TypeAlias, cast, overload
 
 import numpy as np
-from numpy.typing import NDArray
 
 from nbtf._runtime.batches import Batch
 from nbtf._runtime.density import Densities
 from nbtf._runtime.events import Allocated, Event, Freed, Refused
 from nbtf._runtime.lines import Lines, lines_of, lines_of_events
 from nbtf._runtime.work import Work, work_of, work_of_events
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 _SEQ = attrgetter("seq")
 

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, cast
 
 import numpy as np
-from numpy.typing import NDArray
 
 from nbtf._devices.sites import NO_PLACE, Site
 from nbtf._runtime.batches import Batch
@@ -15,7 +14,10 @@ from nbtf._runtime.notes import FIRST, NUMBER, SUBJECT, WHERE
 from nbtf._runtime.pieces import site_of_label
 from nbtf._runtime.subjects import place_of
 
-Integers = NDArray[np.int64]
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+Integers: TypeAlias = "NDArray[np.int64]"
 
 
 class Lines(NamedTuple):

@@ -5,18 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from itertools import chain
 from math import nan
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
 from nbtf._runtime.batches import Batch
 from nbtf._runtime.events import Copied, Event, OpExecuted, OpPlaced, Reason
 from nbtf._runtime.notes import BEGAN, MORE, NUMBER, SECONDS, SUBJECT, TIME, WHERE, Note, note_of_event
 from nbtf._runtime.subjects import EventSubject, OpSubject
 
-Numbers = NDArray[np.float64]
-Integers = NDArray[np.int64]
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+Numbers: TypeAlias = "NDArray[np.float64]"
+Integers: TypeAlias = "NDArray[np.int64]"
 
 
 class Fact(NamedTuple):

@@ -47,9 +47,9 @@ for step in range(1000):
     with tf.device("/GPU:7"):
         total = tf.add_n(hidden)""",
 )
-EVENTS = 1_000
-"""How many there are when the picture is taken."""
-WINDOW = {"width": 1280, "height": 640}
+EVENTS = 3_000
+"""How many there are when the picture is taken: heartbeats as long as their rows."""
+WINDOW = {"width": 1280, "height": 704}
 
 
 def main() -> None:

@@ -159,3 +159,21 @@ def test_a_replay_runs_over_the_whole_scene_and_says_how_much_is_here(lab: Lab) 
     assert f"{number} times" in ran or f"× {number}" in ran or f"{number} ×" in ran
     assert said.startswith("750 of 3,00")
     assert (place.text_content() or "").endswith("step 3,001 of 3,001")
+
+
+def test_a_click_on_an_arrow_says_from_where_to_where_and_how_much(lab: Lab) -> None:
+    lab.open(
+        START, "%devices --live --here", "x = tf.ones([1024, 1024])\nwith tf.device('GPU:1'):\n    y = tf.identity(x)"
+    )
+    lab.run(0, 1, 2)
+    arrow, said = (
+        lab.page.locator(".nbtf-stage [data-from='GPU:0']").first,
+        lab.page.locator(".nbtf-stage + [role=status]"),
+    )
+
+    arrow.wait_for(state="attached")
+    before = said.is_visible()
+    arrow.dispatch_event("click")
+    said.wait_for()
+
+    assert (False, "GPU:0 → GPU:1: 1 copy · 4 MiB") == (before, said.inner_text())

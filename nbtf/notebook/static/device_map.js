@@ -5,11 +5,12 @@
 import { makeDeviceRows } from "./device_rows.js";
 import { attr, bytes, h, keyed, put, rove } from "./dom.js";
 import { makeHeartbeats } from "./heartbeat.js";
+import { hostFlow } from "./map_flows.js";
 import { mapFacts } from "./map_facts.js";
 import { mapPicture } from "./map_picture.js";
 import { mapTables } from "./map_tables.js";
 import { drawPicture, drawing, rectangle } from "./picture.js";
-import { kindOf, makeRoom, roomSentence, updateRoom } from "./room.js";
+import { copiesText, kindOf, makeRoom, roomSentence, updateRoom } from "./room.js";
 import { sceneAt } from "./scene.js";
 import { makeStepList, updateStepList } from "./step_list.js";
 import { makeStrip } from "./strip.js";
@@ -32,6 +33,11 @@ export const deviceMap = {
     Object.assign(this, { ui, drawnMarks: new Map() });
     ui.chosen.open = new Set();
     this.svg = drawing();
+    this.svg.addEventListener("click", ({ target }) => {
+      this.flow = target.closest("[data-from]")?.dataset;
+      this.showFlow();
+    });
+    this.said = h("p", { class: "nbtf-legend", role: "status" });
     this.doors = h("div", { class: "nbtf-doors" });
     this.stage = h("div", { class: "nbtf-stage", role: "group", "aria-label": WORDS.map.rooms }, this.svg, this.doors);
     this.notes = h("div", { class: "nbtf-cards" });
@@ -42,7 +48,7 @@ export const deviceMap = {
     this.sizes.observe(this.stage);
     this.honest = h("p", { class: "nbtf-legend" }, WORDS.map.legendSimulated);
     this.rows = makeDeviceRows(ui, this.heartbeats);
-    this.whole = h("div", { class: "nbtf-whole" }, this.stage, this.notes, this.honest, this.opened, this.list);
+    this.whole = h("div", { class: "nbtf-whole" }, this.stage, this.said, this.notes, this.honest, this.opened, this.list);
     root.append(this.rows, this.whole);
   },
 
@@ -74,7 +80,9 @@ export const deviceMap = {
 
   // Marks that look as before keep their elements: of a room that has not changed nothing is touched.
   draw(scene, state) {
-    const picture = mapPicture(mapFacts(scene, state), this.stage.clientWidth || FIRST_WIDTH, true);
+    this.facts = mapFacts(scene, state);
+    this.showFlow();
+    const picture = mapPicture(this.facts, this.stage.clientWidth || FIRST_WIDTH, true);
     const paper = rectangle(0, 0, picture.width, picture.height, "paper");
     const marks = new Map([paper, ...picture.marks].map((mark) => [JSON.stringify(mark), mark]));
     for (const key of marks.keys()) if (this.drawnMarks.has(key)) marks.set(key, this.drawnMarks.get(key));
@@ -82,6 +90,18 @@ export const deviceMap = {
     drawPicture(this.svg, { ...picture, marks: [...marks.values()], clear: true });
     const rooms = scene.rooms.filter((room) => picture.rooms.has(room.name));
     keyed(this.doors, rooms, (room) => room.name, (room) => this.makeDoor(room), (node, room) => this.fillDoor(node, room, scene, picture));
+  },
+
+  // Of the arrow that was clicked: from where, to where, how many copies and how many bytes.
+  showFlow() {
+    const { facts, flow } = this;
+    const [host] = facts.hosts;
+    const end = (name) => (name === "host" ? host?.name : name);
+    const total = flow && (flow.from === "host" || flow.to === "host")
+      ? hostFlow(facts, flow.from === "host" ? flow.to : flow.from, flow.to === "host")
+      : facts.flows.find(({ source, target }) => source === flow?.from && target === flow?.to);
+    this.said.hidden = !total?.copies;
+    if (total?.copies) put(this.said, `${end(flow.from)} → ${end(flow.to)}: ${copiesText(total.copies, bytes(total.nbytes))}`);
   },
 
   makeDoor({ name, device }) {

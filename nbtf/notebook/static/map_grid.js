@@ -5,16 +5,21 @@ import { rectangle, text } from "./picture.js";
 import { digitsOf, sizeWords } from "./time_scale.js";
 import { WORDS, fill, grouped } from "./words.js";
 
-const SQUARE = { height: 48, gap: 6, labels: 72, narrowest: 72, perRow: 8 };
+export const SQUARE = { height: 48, gap: 6, labels: 72, narrowest: 72, square: 60, perRow: 8 };
 const UNLIKE = 1.5; // so many times the median is worth a sentence
 
 export function trafficOf(facts, name) {
   return facts.flows.reduce((sum, flow) => sum + (flow.source === name || flow.target === name ? flow.nbytes : 0), 0);
 }
 
+// How many stand beside one another in `width`, their gaps included.
+export function perRowOf(width, narrowest) {
+  return Math.max(1, Math.min(SQUARE.perRow, Math.floor(width / (narrowest + SQUARE.gap))));
+}
+
 // [squares in rows, with a row for each host where there are several; where they end].
 export function gridMarks(facts, x, y, width) {
-  const perRow = Math.max(1, Math.min(SQUARE.perRow, Math.floor((width - SQUARE.labels + SQUARE.gap) / (SQUARE.narrowest + SQUARE.gap))));
+  const perRow = perRowOf(width - SQUARE.labels + SQUARE.gap, SQUARE.square);
   const across = (width - SQUARE.labels + SQUARE.gap) / perRow - SQUARE.gap;
   const sums = new Map(facts.cards.map((card) => [card.name, trafficOf(facts, card.name)]));
   const most = Math.max(0, ...sums.values());

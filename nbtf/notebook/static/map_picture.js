@@ -9,13 +9,13 @@
 import { drawnWay, stepsOf } from "./decision.js";
 import { flowed } from "./flow.js";
 import { WIDEST, flowsBetween, hostArrows, hostFlow, laidOut, ribbonMarks, sumOf } from "./map_flows.js";
-import { gridMarks, unlikeSentence } from "./map_grid.js";
+import { SQUARE, gridMarks, perRowOf, trafficOf, unlikeSentence } from "./map_grid.js";
 import { ROOM, hostMarks, mainOp, reasonWords, roomMarks } from "./map_rooms.js";
 import { line, rectangle, text, widthOfText } from "./picture.js";
 import { sizeWords } from "./time_scale.js";
 import { WORDS, fill, grouped } from "./words.js";
 
-const MAP = { margin: 16, gap: 12, few: 6, many: 8, room: 150, compactRoom: 84, belowHost: 56, narrowest: 320, edge: 1, descent: 6 };
+const MAP = { margin: 16, gap: 12, few: 6, many: 8, most: 16, room: 150, compactRoom: 84, belowHost: 56, narrowest: 320, edge: 1, descent: 6 };
 
 // A picture, and where the room of each device is in it: {width, height, title, marks, rooms: Map of name to [x, y, width, height]}.
 export function mapPicture(facts, width, isInside = false) {
@@ -29,6 +29,7 @@ export function mapPicture(facts, width, isInside = false) {
   else if (count === 1 || (count <= MAP.few && room >= MAP.room)) addRooms(map, room, false);
   else if (count <= MAP.many && room >= MAP.compactRoom) addRooms(map, room, true);
   else if (count <= MAP.few) addTrunk(map);
+  else if (count <= MAP.most && facts.cards.every((card) => !card.name.includes("/"))) addRows(map);
   else addGrid(map);
   addMapFoot(map);
   const height = Math.round(map.y + Math.max(left, MAP.descent));
@@ -68,14 +69,16 @@ function addRoom(map, device, sides, marks) {
   map.marks.push({ mark: "group", marks, data: { device: device.name } });
 }
 
+function addHost(map, host) {
+  const sent = sumOf(map.facts.flows.filter((flow) => flow.source === host.name), "nbytes");
+  const across = map.right - map.left;
+  addRoom(map, host, [map.left, map.y, across, ROOM.host], hostMarks(host, map.left, map.y, across, sent));
+  map.y += ROOM.host + 4;
+}
+
 function addHosts(map) {
   const { facts } = map;
-  for (const host of facts.hosts) {
-    const sent = sumOf(facts.flows.filter((flow) => flow.source === host.name), "nbytes");
-    const across = map.right - map.left;
-    addRoom(map, host, [map.left, map.y, across, ROOM.host], hostMarks(host, map.left, map.y, across, sent));
-    map.y += ROOM.host + 4;
-  }
+  for (const host of facts.hosts) addHost(map, host);
   const hasFlows = facts.cards.some((card) => hostFlow(facts, card.name, false).copies || hostFlow(facts, card.name, true).copies);
   if (facts.hosts.length && facts.cards.length) map.y += (hasFlows ? MAP.belowHost : MAP.gap) - 4;
   return map.y;
@@ -98,6 +101,22 @@ function addRooms(map, room, isCompact) {
     addRoom(map, card, [x, top, room, height], roomMarks(card, x, top, room, isCompact));
   }
   map.y = (ribbons.length ? bottom : top + height) + 8;
+}
+
+// Compact rooms in rows: between them there is no way for ribbons, so each tells its bytes in and out.
+function addRows(map) {
+  const { facts } = map;
+  map.isSummed = true;
+  for (const host of facts.hosts) addHost(map, host);
+  const perRow = perRowOf(map.right - map.left + SQUARE.gap, SQUARE.narrowest);
+  const room = (map.right - map.left + SQUARE.gap) / perRow - SQUARE.gap;
+  const most = Math.max(1, ...facts.cards.map((card) => trafficOf(facts, card.name)));
+  facts.cards.forEach((card, number) => {
+    const x = map.left + (number % perRow) * (room + SQUARE.gap);
+    const y = map.y + Math.floor(number / perRow) * (ROOM.compact + SQUARE.gap);
+    addRoom(map, card, [x, y, room, ROOM.compact], roomMarks(card, x, y, room, true, trafficOf(facts, card.name) / most));
+  });
+  map.y += Math.ceil(facts.cards.length / perRow) * (ROOM.compact + SQUARE.gap) - SQUARE.gap;
 }
 
 function largest(flows) {
@@ -188,6 +207,7 @@ function branchTexts(facts, card) {
 }
 
 function addGrid(map) {
+  map.isSummed = true;
   const [marks, end] = gridMarks(map.facts, map.left, map.y, map.right - map.left);
   for (const { data, marks: [square] } of marks.filter((mark) => mark.data)) {
     map.rooms.set(data.device, [square.x, square.y, square.width, square.height]);
@@ -201,8 +221,8 @@ function addGrid(map) {
 function addMapFoot(map) {
   const { facts } = map;
   const addLine = (texts) => texts.length && addFlowed(map, texts, map.y + 20);
-  addLine(legendTexts(facts));
-  const sentence = facts.cards.length > MAP.many ? unlikeSentence(facts) : "";
+  addLine(legendTexts(map));
+  const sentence = map.isSummed ? unlikeSentence(facts) : "";
   if (sentence) addLine([text(0, 0, sentence, { weight: 650 })]);
   const folded = fill(WORDS.deviceMap.folded, { constants: facts.constants, copies: facts.smallCopies });
   if (facts.constants || facts.smallCopies) addLine([text(0, 0, folded, { fill: "soft", size: 11 })]);
@@ -213,10 +233,10 @@ function addMapFoot(map) {
   map.y = end;
 }
 
-function legendTexts(facts) {
+function legendTexts({ facts, isSummed }) {
   const said = WORDS.deviceMap;
   const texts = [];
-  if (facts.cards.length > MAP.many) texts.push(text(0, 0, said.height, { fill: "soft", size: 11 }));
+  if (isSummed) texts.push(text(0, 0, said.height, { fill: "soft", size: 11 }));
   else if (facts.flows.length) texts.push(text(0, 0, said.widths, { fill: "soft", size: 11 }));
   const between = flowsBetween(facts);
   if (!between.length) return texts;

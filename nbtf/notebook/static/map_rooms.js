@@ -5,6 +5,8 @@ import { beginOfText, fitted, path, rectangle, text, widthOf, widthOfText } from
 import { digitsOf, sizeWords } from "./time_scale.js";
 import { WORDS, fill, grouped, translated } from "./words.js";
 
+const COLUMN = 6; // how wide the bytes in and out of one of many rooms are drawn
+
 export const ROOM = { tall: 138, compact: 106, host: 44, inside: 12, curve: 14, bar: 5, least: 1.5 }; // heights, in px
 
 // The op that a room is named by: that of a step which is shown, else one that is not where it was asked for, else that with
@@ -37,17 +39,22 @@ export function hostMarks(device, x, y, width, sent) {
   return marks;
 }
 
-// A room; a compact one is one of many, without the reason. One that runs now has a ring and says so.
-export function roomMarks(device, x, y, width, isCompact) {
+// A room; a compact one is one of many, without the reason: a column at its right is `copied` of it high, bytes
+// in and out as a share of the most that a room has, or null. One that runs now has a ring and says so.
+export function roomMarks(device, x, y, width, isCompact, copied = null) {
   const said = WORDS.deviceMap;
   const height = isCompact ? ROOM.compact : ROOM.tall;
   const padding = isCompact ? 8 : ROOM.inside;
-  const [begin, right] = [x + padding, x + width - padding];
+  const [begin, right] = [x + padding, x + width - padding - (copied === null ? 0 : COLUMN)];
   const op = mainOp(device);
   const asked = !op || op.asked;
   const name = text(begin, y + 20, device.name, { size: 13, weight: 650 });
   const edge = device.now ? { stroke: "focus", strokeWidth: 2 } : { stroke: asked ? "hair2" : "hot" };
   const marks = [rectangle(x + 0.5, y + 0.5, width - 1, height - 1, "paper", { ...edge, radius: 8 }), name];
+  if (copied) {
+    const high = Math.max(ROOM.least, (height - 16) * copied);
+    marks.push(rectangle(x + width - 6 - COLUMN, y + height - 8 - high, COLUMN, high, "cpyf", { stroke: "cpy", strokeWidth: 0.8, radius: 1 }));
+  }
   const corner = device.now ? [said.now, { fill: "focus", weight: 650 }] : [opsInWords(executedOn(device)), { fill: "soft" }];
   const count = text(right, y + 20, corner[0], { size: 11, anchor: "end", ...corner[1] });
   if ((!isCompact || device.now) && beginOfText(count) > name.x + widthOfText(name) + 8) marks.push(count);
@@ -73,13 +80,19 @@ function workMarks(device, op, asked, x, y, right) {
   const times = op.times > 1 ? `× ${grouped(op.times)}` : "";
   if (times && end + widthOf(times, 12) <= right) marks.push(text(end, y + 46, times, { fill: "soft" }));
   const look = { fill: asked ? "soft" : "hot", weight: asked ? 400 : 600 };
-  const reason = text(x, y + 63, reasonWords(op), look);
-  const all = linesOf(reason, right - x);
-  const lines = all.slice(0, device.ops.length > 1 ? 1 : 2);
-  if (all.length > lines.length && lines.length === 1) lines[0] = fitted(reason.words, right - x, 12, reason.weight);
+  const lines = reasonLines(text(x, y + 63, reasonWords(op), look), right - x, device.ops.length > 1 && asked ? 1 : 2);
   lines.forEach((words, number) => marks.push(text(x, y + 63 + 15 * number, words, look)));
   if (lines.length === 1) marks.push(...chipMarks(device.ops.filter((other) => other !== op), x, y + 69, right));
   return marks;
+}
+
+// A reason is broken at its comma where both halves fit, else between words; what has no line is left out.
+function reasonLines(reason, room, most) {
+  const lines = linesOf(reason, room);
+  if (lines.length > most) return most === 1 ? [fitted(reason.words, room, 12, reason.weight)] : lines.slice(0, most);
+  const halves = reason.words.split(/(?<=,) /);
+  const isFit = halves.every((words) => widthOfText({ ...reason, words }) <= room);
+  return lines.length === 2 && halves.length === 2 && isFit ? halves : lines;
 }
 
 // Other ops, as many as there is room for; the last mark says how many more there are.

@@ -11,10 +11,22 @@ from nbtf.notebook.stills.device_rooms import main_op
 from nbtf.notebook.stills.lanes import bytes_in_words
 from nbtf.notebook.stills.marks import Group, Mark, Rectangle, Text
 
-_CELL, _GAP, _LABELS = 48.0, 6.0, 72.0
-_NARROWEST, _PER_ROW = 72.0, 8
+GAP, ROOM = 6.0, 72.0
+"""Between rooms that stand in rows, and the least width of one, in px."""
+
+_CELL, _LABELS, _NARROWEST, _PER_ROW = 48.0, 72.0, 60.0, 8
 _UNLIKE = 1.5
 """So many times the median is worth a sentence."""
+
+
+def count_per_row(width: float, narrowest: float) -> int:
+    """Returns how many squares or rooms stand beside one another.
+
+    Args:
+      width: of a row with a gap behind each, in px.
+      narrowest: the least width of each.
+    """
+    return max(1, min(_PER_ROW, int(width // (narrowest + GAP))))
 
 
 def drawn_grid(facts: MapFacts, x: float, y: float, width: float, words: Words) -> tuple[list[Mark], float]:
@@ -27,19 +39,19 @@ def drawn_grid(facts: MapFacts, x: float, y: float, width: float, words: Words) 
       width: of all.
       words: the texts of the section `deviceMap`.
     """
-    per_row = max(1, min(_PER_ROW, int((width - _LABELS + _GAP) // (_NARROWEST + _GAP))))
-    across = (width - _LABELS + _GAP) / per_row - _GAP
+    per_row = count_per_row(width - _LABELS + GAP, _NARROWEST)
+    across = (width - _LABELS + GAP) / per_row - GAP
     traffic = {card.name: facts.traffic(card.name) for card in facts.cards}
     most_bytes = max(traffic.values(), default=0)
     marks: list[Mark] = []
     for number, (label, row) in enumerate(_rows(facts.cards, per_row, words)):
-        top = y + number * (_CELL + _GAP)
+        top = y + number * (_CELL + GAP)
         total = bytes_in_words(sum(traffic[card.name] for card in row))
         marks += [Text(x, top + 18, label, size=11, weight=650), Text(x, top + 33, total, "soft", 11)]
         for column, card in enumerate(row):
-            begin = x + _LABELS + column * (across + _GAP)
+            begin = x + _LABELS + column * (across + GAP)
             marks.append(_square(card, begin, top, across, traffic[card.name], most_bytes))
-    return marks, y + len(list(_rows(facts.cards, per_row, words))) * (_CELL + _GAP) - _GAP
+    return marks, y + len(list(_rows(facts.cards, per_row, words))) * (_CELL + GAP) - GAP
 
 
 def _rows(cards: Sequence[DeviceFacts], per_row: int, words: Words) -> Iterator[tuple[str, Sequence[DeviceFacts]]]:

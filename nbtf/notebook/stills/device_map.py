@@ -16,7 +16,7 @@ from nbtf.notebook.stills.device_flows import (
     host_arrows,
     laid_out,
 )
-from nbtf.notebook.stills.device_grid import drawn_grid, what_is_unlike
+from nbtf.notebook.stills.device_grid import GAP, ROOM, count_per_row, drawn_grid, what_is_unlike
 from nbtf.notebook.stills.device_rooms import COMPACT, HOST, TALL, drawn_host, drawn_room, main_op
 from nbtf.notebook.stills.flow import flowed
 from nbtf.notebook.stills.lanes import bytes_in_words
@@ -25,7 +25,7 @@ from nbtf.notebook.stills.memory_pictures import Still
 
 WIDTH = 960.0
 _MARGIN, _GAP = 16.0, 12.0
-_FEW, _MANY = 6, 8
+_FEW, _MANY, _MOST = 6, 8, 16
 _ROOM, _COMPACT_ROOM = 150.0, 84.0
 """Least width of a room, and of one of many, in px."""
 
@@ -54,6 +54,7 @@ class _Map:
         self._right = width - _MARGIN
         self._marks: list[Mark] = []
         self._y = 0.0
+        self._is_summed = False
 
     def picture(self) -> Picture:
         """Returns all of it."""
@@ -68,6 +69,8 @@ class _Map:
             self._rooms(room, is_compact=True)
         elif count <= _FEW:
             self._trunk()
+        elif count <= _MOST and not any("/" in card.name for card in self._facts.cards):
+            self._rows()
         else:
             self._grid()
         self._foot()
@@ -119,13 +122,32 @@ class _Map:
     def _host(self) -> float:
         """Draws the hosts; returns where the rooms begin."""
         facts = self._facts
+        self._beams()
+        has_flows = any(facts.of_host(card.name, up).copies for card in facts.cards for up in (False, True))
+        self._y += (_BELOW_HOST if has_flows else _GAP) - 4 if facts.hosts and facts.cards else 0
+        return self._y
+
+    def _beams(self) -> None:
+        facts = self._facts
         for host in facts.hosts:
             sent = sum(flow.nbytes for flow in facts.flows if flow.source == host.name)
             self._marks += drawn_host(host, _MARGIN, self._y, self._right - _MARGIN, sent, self._words)
             self._y += HOST + 4
-        has_flows = any(facts.of_host(card.name, up).copies for card in facts.cards for up in (False, True))
-        self._y += (_BELOW_HOST if has_flows else _GAP) - 4 if facts.hosts and facts.cards else 0
-        return self._y
+
+    def _rows(self) -> None:
+        """Draws compact rooms in rows: between them there is no way for ribbons, so each tells its bytes in and out."""
+        cards, across = self._facts.cards, self._right - _MARGIN + GAP
+        self._is_summed = True
+        self._beams()
+        per_row = count_per_row(across, ROOM)
+        room = across / per_row - GAP
+        traffic = [self._facts.traffic(card.name) for card in cards]
+        for number, (card, nbytes) in enumerate(zip(cards, traffic, strict=True)):
+            x = _MARGIN + number % per_row * (room + GAP)
+            y = self._y + number // per_row * (COMPACT + GAP)
+            share = nbytes / max(1, *traffic)
+            self._marks += drawn_room(card, x, y, room, True, self._words, share)
+        self._y += -(-len(cards) // per_row) * (COMPACT + GAP) - GAP
 
     def _widest(self, widest: float) -> float:
         """Returns how wide the largest flow between cards is, where the largest of all is `widest`."""
@@ -209,6 +231,7 @@ class _Map:
         return top + 20
 
     def _grid(self) -> None:
+        self._is_summed = True
         marks, self._y = drawn_grid(self._facts, _MARGIN, self._y, self._right - _MARGIN, self._words)
         self._marks += marks
 
@@ -217,7 +240,7 @@ class _Map:
     def _foot(self) -> None:
         facts, words = self._facts, self._words
         self._flow(list(self._legend()))
-        sentence = what_is_unlike(facts, words) if len(facts.cards) > _MANY else ""
+        sentence = what_is_unlike(facts, words) if self._is_summed else ""
         if sentence:
             self._flow([Text(0, 0, sentence, weight=650)])
         folded = words["folded"].format(constants=f"{facts.constants:,}", copies=f"{facts.small_copies:,}")
@@ -232,7 +255,7 @@ class _Map:
 
     def _legend(self) -> Iterator[Text]:
         facts, words = self._facts, self._words
-        if len(facts.cards) > _MANY:
+        if self._is_summed:
             yield Text(0, 0, words["height"], "soft", 11)
         elif facts.flows:
             yield Text(0, 0, words["widths"], "soft", 11)

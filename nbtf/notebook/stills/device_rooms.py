@@ -15,6 +15,9 @@ TALL, COMPACT, HOST = 138.0, 106.0, 44.0
 """Heights of rooms, in px."""
 
 _INSIDE = 12.0
+_COLUMN = 6.0
+"""How wide the bytes in and out of one of many rooms are drawn."""
+
 _CURVE, _BAR, _LEAST = 14.0, 5.0, 1.5
 
 
@@ -51,7 +54,15 @@ def drawn_host(device: DeviceFacts, x: float, y: float, width: float, sent: int,
         yield from _chips(device.ops, host.x + host.width + 24, y + 14, end)
 
 
-def drawn_room(device: DeviceFacts, x: float, y: float, width: float, is_compact: bool, words: Words) -> Iterator[Mark]:
+def drawn_room(
+    device: DeviceFacts,
+    x: float,
+    y: float,
+    width: float,
+    is_compact: bool,
+    words: Words,
+    copied: float | None = None,
+) -> Iterator[Mark]:
     """Yields a room.
 
     Args:
@@ -61,14 +72,19 @@ def drawn_room(device: DeviceFacts, x: float, y: float, width: float, is_compact
       width: at least 72 px.
       is_compact: whether it is one of many, without the reason.
       words: the texts of the section `deviceMap`.
+      copied: bytes in and out, as a share of the most that a room has; None where they are drawn otherwise.
     """
     height = COMPACT if is_compact else TALL
-    inside, right = (8.0 if is_compact else _INSIDE), x + width - (8.0 if is_compact else _INSIDE)
+    inside = 8.0 if is_compact else _INSIDE
+    right = x + width - inside - (0.0 if copied is None else _COLUMN)
     op = main_op(device)
     as_asked = op is None or is_as_asked(op.reason, device.name)
     yield Rectangle(x + 0.5, y + 0.5, width - 1, height - 1, "paper", "hair2" if as_asked else "hot", radius=8)
     name = Text(x + inside, y + 20, device.name, size=13, weight=650)
     yield name
+    if copied:
+        high = max(_LEAST, (height - 16) * copied)
+        yield Rectangle(x + width - 6 - _COLUMN, y + height - 8 - high, _COLUMN, high, "cpyf", "cpy", 0.8, 1)
     count = Text(right, y + 20, _ops_in_words(device.executed, words), "soft", 11, anchor="end")
     if not is_compact and count.begin > name.x + name.width + 8:
         yield count
@@ -101,13 +117,21 @@ def _work(
     reason = Text(
         x, y + 63, reason_in_words(op.reason, op.op), "soft" if as_asked else "hot", 12, 400 if as_asked else 600
     )
-    lines = lines_of(reason, right - x)[: 1 if len(device.ops) > 1 else 2]
-    if len(lines_of(reason, right - x)) > len(lines):
-        lines[-1] = fitted(reason.words, right - x, 12, reason.weight) if len(lines) == 1 else lines[-1]
+    lines = _reason_lines(reason, right - x, 1 if len(device.ops) > 1 and as_asked else 2)
     for number, line in enumerate(lines):
         yield Text(x, y + 63 + 15 * number, line, reason.fill, 12, reason.weight)
     if len(lines) == 1:
         yield from _chips([other_op for other_op in device.ops if other_op is not op], x, y + 69, right)
+
+
+def _reason_lines(reason: Text, room: float, most: int) -> list[str]:
+    """Breaks a reason at its comma where both halves fit, else between words; what has no line is left out."""
+    lines = lines_of(reason, room)
+    if len(lines) > most:
+        return [fitted(reason.words, room, 12, reason.weight)] if most == 1 else lines[:most]
+    halves = reason.words.replace(", ", ",\n").split("\n")
+    is_fit = all(width_of(half, 12, reason.weight) <= room for half in halves)
+    return halves if len(lines) == len(halves) == 2 and is_fit else lines
 
 
 def _chips(ops: list[OpCount], x: float, y: float, right: float) -> Iterator[Mark]:

@@ -15,14 +15,14 @@ from nbtf.notebook import catalogue
 from nbtf.notebook.stills.device_facts import MapFacts, map_facts
 from nbtf.notebook.stills.device_map import device_map
 from nbtf.notebook.stills.lanes import bytes_in_words
-from nbtf.notebook.stills.marks import Group, Mark, Path, Picture, texts_of
+from nbtf.notebook.stills.marks import Group, Mark, Path, Picture, Rectangle, texts_of
 from nbtf.notebook.stills.svg import to_svg
 from tests.machines import machine
 from tests.notebook.conftest import Shell
 from tests.notebook.stills.test_decision import longer, overlaps
 
 WIDTHS = [320.0, 690.0, 960.0, 1600.0]
-DEVICES = [0, 1, 2, 4, 6, 8, 16, 17, 64]
+DEVICES = [0, 1, 2, 4, 6, 8, 12, 16, 17, 64]
 
 
 def recorded(count: int, size: int = 64) -> tf.runtime.Snapshot:
@@ -119,6 +119,36 @@ def test_op_that_is_elsewhere_than_asked_is_red_and_explained(four: MapFacts) ->
         text.words for text in texts if text.fill == "hot" and "asked" in text.words
     ]
     assert {"no: GPU:0 to GPU:3", "GPU:99"} <= {text.words for text in texts}
+
+
+@pytest.mark.parametrize("language", ["en", "ja", "zh_CN"])
+def test_reason_of_what_is_elsewhere_than_asked_is_never_cut(
+    four: MapFacts, language: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(catalogue.VARIABLE, language)
+    whole = catalogue.words("reasons")["soft placement"].format(detail="GPU:99")
+    for width in range(320, 1600, 32):
+        texts = texts_of(device_map(four, width).marks)
+        red = [text.words.replace(" ", "") for text in texts if text.fill == "hot" and text.y < 340]
+        assert not [words for words in red if words.endswith("…")]
+        assert red or 372 < width < 680, "only compact rooms leave reasons to the path below them"
+        assert not red or whole.replace(" ", "") in "".join(red)
+
+
+@pytest.mark.parametrize("count", [9, 13, 16])
+def test_room_of_many_tells_its_op_its_memory_and_what_it_copied(count: int) -> None:
+    with machine(count, model="Tesla K20m"):
+        facts = map_facts(recorded(count), tf.runtime.devices())
+    for width in WIDTHS:
+        picture = device_map(facts, width)
+        words = [text.words for text in texts_of(picture.marks)]
+        columns = [mark.height for mark in picture.marks if isinstance(mark, Rectangle) and mark.fill == "cpyf"]
+        nbytes = [facts.traffic(card.name) for card in facts.cards]
+        per_byte = max(columns) / max(nbytes)
+
+        assert count - 1 <= words.count("MatMul")
+        assert [pytest.approx(max(1.5, each * per_byte), abs=1) for each in nbytes] == columns
+        assert {bytes_in_words(card.in_use or 0) for card in facts.cards} <= set(words)
 
 
 def test_no_room_is_named_by_bookkeeping() -> None:

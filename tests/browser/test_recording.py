@@ -200,7 +200,16 @@ def test_long_recording_has_each_op_of_a_part_that_is_zoomed_into(lab: Lab) -> N
     assert re.fullmatch(WHOLE + r"\d,\d+ ops below 2 px are drawn as density", before)
     assert "density" not in span(lab)
     assert "AddV2" in " ".join(lab.page.locator(f"{VIEW} .nbtf-time text").all_text_contents())
-    assert "the last 2,000 steps" in lab.page.locator(f"{VIEW} .nbtf-note").last.inner_text()
+
+
+def test_memory_of_a_long_recording_comes_when_the_rest_is_shown(lab: Lab) -> None:
+    lab.open(START, LONG)
+    lab.run(0, 1)
+    wait_for_view(lab)
+
+    lab.page.locator(VIEW).get_by_role("tab", name="Memory", exact=True).click()
+    lab.wait("document.querySelector('.nbtf-recording .nbtf-plane')?.getAttribute('aria-valuemax') === '2000'")
+    lab.wait("document.querySelector('.nbtf-recording').textContent.includes('the last 2,000 steps')")
 
 
 def test_two_pictures_of_a_recording_come_alive_and_a_page_is_spoken_to_in_its_language(lab: Lab) -> None:

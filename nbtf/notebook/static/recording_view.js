@@ -20,9 +20,9 @@ export function showRecording(still, scene, asker) {
   const focus = JSON.parse(still.dataset.nbtfFocus || "null");
   const note = h("p", { class: "nbtf-note", role: "status" });
   const root = h("div", { class: "nbtf-recording", lang: language, onkeydown: keepKey });
-  const part = scene.lastSteps && scene.memory ? [fill(WORDS.recording.lastSteps, { n: scene.lastSteps })] : [];
+  const part = () => scene.lastSteps && scene.memory ? [fill(WORDS.recording.lastSteps, { n: scene.lastSteps })] : [];
   const state = () => (asker.live() ? [] : [fill(WORDS.recording.asOf, { time: clock(taken) })]);
-  const say = () => put(note, [...part, ...state()].join(" "));
+  const say = () => put(note, [...part(), ...state()].join(" "));
   still.replaceWith(root);
   showScene(root, scene, { focus, ask: asker.ask }).append(note);
   say();

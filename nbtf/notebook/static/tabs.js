@@ -5,7 +5,7 @@
 // for a `draw`, before the next frame; `ui.shared` is what the views of a scene share, and `ui.ask(question)` gets more data
 // where a kernel answers. A view without data says why there is none.
 
-import { attr, h, newName, rove } from "./dom.js";
+import { attr, h, newName, put, rove } from "./dom.js";
 import { mapView } from "./map_view.js";
 import { planeView, stackView, treemapView } from "./plane_view.js";
 import { timelineView } from "./timeline_view.js";
@@ -37,20 +37,32 @@ export function showScene(main, scene, { focus = null, ask = null } = {}) {
   show(0);
   if (focus) panels[0].view().focus?.(focus);
   new ResizeObserver(ui.changed).observe(root);
+  askForRest(scene, ui);
   return root;
 }
 
 // A panel whose view is made when it is shown for the first time.
 function tabPanel(view, scene, ui) {
   const root = h("section", { id: newName(), role: "tabpanel", "aria-label": view.title() });
-  const make = () => (scene[view.name] ? view.create(root, scene[view.name], ui) : emptyView(root, scene));
+  const make = () => {
+    root.replaceChildren();
+    return scene[view.name] ? view.create(root, scene[view.name], ui) : emptyView(root, scene);
+  };
   let made = null;
-  return { root, view: () => (made ??= make()) };
+  return { root, view: () => (made?.empty && scene[view.name] ? (made = make()) : (made ??= make())) };
 }
 
-function emptyView(root, { timeline }) {
-  root.append(h("p", { class: "nbtf-note" }, timeline.cut ? WORDS.plane.cut : WORDS.plane.none));
-  return { draw() {} };
+function emptyView(root, scene) {
+  const note = h("p", { class: "nbtf-note", role: "status" });
+  root.append(note);
+  const reason = () => (scene.coming ? "coming" : scene.timeline.cut ? "cut" : "none");
+  return { empty: true, draw: () => put(note, WORDS.plane[reason()]) };
+}
+
+// What takes the kernel long is asked for once the rest is shown.
+function askForRest(scene, ui) {
+  const take = (rest) => (Object.assign(scene, rest, { coming: "" }), ui.changed());
+  if (scene.coming) ui.ask({ what: scene.coming }).then(take, () => {}); // without a kernel it goes on coming
 }
 
 function tabButton(view, { root }, onclick) {

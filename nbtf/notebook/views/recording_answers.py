@@ -53,8 +53,8 @@ class RecordingAnswers:
 
         Args:
           question: `what` says for what: `"program"`, with a `language`, for the program of the view, its style and its
-            words; `"scene"` for the data of its views; `"timeline"` for what is between two moments, `from` and `to`
-            in seconds.
+            words; `"scene"` for the data of its views, `"memory"` for what of these takes long and is `coming`;
+            `"timeline"` for what is between two moments, `from` and `to` in seconds.
 
         Raises:
           ValueError: another question.
@@ -64,6 +64,9 @@ class RecordingAnswers:
                 return program_data(language)
             case {"what": "scene"}:
                 return self._scene()
+            case {"what": "memory"}:
+                memory = list(self._memory(MOST_STEPS))
+                return {"memory": memory} if memory else {}
             case {"what": "timeline", "from": int() | float() as begin, "to": int() | float() as end}:
                 return self._long.data(begin, end)
             case _:
@@ -73,9 +76,7 @@ class RecordingAnswers:
         placed: Scene = {"map": map_data(map_facts(self.snapshot, self._devices))}
         if len(self.snapshot.events) <= MOST_EVENTS:
             return scene_data(self.schedule, self._memory(None), self._code_line) | placed
-        memory = list(self._memory(MOST_STEPS))
-        whole: Scene = {"timeline": self._long.data()} | ({"memory": memory} if memory else {})
-        return whole | placed | {"lastSteps": MOST_STEPS}
+        return {"timeline": self._long.data(), "coming": "memory", "lastSteps": MOST_STEPS} | placed
 
     @cached_property
     def _long(self) -> LongTimeline:

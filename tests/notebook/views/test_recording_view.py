@@ -288,6 +288,8 @@ def test_long_recording_comes_in_parts(live: Shell, sent: list[Message], monkeyp
 
     scene = ask(view, sent, what="scene")
     part = ask(view, sent, what="timeline", **{"from": 0, "to": 5e-8})
+    assert ("memory", None) == (scene["coming"], scene.get("memory"))
+    scene |= ask(view, sent, what=scene["coming"])
 
     assert (2, 0.0, 5e-8) == (scene["lastSteps"], part["detail"]["from"], part["detail"]["to"])
     assert {True} == {memory["steps"] <= 2 for memory in scene["memory"]}

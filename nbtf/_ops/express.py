@@ -216,7 +216,6 @@ def _on_gpu(op: Op, inputs: tuple[str, ...], parts: dict[str, str]) -> str:
 def _heard(op: Op, inputs: tuple[str, ...]) -> str:
     """Returns the lines that let the tape hear."""
     parts = {"inputs": ", ".join(inputs), "attrs": "{" + ", ".join(f"{a!r}: {a}" for a in op.attrs) + "}"}
-    op.settle_taping()
     if op.taped is not PLAIN:
         return HEARD.format(**parts)
     parts["lasting"] = "".join(f" and {attr}.__class__ in LASTING" for attr in op.normalisers)

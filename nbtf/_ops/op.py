@@ -5,8 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
-from types import CodeType, FunctionType
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, Literal, NamedTuple, TypeVar
 
 from nbtf import _types
 from nbtf._devices.base import Buffer, Spec
@@ -16,7 +15,7 @@ from nbtf._ops.express import express
 from nbtf._ops.specs import Dims, broadcast, spec_of
 from nbtf._runtime.conversion import NotYetError, as_tensor
 from nbtf._runtime.execute import execute
-from nbtf._runtime.tape import AT_LENGTH, PLAIN, UNKNOWN, Call
+from nbtf._runtime.tape import AT_LENGTH, PLAIN, Call
 from nbtf._runtime.tensor import Tensor
 from nbtf._types import DType
 from nbtf.errors import InvalidArgumentError
@@ -90,9 +89,7 @@ class Op:
         self.data_dependent = data_dependent
         self.function = function
         self.sets: dict[str, frozenset[DType]] = dict(sets)
-        self.no_gradient = False
-        self.unregistered = False
-        self.taped, self.keeps_inputs, self.keeps_outputs = UNKNOWN, True, True  # until `settle_taping` knows
+        self.no_gradient = self.unregistered = self.keeps_outputs = False
         self.freezes: bool = bool(self.normalisers)
         """Whether attributes may be lists or arrays, which the caller could change later."""
         self._cpu_only = cpu_only
@@ -106,6 +103,8 @@ class Op:
         self._like_first = [(make.many, make.place) for make in self._makes] == [(False, 0)]
         self._passed: set[tuple[DType, ...]] = set()
         self.takes_lists: bool = any(slot.many for slot in self._slots)
+        self.taped: int = AT_LENGTH
+        self.keeps_inputs: bool = len(self.tokens) > 1 or self.takes_lists
 
     def _maker(self, token: str) -> _Maker:
         """Says where a result's dtype comes from: an input, an attribute, or the rule itself."""
@@ -136,9 +135,24 @@ class Op:
         return infer
 
     def gradient(self, rule: Callable[..., Gradients]) -> Callable[..., Gradients]:
-        """Says how gradients flow back, in public functions."""
-        self._gradient = self.gradients = rule
-        return rule
+        """Says how gradients flow back, in public functions, from the inputs of a call."""
+        return self.gradient_keeping("inputs")(rule)
+
+    def gradient_keeping(
+        self, *values: Literal["inputs", "outputs"]
+    ) -> Callable[[Callable[..., Gradients]], Callable[..., Gradients]]:
+        """Says how gradients flow back, and what of a call tapes keep for it; several inputs are kept always."""
+
+        def register(rule: Callable[..., Gradients]) -> Callable[..., Gradients]:
+            self._gradient = self.gradients = rule
+            self.keeps_inputs |= "inputs" in values
+            self.keeps_outputs = "outputs" in values
+            letters = {*self.tokens, *self.results}
+            one_kind = len(letters) == 1 and letters <= self.sets.keys()
+            self.taped = PLAIN if one_kind and not self.many and not self.resource else AT_LENGTH
+            return rule
+
+        return register
 
     # Using
 
@@ -169,15 +183,6 @@ class Op:
 
     def _refuse_gradients(self, call: Call, *grads: Tensor | None) -> Gradients:
         raise LookupError(f"gradient registry has no entry for: {self.type}")
-
-    def settle_taping(self) -> None:
-        """Finds out what tapes need to keep of a call: what the text of the gradient mentions."""
-        names = set[str]() if self._gradient is None else _mentioned(self._gradient)
-        self.keeps_inputs: bool = "inputs" in names or len(self.tokens) > 1 or self.takes_lists
-        self.keeps_outputs: bool = not names.isdisjoint(("output", "outputs"))
-        letters = {*self.tokens, *self.results}
-        one_kind = len(letters) == 1 and letters <= self.sets.keys()
-        self.taped: int = PLAIN if one_kind and not self.many and not self.resource and self.has_gradient else AT_LENGTH
 
     def has_kernel(self, device_type: str, dtypes: Sequence[DType]) -> bool:
         """Tells whether the op can run on such a device with inputs of these dtypes."""
@@ -329,27 +334,6 @@ def _listed(results: Any) -> Sequence[Spec | None]:
 
 def _are_ranked(inputs: Sequence[Any]) -> bool:
     return all([spec.shape is not None for value in inputs for spec in (value if value.__class__ is list else [value])])
-
-
-def _mentioned(function: Callable[..., Any]) -> set[str]:
-    """Returns the names in a gradient's code, and in that of the functions which it may hand its call."""
-    pending: list[Any] = [function]
-    visited, names = set[Any](), set[str]()
-    while pending:
-        code = pending.pop()
-        if isinstance(code, FunctionType):
-            mentioned_values = [code.__globals__.get(name) for name in code.__code__.co_names]
-            pending += [value for value in mentioned_values if isinstance(value, FunctionType) and _takes_call(value)]
-            code = code.__code__
-        if code not in visited:
-            visited.add(code)
-            names.update(code.co_names)
-            pending += [value for value in code.co_consts if isinstance(value, CodeType)]
-    return names
-
-
-def _takes_call(function: FunctionType) -> bool:
-    return "call" in function.__code__.co_varnames[: function.__code__.co_argcount]
 
 
 _SPELLED = {"bool": "bool_"}

@@ -32,8 +32,8 @@ variable (which stands in the place of the inputs).
 """
 
 
-UNKNOWN, AT_LENGTH, PLAIN = -1, 0, 1
-"""How calls of an op are heard: not known yet, with more thought, at once: one result, and one dtype for everything."""
+AT_LENGTH, PLAIN = 0, 1
+"""How calls of an op are heard: with more thought, or at once: one result, and one dtype for everything."""
 
 
 class Call:
@@ -137,8 +137,6 @@ class Tape:
         """Hears of what has lists in it, or several dtypes or results."""
         if self.hearing is None:
             return
-        if op.taped is UNKNOWN:
-            op.settle_taping()
         if op.resource and inputs[0]._watch is ALWAYS:
             if op.has_gradient:
                 variable = inputs[0]

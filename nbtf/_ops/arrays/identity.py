@@ -37,7 +37,7 @@ def identity(input: TensorLike, name: str | None = None) -> Tensor:
     return Identity(input, name=name)
 
 
-@Identity.gradient
+@Identity.gradient_keeping()
 def _(call: Call, grad: Tensor) -> Gradients:
     return [grad]
 
@@ -113,6 +113,6 @@ def _(x: Spec, shape: TensorShape) -> Spec:
     return Spec(tuple(shape.merge_with(x.shape).as_list()), x.dtype)
 
 
-@EnsureShape.gradient
+@EnsureShape.gradient_keeping()
 def _(call: Call, grad: Tensor) -> Gradients:
     return [grad]

@@ -328,7 +328,7 @@ def _(dy: Spec, shape: tuple[int, ...], begin: Any, end: Any, strides: Any, mask
     return Spec(shape, dy.dtype)
 
 
-@StridedSliceGrad.gradient
+@StridedSliceGrad.gradient_keeping()
 def _(call: Call, grad: Tensor) -> Gradients:
     attrs = {name: value for name, value in call.attrs.items() if name != "shape"}
     return [StridedSlice(grad, **attrs)]

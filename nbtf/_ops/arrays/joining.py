@@ -231,7 +231,7 @@ def _(value: Spec, num: int, axis: int) -> list[Spec]:
     return [Spec((*value.shape[:axis], *value.shape[axis + 1 :]), value.dtype)] * num
 
 
-@Unpack.gradient
+@Unpack.gradient_keeping("outputs")
 def _(call: Call, *grads: Tensor | None) -> Gradients:
     return [stack(filled_up(call, grads), call.attrs["axis"])]
 
@@ -334,7 +334,7 @@ def _split_axis(value: Spec, axis: int) -> int:
     return axis % n
 
 
-@Split.gradient
+@Split.gradient_keeping("outputs")
 def _(call: Call, *grads: Tensor | None) -> Gradients:
     return [concat(filled_up(call, grads), call.attrs["axis"])]
 
@@ -385,6 +385,6 @@ def _(value: Spec, size_splits: Sequence[int], axis: int, num_split: int) -> lis
     return [Spec((*value.shape[:position], n, *value.shape[position + 1 :]), value.dtype) for n in lengths]
 
 
-@SplitV.gradient
+@SplitV.gradient_keeping("outputs")
 def _(call: Call, *grads: Tensor | None) -> Gradients:
     return [concat(filled_up(call, grads), call.attrs["axis"])]

@@ -183,7 +183,7 @@ def _(tensor: Spec, paddings: Pairs, mode: str) -> Spec:
     return padded
 
 
-@MirrorPad.gradient
+@MirrorPad.gradient_keeping()
 def _(call: Call, grad: Tensor) -> Gradients:
     return [MirrorPadGrad(grad, paddings=call.attrs["paddings"], mode=call.attrs["mode"])]
 
@@ -207,7 +207,7 @@ def _(input: Spec, paddings: Pairs, mode: str) -> Spec:
     return Spec(tuple(lengths), input.dtype)
 
 
-@MirrorPadGrad.gradient
+@MirrorPadGrad.gradient_keeping()
 def _(call: Call, grad: Tensor) -> Gradients:
     return [MirrorPad(grad, paddings=call.attrs["paddings"], mode=call.attrs["mode"])]
 

@@ -106,7 +106,7 @@ def dynamic_partition(
     return DynamicPartition(data, partitions, num_partitions=num_partitions, name=name)
 
 
-@DynamicPartition.gradient
+@DynamicPartition.gradient_keeping("inputs", "outputs")
 def _(call: Call, *grads: Tensor | None) -> Gradients:
     data, partitions = call.inputs
     count = math.prod(partitions.shape.as_list())

@@ -186,7 +186,7 @@ def tensor_scatter_nd_max(
     return TensorScatterMax(tensor, indices, updates, bad_indices_policy=bad_indices_policy, name=name)
 
 
-@TensorScatterMax.gradient
+@TensorScatterMax.gradient_keeping("inputs", "outputs")
 def _shared(call: Call, grad: Tensor) -> Gradients:
     """Gives the gradient to whatever had the extreme value; equals share it."""
     tensor, indices, updates = call.inputs
@@ -226,4 +226,4 @@ def tensor_scatter_nd_min(
     return TensorScatterMin(tensor, indices, updates, bad_indices_policy=bad_indices_policy, name=name)
 
 
-TensorScatterMin.gradient(_shared)
+TensorScatterMin.gradient_keeping("inputs", "outputs")(_shared)

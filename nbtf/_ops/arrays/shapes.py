@@ -227,7 +227,7 @@ def _(a: Spec, perm: Any) -> Spec:
     return Spec(permuted(a.shape, perm), a.dtype)
 
 
-@Transpose.gradient
+@Transpose.gradient_keeping()
 def _(call: Call, grad: Tensor) -> Gradients:
     return [transpose(grad, inverse(call.attrs["perm"]))]
 
@@ -259,7 +259,7 @@ def _(a: Spec, perm: Any) -> Spec:
     return Spec(permuted(a.shape, perm), a.dtype)
 
 
-@ConjugateTranspose.gradient
+@ConjugateTranspose.gradient_keeping()
 def _(call: Call, grad: Tensor) -> Gradients:
     return [transpose(grad, inverse(call.attrs["perm"]), conjugate=True)]
 

@@ -127,7 +127,7 @@ def _(tensor: Spec, axis: tuple[int, ...] | int) -> Spec:
     return tensor
 
 
-@ReverseV2.gradient
+@ReverseV2.gradient_keeping()
 def _(call: Call, grad: Tensor) -> Gradients:
     return [reverse(grad, call.attrs["axis"])]
 
@@ -181,7 +181,7 @@ def _(input: Spec, shift: Any, axis: Any) -> Spec:
     return input
 
 
-@Roll.gradient
+@Roll.gradient_keeping()
 def _(call: Call, grad: Tensor) -> Gradients:
     shift = as_axis(call.attrs["shift"])
     back = -shift if isinstance(shift, int) else [-by for by in shift or ()]

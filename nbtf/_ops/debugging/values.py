@@ -55,7 +55,7 @@ def CheckNumerics(xp: Any, tensor: Any, message: str) -> Any:
     return tensor
 
 
-@CheckNumerics.gradient
+@CheckNumerics.gradient_keeping()
 def _(call: Call, grad: Tensor) -> Gradients:
     return [
         check_numerics(

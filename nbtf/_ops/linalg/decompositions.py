@@ -66,7 +66,7 @@ def _(input: Spec) -> Spec:
     return input
 
 
-@Cholesky.gradient
+@Cholesky.gradient_keeping("outputs")
 def _(call: Call, grad: Tensor) -> Gradients:
     # Source: Murray, "Differentiation of the Cholesky decomposition", arXiv:1602.07527, equation 9.
     factor = call.output
@@ -123,7 +123,7 @@ def _smaller(rows: int | None, columns: int | None) -> int | None:
     return None if rows is None or columns is None else min(rows, columns)
 
 
-@Qr.gradient
+@Qr.gradient_keeping("inputs", "outputs")
 def _(call: Call, grad_q: Tensor | None, grad_r: Tensor | None) -> Gradients:
     # Source: Walter, Lehmann, "Algorithmic differentiation of linear algebra functions", arXiv:1001.1654.
     q, r = call.outputs
@@ -201,7 +201,7 @@ def _(input: Spec, compute_uv: bool, full_matrices: bool) -> list[Spec]:
     return [values, *(Spec((*batch, *shape), input.dtype) for shape in shapes)]
 
 
-@Svd.gradient
+@Svd.gradient_keeping("inputs", "outputs")
 def _(call: Call, grad_s: Tensor | None, grad_u: Tensor | None = None, grad_v: Tensor | None = None) -> Gradients:
     # Source: Giles, "Collected matrix derivative results for forward and reverse mode algorithmic differentiation",
     # 2008, section 3.2, and Townsend, "Differentiating the singular value decomposition", 2016, for thin factors.
@@ -312,7 +312,7 @@ def _(input: Spec, compute_v: bool) -> list[Spec]:
     return [values, input] if compute_v else [values]
 
 
-@SelfAdjointEigV2.gradient
+@SelfAdjointEigV2.gradient_keeping("inputs", "outputs")
 def _(call: Call, grad_values: Tensor | None, grad_vectors: Tensor | None = None) -> Gradients:
     # Source: Giles, 2008, section 3.1. As in TensorFlow, the gradient is that of the lower triangle.
     values, vectors = call.outputs if call.attrs["compute_v"] else eigh(call.inputs[0])

@@ -135,7 +135,7 @@ def _(diagonal: Spec, k: tuple[int, int], num_rows: int, num_cols: int, padding_
     return Spec((*batch, rows, columns), diagonal.dtype)
 
 
-@MatrixDiagV3.gradient
+@MatrixDiagV3.gradient_keeping()
 def _(call: Call, grad: Tensor) -> Gradients:
     return [diag_part(grad, k=call.attrs["k"], align=call.attrs["align"])]
 
@@ -303,7 +303,7 @@ def _(input: Spec, num_lower: int, num_upper: int) -> Spec:
     return input
 
 
-@MatrixBandPart.gradient
+@MatrixBandPart.gradient_keeping()
 def _(call: Call, grad: Tensor) -> Gradients:
     return [band_part(grad, call.attrs["num_lower"], call.attrs["num_upper"])]
 
@@ -352,7 +352,7 @@ def _(diagonal: Spec) -> Spec:
     return Spec((*diagonal.shape, *diagonal.shape), diagonal.dtype)
 
 
-@Diag.gradient
+@Diag.gradient_keeping()
 def _(call: Call, grad: Tensor) -> Gradients:
     return [tensor_diag_part(grad)]
 
@@ -398,6 +398,6 @@ def _(input: Spec) -> Spec:
     return Spec(merged_shape([half, input.shape[rank // 2 :]]), input.dtype)
 
 
-@DiagPart.gradient
+@DiagPart.gradient_keeping()
 def _(call: Call, grad: Tensor) -> Gradients:
     return [tensor_diag(grad)]

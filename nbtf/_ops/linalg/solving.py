@@ -89,7 +89,7 @@ def _(input: Spec) -> Spec:
     return Spec(input.shape[:-2], input.dtype)
 
 
-@MatrixDeterminant.gradient
+@MatrixDeterminant.gradient_keeping("inputs", "outputs")
 def _(call: Call, grad: Tensor) -> Gradients:
     scaled = grad * call.output
     return [_as_matrices(scaled) * inv(call.inputs[0], adjoint=True)]
@@ -183,7 +183,7 @@ def _(input: Spec, adjoint: bool) -> Spec:
     return input
 
 
-@MatrixInverse.gradient
+@MatrixInverse.gradient_keeping("outputs")
 def _(call: Call, grad: Tensor) -> Gradients:
     inverse = call.output
     if call.attrs["adjoint"]:
@@ -235,7 +235,7 @@ def _(matrix: Spec, rhs: Spec, adjoint: bool) -> Spec:
     return rhs
 
 
-@MatrixSolve.gradient
+@MatrixSolve.gradient_keeping("inputs", "outputs")
 def _(call: Call, grad: Tensor) -> Gradients:
     matrix, adjoint = call.inputs[0], bool(call.attrs["adjoint"])
     for_rhs = solve(matrix, grad, adjoint=not adjoint)
@@ -304,7 +304,7 @@ def _(matrix: Spec, rhs: Spec, lower: bool, adjoint: bool) -> Spec:
     return Spec((*broadcast_shapes(matrix.shape[:-2], rhs.shape[:-2]), *rhs.shape[-2:]), rhs.dtype)
 
 
-@MatrixTriangularSolve.gradient
+@MatrixTriangularSolve.gradient_keeping("inputs", "outputs")
 def _(call: Call, grad: Tensor) -> Gradients:
     matrix, lower, adjoint = call.inputs[0], call.attrs["lower"], bool(call.attrs["adjoint"])
     for_rhs = triangular_solve(matrix, grad, lower=lower, adjoint=not adjoint)

@@ -179,7 +179,7 @@ def conj(x: TensorLike, name: str | None = None) -> Tensor:
     raise TypeError(f"Expected numeric or variant tensor, got dtype {tensor._dtype!r}.")
 
 
-@Conj.gradient
+@Conj.gradient_keeping()
 def _(call: Call, grad: Tensor) -> Gradients:
     return [conj(grad)]
 
@@ -203,7 +203,7 @@ def negative(x: TensorLike, name: str | None = None) -> Tensor:
     return Neg(x, name=name)
 
 
-@Neg.gradient
+@Neg.gradient_keeping()
 def _(call: Call, grad: Tensor) -> Gradients:
     return [negative(grad)]
 

@@ -88,7 +88,7 @@ def real(input: TensorLike, name: str | None = None) -> Tensor:
     raise TypeError(f"input must be a numeric tensor, but got tensor with dtype {tensor._dtype}")
 
 
-@Real.gradient
+@Real.gradient_keeping()
 def _(call: Call, grad: Tensor) -> Gradients:
     return [complex(grad, _nothing(grad))]
 
@@ -116,7 +116,7 @@ def imag(input: TensorLike, name: str | None = None) -> Tensor:
     return _nothing(tensor)
 
 
-@Imag.gradient
+@Imag.gradient_keeping()
 def _(call: Call, grad: Tensor) -> Gradients:
     return [complex(_nothing(grad), grad)]
 

@@ -64,7 +64,7 @@ def cumsum(
     return Cumsum(x, axis=axis, exclusive=exclusive, reverse=reverse, name=name)
 
 
-@Cumsum.gradient
+@Cumsum.gradient_keeping()
 def _(call: Call, grad: Tensor) -> Gradients:
     axis, exclusive, reverse = (call.attrs[name] for name in ("axis", "exclusive", "reverse"))
     return [cumsum(grad, axis, exclusive, not reverse)]

@@ -243,7 +243,7 @@ def reciprocal(x: TensorLike, name: str | None = None) -> Tensor:
     return Reciprocal(x, name=name)
 
 
-@Reciprocal.gradient
+@Reciprocal.gradient_keeping("outputs")
 def _(call: Call, grad: Tensor) -> Gradients:
     y = conj(call.output)
     return [negative(multiply(grad, multiply(y, y)))]

@@ -50,7 +50,7 @@ def pow(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
     return Pow(x, y, name=name)
 
 
-@Pow.gradient
+@Pow.gradient_keeping("inputs", "outputs")
 def _(call: Call, grad: Tensor) -> Gradients:
     x, y = (conj(operand) for operand in call.inputs)
     towards_x = towards_y = None
@@ -77,7 +77,7 @@ def sqrt(x: TensorLike, name: str | None = None) -> Tensor:
     return Sqrt(x, name=name)
 
 
-@Sqrt.gradient
+@Sqrt.gradient_keeping("outputs")
 def _(call: Call, grad: Tensor) -> Gradients:
     return [divide(multiply(grad, 0.5), conj(call.output))]
 
@@ -97,7 +97,7 @@ def rsqrt(x: TensorLike, name: str | None = None) -> Tensor:
     return Rsqrt(x, name=name)
 
 
-@Rsqrt.gradient
+@Rsqrt.gradient_keeping("outputs")
 def _(call: Call, grad: Tensor) -> Gradients:
     y = conj(call.output)
     return [grad * -0.5 * (y * (y * y))]
@@ -116,7 +116,7 @@ def exp(x: TensorLike, name: str | None = None) -> Tensor:
     return Exp(x, name=name)
 
 
-@Exp.gradient
+@Exp.gradient_keeping("outputs")
 def _(call: Call, grad: Tensor) -> Gradients:
     return [grad * conj(call.output)]
 
@@ -191,7 +191,7 @@ def sigmoid(x: TensorLike, name: str | None = None) -> Tensor:
     return Sigmoid(x, name=name)
 
 
-@Sigmoid.gradient
+@Sigmoid.gradient_keeping("outputs")
 def _(call: Call, grad: Tensor) -> Gradients:
     y = call.output
     return [sigmoid_grad(y if y._dtype in REALS else conj(y), grad)]
@@ -238,7 +238,7 @@ def tanh(x: TensorLike, name: str | None = None) -> Tensor:
     return Tanh(x, name=name)
 
 
-@Tanh.gradient
+@Tanh.gradient_keeping("outputs")
 def _(call: Call, grad: Tensor) -> Gradients:
     (y,) = call.outputs
     return [tanh_grad(y if y._dtype in REALS else conj(y), grad)]

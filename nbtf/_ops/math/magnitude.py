@@ -56,7 +56,7 @@ def _(x: Spec, Tout: DType) -> Spec:  # noqa: N803
     return Spec(x.shape, Tout)
 
 
-@ComplexAbs.gradient
+@ComplexAbs.gradient_keeping("inputs", "outputs")
 def _(call: Call, grad: Tensor) -> Gradients:
     x = call.inputs[0]
     along = multiply(complex(grad, subtract(grad, grad)), x)

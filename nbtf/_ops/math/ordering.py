@@ -84,7 +84,7 @@ def _(input: Spec, k: int, sorted: bool, index_type: DType) -> list[Spec]:
     return [Spec(shape, input.dtype), Spec(shape, index_type)]
 
 
-@TopKV2.gradient
+@TopKV2.gradient_keeping("inputs", "outputs")
 def _(call: Call, grad: Tensor | None, _indices: Tensor | None) -> Gradients:
     if grad is None:
         return [None]

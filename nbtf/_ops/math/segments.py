@@ -185,8 +185,8 @@ def SegmentMin(xp: Any, data: Any, segment_ids: Any) -> Any:
     return folded(xp, xp.minimum, data, segment_ids, _segments(xp, data, segment_ids), 0)
 
 
-@SegmentMax.gradient
-@SegmentMin.gradient
+@SegmentMax.gradient_keeping("inputs", "outputs")
+@SegmentMin.gradient_keeping("inputs", "outputs")
 def _(call: Call, grad: Tensor) -> Gradients:
     data, ids = call.inputs
     chosen = equal(data, gather(call.output, ids))  # rows that tie share the gradient
@@ -218,7 +218,7 @@ def SegmentProd(xp: Any, data: Any, segment_ids: Any) -> Any:
     return folded(xp, xp.multiply, data, segment_ids, _segments(xp, data, segment_ids), 1)
 
 
-@SegmentProd.gradient
+@SegmentProd.gradient_keeping("inputs", "outputs")
 def _(call: Call, grad: Tensor) -> Gradients:
     data, ids = call.inputs
     zero = equal(data, zeros_like(data))

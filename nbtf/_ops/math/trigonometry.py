@@ -184,7 +184,7 @@ def asinh(x: TensorLike, name: str | None = None) -> Tensor:
     return Asinh(x, name=name)
 
 
-@Asinh.gradient
+@Asinh.gradient_keeping("outputs")
 def _(call: Call, grad: Tensor) -> Gradients:
     return [grad / cosh(conj(call.output))]
 
@@ -205,7 +205,7 @@ def acosh(x: TensorLike, name: str | None = None) -> Tensor:
     return Acosh(x, name=name)
 
 
-@Acosh.gradient
+@Acosh.gradient_keeping("outputs")
 def _(call: Call, grad: Tensor) -> Gradients:
     return [grad / sinh(conj(call.output))]
 

@@ -173,8 +173,8 @@ def UnsortedSegmentMin(xp: Any, data: Any, segment_ids: Any, num_segments: int) 
     return _folded(xp, xp.minimum, data, segment_ids, num_segments, DTYPE_OF[data.dtype].max)
 
 
-@UnsortedSegmentMax.gradient
-@UnsortedSegmentMin.gradient
+@UnsortedSegmentMax.gradient_keeping("inputs", "outputs")
+@UnsortedSegmentMin.gradient_keeping("inputs", "outputs")
 def _(call: Call, grad: Tensor) -> Gradients:
     data, ids = call.inputs
     chosen = equal(data, _of_rows(call.output, ids))  # rows that tie share the gradient
@@ -211,7 +211,7 @@ def UnsortedSegmentProd(xp: Any, data: Any, segment_ids: Any, num_segments: int)
     return _folded(xp, xp.multiply, data, segment_ids, num_segments, 1)
 
 
-@UnsortedSegmentProd.gradient
+@UnsortedSegmentProd.gradient_keeping("inputs", "outputs")
 def _(call: Call, grad: Tensor) -> Gradients:
     data, ids = call.inputs
     count = as_segments(call.attrs["num_segments"])

@@ -39,7 +39,7 @@ def relu(features: TensorLike, name: str | None = None) -> Tensor:
     return Relu(features, name=name)
 
 
-@Relu.gradient
+@Relu.gradient_keeping("outputs")
 def _(call: Call, grad: Tensor) -> Gradients:
     return [relu_grad(grad, call.output)]
 
@@ -88,7 +88,7 @@ def relu6(features: TensorLike, name: str | None = None) -> Tensor:
     return Relu6(features, name=name)
 
 
-@Relu6.gradient
+@Relu6.gradient_keeping("outputs")
 def _(call: Call, grad: Tensor) -> Gradients:
     return [chosen(logical_and(greater(call.output, 0), less(call.output, 6)), grad, True)]
 
@@ -110,7 +110,7 @@ def elu(features: TensorLike, name: str | None = None) -> Tensor:
     return Elu(features, name=name)
 
 
-@Elu.gradient
+@Elu.gradient_keeping("outputs")
 def _(call: Call, grad: Tensor) -> Gradients:
     return [where(less(call.output, 0), multiply(grad, add(call.output, 1)), grad)]
 
@@ -138,7 +138,7 @@ def selu(features: TensorLike, name: str | None = None) -> Tensor:
     return Selu(features, name=name)
 
 
-@Selu.gradient
+@Selu.gradient_keeping("outputs")
 def _(call: Call, grad: Tensor) -> Gradients:
     y = call.output
     return [where(less(y, 0), multiply(grad, add(y, SELU_SCALE * SELU_ALPHA)), multiply(grad, SELU_SCALE))]

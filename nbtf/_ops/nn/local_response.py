@@ -78,7 +78,7 @@ def _(input: Spec, depth_radius: int, bias: float, alpha: float, beta: float) ->
     return input
 
 
-@LRN.gradient
+@LRN.gradient_keeping("inputs", "outputs")
 def _(call: Call, grad: Tensor) -> Gradients:
     return [LRNGrad(grad, call.inputs[0], call.output, **call.attrs)]
 

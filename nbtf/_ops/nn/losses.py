@@ -112,7 +112,7 @@ def _(features: Spec, labels: Spec) -> list[Spec]:
     return [Spec(features.shape[:1], features.dtype), features]
 
 
-@SparseSoftmaxCrossEntropyWithLogits.gradient
+@SparseSoftmaxCrossEntropyWithLogits.gradient_keeping("inputs", "outputs")
 def _(call: Call, grad: Tensor | None, grad_of_grad: Tensor | None = None) -> Gradients:
     return [_towards_logits(call, grad, grad_of_grad), None]
 
@@ -185,7 +185,7 @@ def _(features: Spec, labels: Spec) -> list[Spec]:
     return [Spec(shape[:1], features.dtype), Spec(shape, features.dtype)]
 
 
-@SoftmaxCrossEntropyWithLogits.gradient
+@SoftmaxCrossEntropyWithLogits.gradient_keeping("inputs", "outputs")
 def _(call: Call, grad: Tensor | None, grad_of_grad: Tensor | None = None) -> Gradients:
     features, labels = call.inputs
     for_features = _towards_logits(call, grad, grad_of_grad)

@@ -113,7 +113,7 @@ def max_pool2d(
     return MaxPool(input, ksize=ksize, strides=strides, padding=padding, data_format=data_format, name=name)
 
 
-@MaxPool.gradient
+@MaxPool.gradient_keeping("inputs", "outputs")
 def _(call: Call, grad: Tensor) -> Gradients:
     return [MaxPoolGrad(call.inputs[0], call.output, grad, **call.attrs)]
 
@@ -261,7 +261,7 @@ def _(grad: Spec, orig_input_shape: Any, **attrs: Any) -> Spec:
     return Spec(tuple(orig_input_shape), grad.dtype)
 
 
-@AvgPoolGrad.gradient
+@AvgPoolGrad.gradient_keeping()
 def _(call: Call, grad: Tensor) -> Gradients:
     attrs = {name: value for name, value in call.attrs.items() if name != "orig_input_shape"}
     return [avg_pool2d(grad, **attrs)]

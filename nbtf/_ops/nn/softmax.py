@@ -64,7 +64,7 @@ def softmax(logits: TensorLike, axis: Any = None, name: str | None = None) -> Te
     return Softmax(tensor, axis=_axis_of(tensor, axis), name=name)
 
 
-@Softmax.gradient
+@Softmax.gradient_keeping("outputs")
 def _(call: Call, grad: Tensor) -> Gradients:
     axis = -1 if call.attrs["axis"] is None else call.attrs["axis"]
     shared = reduce_sum(grad * call.output, axis, True)
@@ -100,7 +100,7 @@ def log_softmax(logits: TensorLike, axis: Any = None, name: str | None = None) -
     return LogSoftmax(tensor, axis=_axis_of(tensor, axis), name=name)
 
 
-@LogSoftmax.gradient
+@LogSoftmax.gradient_keeping("outputs")
 def _(call: Call, grad: Tensor) -> Gradients:
     axis = -1 if call.attrs["axis"] is None else call.attrs["axis"]
     return [grad - exp(call.output) * reduce_sum(grad, axis, True)]

@@ -140,8 +140,8 @@ def _to_the_extremes(call: Call, grad: Tensor) -> Gradients:
     return [chosen / reduce_sum(chosen, axis, True) * reshape(grad, shape)]
 
 
-Max.gradient(_to_the_extremes)
-Min.gradient(_to_the_extremes)
+Max.gradient_keeping("inputs", "outputs")(_to_the_extremes)
+Min.gradient_keeping("inputs", "outputs")(_to_the_extremes)
 
 
 @reduction("T -> T", T=NUMBERS, static=True)
@@ -211,7 +211,7 @@ def reduce_euclidean_norm(
     return EuclideanNorm(input_tensor, axis=axis, keepdims=keepdims, name=name)
 
 
-@EuclideanNorm.gradient
+@EuclideanNorm.gradient_keeping("inputs", "outputs")
 def _(call: Call, grad: Tensor) -> Gradients:
     x = call.inputs[0]
     shape = reduced_shape(tuple(x.shape), as_axis(call.attrs["axis"]), True)

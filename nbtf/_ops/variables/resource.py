@@ -45,7 +45,7 @@ def read_variable(resource: Any, name: str | None = None) -> Tensor:
     return ReadVariableOp(resource, name=name)
 
 
-@ReadVariableOp.gradient
+@ReadVariableOp.gradient_keeping()
 def _(call: Call, grad: Tensor) -> Gradients:
     return [grad]
 

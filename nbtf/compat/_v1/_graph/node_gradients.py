@@ -12,7 +12,7 @@ from nbtf._graph.tensor import GraphTensor
 from nbtf._ops.arrays.identity import Identity
 from nbtf._ops.op import Op
 from nbtf._ops.variables.resource import ReadVariableOp
-from nbtf._runtime.tape import UNKNOWN, Call
+from nbtf._runtime.tape import Call
 from nbtf._runtime.tensor import Tensor
 from nbtf.compat._v1._graph.deferred import Deferred, is_continuous, or_zeros
 
@@ -62,8 +62,6 @@ def flows_through(node: Operation, grads: Sequence[Flow], needed: Sequence[bool]
 
 def _deferred_flows(node: Operation, record: Op, grads: Sequence[Any], needed: Sequence[bool]) -> list[Flow]:
     """Adds a node that calls the gradient function when it has values."""
-    if record.taped is UNKNOWN:
-        record.settle_taping()
     inputs = flat(node.arguments)
     outputs = list(node.outputs) if record.keeps_outputs else []
     numbers = [number for number, item in enumerate(inputs) if needed[number] and is_continuous(item)]

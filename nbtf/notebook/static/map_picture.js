@@ -15,7 +15,7 @@ import { line, rectangle, text, widthOfText } from "./picture.js";
 import { sizeWords } from "./time_scale.js";
 import { WORDS, fill, grouped } from "./words.js";
 
-const MAP = { margin: 16, gap: 12, few: 6, many: 8, most: 16, room: 150, compactRoom: 84, belowHost: 56, narrowest: 320, edge: 1, descent: 6 };
+const MAP = { margin: 16, gap: 12, few: 6, many: 8, most: 16, room: 150, compactRoom: 84, belowHost: 56, narrowest: 288, edge: 1, descent: 6 };
 
 // A picture, and where the room of each device is in it: {width, height, title, marks, rooms: Map of name to [x, y, width, height]}.
 export function mapPicture(facts, width, isInside = false) {

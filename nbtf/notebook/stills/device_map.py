@@ -30,6 +30,8 @@ _ROOM, _COMPACT_ROOM = 150.0, 84.0
 """Least width of a room, and of one of many, in px."""
 
 _BELOW_HOST = 56.0
+_NARROWEST = 288.0
+"""A page of 320 px leaves so much."""
 
 _RECENT = 5_000
 """Events of a session that are looked at for the memory over time: a picture is renewed after each cell."""
@@ -40,10 +42,10 @@ def device_map(facts: MapFacts, width: float = WIDTH, words: Words | None = None
 
     Args:
       facts: of a recording, from `map_facts`.
-      width: in px; at least 320 are used.
+      width: in px; at least 288 are used.
       words: the texts of the section `deviceMap`; those of the environment's language when None.
     """
-    return _Map(facts, max(width, 320.0), words or catalogue.words("deviceMap")).picture()
+    return _Map(facts, max(width, _NARROWEST), words or catalogue.words("deviceMap")).picture()
 
 
 class _Map:
@@ -279,7 +281,7 @@ def device_picture(record: runtime.Recording, width: float = WIDTH) -> Still:
 
     Args:
       record: from `tf.runtime.recording()`.
-      width: in px; at least 320 are used.
+      width: in px; at least 288 are used.
 
     >>> tf.runtime.restart()
     >>> _ = tf.runtime.simulate_gpus(2)
@@ -298,7 +300,7 @@ def map_of_session(session: Session, width: float = WIDTH) -> Still:
 
     Args:
       session: whose devices are drawn.
-      width: in px; at least 320 are used.
+      width: in px; at least 288 are used.
     """
     recorder = session.recorder
     complete = recorder.snapshot(_RECENT)

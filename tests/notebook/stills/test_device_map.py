@@ -21,7 +21,7 @@ from tests.machines import machine
 from tests.notebook.conftest import Shell
 from tests.notebook.stills.test_decision import longer, overlaps
 
-WIDTHS = [320.0, 690.0, 960.0, 1600.0]
+WIDTHS = [288.0, 320.0, 690.0, 960.0, 1600.0]
 DEVICES = [0, 1, 2, 4, 6, 8, 12, 16, 17, 64]
 
 

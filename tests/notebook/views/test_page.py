@@ -384,6 +384,29 @@ def test_page_fits_its_window(
     assert width == shown.evaluate("document.documentElement.scrollWidth")
 
 
+SMALLEST_TEXT = """() => Math.min(...[...document.querySelectorAll("svg text")]
+    .filter((text) => text.getClientRects().length)
+    .map((text) => text.getScreenCTM().a * parseFloat(getComputedStyle(text).fontSize)))"""
+
+
+@pytest.mark.parametrize("width", [320, 360, 690, 1440])
+def test_no_text_of_a_view_is_smaller_than_11_px(
+    records: dict[str, tf.runtime.Recording], opened: Callable[..., Any], tmp_path: Path, width: int
+) -> None:
+    records["step"].to_html(tmp_path / "page.html")
+    shown = opened(tmp_path / "page.html", viewport={"width": width, "height": 700})
+
+    sizes: dict[str, float] = {}
+    for tab in shown.get_by_role("tab").all():
+        tab.click()
+        drawn(shown)
+        sizes[tab.inner_text()] = shown.evaluate(SMALLEST_TEXT)
+        assert width >= shown.evaluate("document.documentElement.scrollWidth")
+
+    assert 5 == len(sizes)
+    assert 11 <= min(sizes.values()), sizes
+
+
 def test_reader_without_scripts_sees_the_still(
     records: dict[str, tf.runtime.Recording], opened: Callable[..., Any], tmp_path: Path
 ) -> None:

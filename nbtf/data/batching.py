@@ -47,6 +47,7 @@ class Batched(Stage):
             raise InvalidArgumentError(wrap_message(self.op, "Batch size must be greater than zero."))
         self.inputs: tuple[Stage, ...] = (source,)
         self._size, self._whole = size, drop_remainder
+        self._min_rows: int = size if drop_remainder else 1
 
     @property
     def spec(self) -> Any:  # pyright: ignore[reportIncompatibleVariableOverride]
@@ -62,13 +63,17 @@ class Batched(Stage):
 
     def start(self) -> Iterator[Any]:
         """Starts a pass."""
-        source = self.inputs[0]
-        size, min_rows = self._size, self._size if self._whole else 1
-        if source.columns is not None:
-            rows, span = source.columns.rows, source.span
-            groups = chunks(source.picks(), size) if span is None else runs(span, size)
-            return (rows(group) for group in groups if len(group) >= min_rows)
-        return (self.join(chunk) for chunk in chunks(source.start(), size) if len(chunk) >= min_rows)
+        source, size = self.inputs[0], self._size
+        if source.columns is None:
+            return self.join_groups()
+        rows, span = source.columns.rows, source.span
+        groups = chunks(source.picks(), size) if span is None else runs(span, size)
+        return (rows(group) for group in groups if len(group) >= self._min_rows)
+
+    def join_groups(self) -> Iterator[Any]:
+        """Starts a pass over elements that are joined one by one, whatever they are rows of."""
+        groups = chunks(self.inputs[0].start(), self._size)
+        return (self.join(chunk) for chunk in groups if len(chunk) >= self._min_rows)
 
     def sample(self) -> list[Any]:
         """Returns a batch of one element."""
@@ -97,11 +102,7 @@ class RaggedBatched(Batched):
 
         return each(make_ragged, spec)
 
-    def start(self) -> Iterator[Any]:
-        """Starts a pass."""
-        min_rows = self._size if self._whole else 1
-        groups = chunks(self.inputs[0].start(), self._size)
-        return (self.join(chunk) for chunk in groups if len(chunk) >= min_rows)
+    start = Batched.join_groups
 
     def join(self, elements: Sequence[Any]) -> Any:
         """Returns elements as one, ragged where their spec leaves lengths open."""

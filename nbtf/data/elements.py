@@ -257,12 +257,13 @@ def announce(op: str, constants: int = 0) -> None:
 def _pipeline_op(type: str, constants: int) -> Op:
     """Returns an op that computes nothing: the pipeline itself stands in its place."""
     names = [f"input_{number}" for number in range(constants)]
-    return Op(type, _nothing, "->", names, host=dict.fromkeys(names, _as_given), cpu_only=True, sets={})
+    return Op(type, _nothing, "->", names, host=dict.fromkeys(names, as_it_is), cpu_only=True, sets={})
 
 
 def _nothing(xp: Any, **inputs: Any) -> list[Any]:
     return []
 
 
-def _as_given(value: Any) -> Any:
-    return value
+def as_it_is(element: Any) -> Any:
+    """Returns it."""
+    return element

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -24,7 +24,7 @@ from nbtf.data.elements import (
     packer,
     tensor_on_host,
 )
-from nbtf.data.stage import Stage, chunks
+from nbtf.data.stage import Stage
 from nbtf.errors import DataLossError
 
 
@@ -78,11 +78,7 @@ class PaddedBatched(Batched):
         padded_specs = [TensorSpec(TensorShape([length]).concatenate(target), spec.dtype) for target, spec in specs]
         return pack_sequence_as(self._element, padded_specs)
 
-    def start(self) -> Iterator[Any]:
-        """Starts a pass."""
-        min_rows = self._size if self._whole else 1
-        groups = chunks(self.inputs[0].start(), self._size)
-        return (self.join(chunk) for chunk in groups if len(chunk) >= min_rows)
+    start = Batched.join_groups
 
     def join(self, elements: Sequence[Any]) -> Any:
         """Returns elements as one, filled up."""

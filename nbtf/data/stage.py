@@ -11,7 +11,7 @@ from itertools import islice
 from typing import Any, Protocol, TypeVar
 
 from nbtf._runtime.tensor import Tensor
-from nbtf.data.elements import host_array_of, leaves, on_host, packer, tensor_on_host
+from nbtf.data.elements import as_it_is, host_array_of, leaves, on_host, packer, tensor_on_host
 
 T = TypeVar("T")
 
@@ -128,7 +128,7 @@ class Selection(Stage):
         """Starts a pass over the elements."""
         source = self.inputs[0]
         if self.columns is None:
-            return self.select(source.start, _as_it_is)
+            return self.select(source.start, as_it_is)
         return map(self.columns.row, self.picks())
 
     def picks(self) -> Iterator[int]:
@@ -148,10 +148,6 @@ class Selection(Stage):
           element_of: returns the element that an item of the pass stands for.
         """
         raise NotImplementedError
-
-
-def _as_it_is(element: Any) -> Any:
-    return element
 
 
 def runs(span: range, size: int) -> Iterator[range]:

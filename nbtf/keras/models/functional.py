@@ -69,7 +69,8 @@ class Functional(Model):
         starts = {id(tensor) for tensor in inputs}
         begins = [tensor for tensor in inputs if not isinstance(node_of(tensor).operation, InputLayer)]
         own_ids = {id(node_of(tensor).operation) for tensor in begins}
-        layers: list[Any] = [_input_for(tensor) for tensor in begins]
+        # An input from the middle of another model gets a layer of this model's own.
+        layers: list[Any] = [InputLayer(batch_shape=tensor.shape, dtype=str(tensor.dtype)) for tensor in begins]
         layers += [operation for operation in graph.operations if id(operation) not in own_ids]
         self.__dict__["_operations"] = layers
         self.__dict__["_nodes"] = [
@@ -280,11 +281,6 @@ def _shape_of(tensor: Any) -> Any:
 def _name_for(model: Any) -> str:
     default_name = "Functional" if type(model) is Functional else type(model).__name__
     return naming.auto_name(naming.snake_case(default_name))
-
-
-def _input_for(tensor: Any) -> InputLayer:
-    """Returns the layer that stands for an input which comes from the middle of another model."""
-    return InputLayer(batch_shape=tensor.shape, dtype=str(tensor.dtype))
 
 
 def _frozen(structure: Any) -> Any:

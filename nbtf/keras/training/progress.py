@@ -52,7 +52,7 @@ class Progbar:
         self._after_first: float | None = None
         self._length = 0
         self._stream: Any = sys.stdout
-        self._colour = verbose == 1 and _is_terminal(self._stream)
+        self._colour = verbose == 1 and bool(getattr(self._stream, "isatty", bool)())
         self._rewrites = verbose == 1 and (self._colour or _is_notebook(self._stream))
 
     @property
@@ -151,10 +151,6 @@ class Progbar:
         except UnicodeEncodeError:
             self._stream.write(text.replace(_BAR, "="))
         self._stream.flush()
-
-
-def _is_terminal(stream: Any) -> bool:
-    return bool(getattr(stream, "isatty", bool)())
 
 
 def _is_notebook(stream: Any) -> bool:

@@ -128,6 +128,27 @@ def test_rows_take_little_room(new_lab: Callable[..., Lab], devices: int, most: 
     assert [] == lab.axe(".nbtf-map")
 
 
+def test_names_and_figures_of_many_devices_begin_in_line(new_lab: Callable[..., Lab]) -> None:
+    lab = new_lab(viewport={"width": 1440, "height": 900})
+    fill = "xs = []\nfor number in range(64):\n    with tf.device(f'GPU:{number}'):\n        xs += [tf.ones([64])]"
+    lab.open(START.format(64), "%devices --live", fill)
+    lab.run(0, 1, 2)
+    lab.page.locator(f"{PANEL} {ROW} .nbtf-row-amount", has_text="B").nth(63).wait_for()
+
+    begins = """texts => {
+        const range = document.createRange();
+        return texts.map(text => (range.selectNodeContents(text), Math.round(range.getBoundingClientRect().x)));
+    }"""
+    names, figures = (
+        lab.page.locator(f"{PANEL} {ROW} {part}").evaluate_all(begins)
+        for part in (".nbtf-row-name", ".nbtf-row-amount")
+    )
+
+    assert 64 == len(names)
+    assert names == figures
+    assert [] == lab.unreadable(".nbtf-map")
+
+
 def test_what_ran_elsewhere_than_asked_stands_below_the_rows(new_lab: Callable[..., Lab]) -> None:
     lab = new_lab(viewport={"width": 1440, "height": 900})
     ask = "with tf.device('GPU:7'):\n    x = tf.negative(tf.ones([2]))"

@@ -407,6 +407,18 @@ def test_no_text_of_a_view_is_smaller_than_11_px(
     assert 11 <= min(sizes.values()), sizes
 
 
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_tabs_lie_on_the_page_itself(
+    scheme: str, records: dict[str, tf.runtime.Recording], opened: Callable[..., Any], tmp_path: Path
+) -> None:
+    records["step"].to_html(tmp_path / "page.html")
+
+    shown = opened(tmp_path / "page.html", color_scheme=scheme)
+
+    colour = "node => getComputedStyle(node).backgroundColor"
+    assert "rgba(0, 0, 0, 0)" == shown.locator(".nbtf-scene").evaluate(colour)
+
+
 def test_reader_without_scripts_sees_the_still(
     records: dict[str, tf.runtime.Recording], opened: Callable[..., Any], tmp_path: Path
 ) -> None:

@@ -48,7 +48,7 @@ class _Segment:
 class Recorded:
     """All that is kept of a recording: batches, and how busy devices were with what is not kept."""
 
-    __slots__ = ("_capacity", "_densities", "_dropped", "_levels", "_memory", "_work", "batches")
+    __slots__ = ("_capacity", "_densities", "_dropped", "_first", "_levels", "_memory", "_work", "batches")
 
     def __init__(self, batches: Sequence[Batch], capacity: int, dropped: Densities) -> None:
         """Takes what is kept.
@@ -60,6 +60,7 @@ class Recorded:
         """
         self.batches, self._capacity, self._dropped = batches, capacity, dropped
         self._densities: Densities | None = None
+        self._first: int | None = None
         self._work: Work | None = None
         self._levels: Levels | None = None
         self._memory: dict[str, list[Event]] = {}
@@ -82,7 +83,7 @@ class Recorded:
     def densities(self) -> Densities:
         """How busy devices were before the first event that is kept."""
         if self._densities is None:
-            densities, first = self._dropped, self._first
+            densities, first = self._dropped, self.first
             for batch in self.batches:
                 if batch.low < first:
                     densities = densities.with_work(*batch.work(first))
@@ -90,9 +91,18 @@ class Recorded:
         return self._densities
 
     @property
-    def _first(self) -> int:
-        """The number of the first event that is kept."""
-        left_out = sum([batch.events for batch in self.batches]) - self._capacity
+    def length(self) -> int:
+        """How many events are kept."""
+        return min(sum([batch.events for batch in self.batches]), self._capacity)
+
+    @property
+    def first(self) -> int:
+        """The number of the first event that is kept; 0 where all are."""
+        if self._first is None:
+            self._first = self._find_first(sum([batch.events for batch in self.batches]) - self._capacity)
+        return self._first
+
+    def _find_first(self, left_out: int) -> int:
         if left_out <= 0:
             return 0
         high = self.batches[0].high  # it has an event that is kept, or it would be forgotten
@@ -103,7 +113,7 @@ class Recorded:
     def work(self) -> Work:
         """What ran, in columns, without making the events."""
         if self._work is None:
-            self._work = work_of(self.batches, self._first)
+            self._work = work_of(self.batches, self.first)
         return self._work
 
     @property
@@ -114,10 +124,11 @@ class Recorded:
         if self._levels is None:
             parts = zip(*map(Batch.levels, self.batches), strict=True)
             subjects, *columns = [[*chain.from_iterable(part)] for part in parts]
-            holders: dict[int, str] = {id(subject): subject.holder for subject in subjects}
+            ids = [*map(id, subjects)]
+            holders: dict[int, str] = {key: each.holder for key, each in dict(zip(ids, subjects, strict=True)).items()}
             devices = [*dict.fromkeys(holders.values())]
-            numbers = {subject: devices.index(device) for subject, device in holders.items()}
-            owners = np.fromiter(map(numbers.__getitem__, map(id, subjects)), np.int64, len(subjects))
+            numbers = {key: devices.index(device) for key, device in holders.items()}
+            owners = np.fromiter(map(numbers.__getitem__, ids), np.int64, len(ids))
             levels: NDArray[np.int64] = np.array(columns, np.int64)
             order = levels[0].argsort(kind="stable")
             levels, owners = levels[:, order], owners[order]
@@ -128,7 +139,7 @@ class Recorded:
         """Returns what happened to the memory of a simulated GPU, by its full name."""
         if device not in self._memory:
             events = [event for batch in self.batches for event in batch.memory_events(device=device)]
-            first = self._first
+            first = self.first
             self._memory[device] = sorted([event for event in events if event.seq >= first], key=_SEQ)
         return self._memory[device]
 
@@ -161,10 +172,19 @@ class Events(Sequence[Event]):
         self._last: tuple[int, list[Event]] | None = None
 
     @property
+    def span(self) -> tuple[int, int]:
+        """Two numbers: theirs are from the first to the second, and those of no other event that is kept."""
+        if not self:
+            return 0, -1
+        if self._begin == 0 and len(self) == self.recording.length:  # without making any
+            return self.recording.first, self._segments[-1].high
+        return self[0].seq, self[-1].seq
+
+    @property
     def work(self) -> Work:
         """What they tell of ops that ran and copies, in columns, without making the events."""
         work = self.recording.work
-        return work.between(self[0].seq, self[-1].seq) if len(self) and len(work.seq) else work_of_events(())
+        return work.between(*self.span) if len(self) and len(work.seq) else work_of_events(())
 
     def between(self, first: int, last: int | None) -> Events:
         """Returns the events that have numbers from `first` to `last`; to the end when None."""
@@ -298,12 +318,19 @@ def levels_in(events: Sequence[Event]) -> Levels:
 def memory_in(events: Sequence[Event]) -> dict[str, list[Event]]:
     """Returns what happened to the memory of each simulated GPU, from events of a recording or any others."""
     if isinstance(events, Events):
-        events = [*events.recording.memory_between(events[0].seq, events[-1].seq)] if events else []
+        events = [*events.recording.memory_between(*events.span)]
     by_device: dict[str, list[Event]] = {}
     for event in sorted(events, key=_SEQ):
         if isinstance(event, Refused) or (isinstance(event, Allocated | Freed) and event.region >= 0):
             by_device.setdefault(event.device, []).append(event)
     return by_device
+
+
+def span_of(events: Sequence[Event]) -> tuple[int, int]:
+    """Returns two numbers between which those of events are, of a recording or any others; no others of it are."""
+    if isinstance(events, Events):
+        return events.span
+    return (events[0].seq, events[-1].seq) if events else (0, -1)
 
 
 def lines_in(events: Sequence[Event]) -> Lines:

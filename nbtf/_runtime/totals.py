@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from nbtf._devices.journal import ENTRY, Box
 from nbtf._runtime.density import Densities
-from nbtf._runtime.event_sequence import Events, Levels, levels_in, lines_in, memory_in, work_in
+from nbtf._runtime.event_sequence import Events, Levels, levels_in, lines_in, memory_in, span_of, work_in
 from nbtf._runtime.events import Allocated, Copied, Event, OpExecuted, OpPlaced, Reason
 from nbtf._runtime.lines import Lines
 from nbtf._runtime.notes import LEVEL, NOTE, SUBJECT
@@ -72,6 +72,11 @@ class Snapshot(NamedTuple):
     def work(self) -> Work:
         """What ran and is kept, in columns: a hundredth of the memory of `events`, in a fraction of the time."""
         return work_in(self.events)
+
+    @property
+    def span(self) -> tuple[int, int]:
+        """Two numbers: those of `events` are from the first to the second, and those of no other event that is kept."""
+        return span_of(self.events)
 
     @property
     def levels(self) -> Levels:

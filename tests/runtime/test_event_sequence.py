@@ -19,6 +19,7 @@ from nbtf._runtime import recorder as recorder_module
 from nbtf._runtime.batches import Batch
 from nbtf._runtime.events import Allocated, Copied, Event, Freed, OpExecuted, OpPlaced, Refused
 from nbtf._runtime.work import Work
+from nbtf.notebook.stills.device_facts import map_facts
 from nbtf.runtime import Recorder
 from tests.machines import LOCAL, machine
 
@@ -114,6 +115,30 @@ def test_a_look_at_few_makes_few(recorder: Recorder, monkeypatch: pytest.MonkeyP
     assert events[-1]
     assert events[-2]
     assert len(made) < 4
+
+
+@pytest.mark.parametrize("most", [None, 0, 1, 7, 100])
+def test_the_span_of_events_has_their_numbers_and_no_others(recorder: Recorder, most: int | None) -> None:
+    numbers = [event.seq for event in recorder.snapshot().events]
+    dice = random.Random(5)
+    for _ in range(20):
+        snapshot = recorder.snapshot(most)
+        begin, end = sorted(dice.randrange(len(snapshot.events) + 1) for _ in range(2))
+        snapshot = dice.choice([snapshot, snapshot._replace(events=snapshot.events[begin:end])])
+        first, last = snapshot.span
+
+        assert [event.seq for event in snapshot.events] == [number for number in numbers if first <= number <= last]
+
+
+def test_columns_of_all_events_make_none(recorder: Recorder, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(batch: Batch, most: int | None = None) -> list[Event]:
+        raise AssertionError("Events were made.")
+
+    monkeypatch.setattr(Batch, "event_list", refuse)
+    snapshot = recorder.snapshot()
+
+    assert len(snapshot.work.seq)
+    assert map_facts(snapshot).ops
 
 
 def test_events_of_ops_in_other_threads_stand_among_them() -> None:

@@ -8,6 +8,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+import numpy as np
+from numpy.typing import NDArray
+
 from nbtf import runtime
 from nbtf.notebook.stills.decision import is_as_asked
 from nbtf.notebook.stills.schedule import CONSTANT, is_host
@@ -158,15 +161,15 @@ def _order(name: str) -> tuple[bool, str, int]:
 
 def _levels(snapshot: runtime.Snapshot) -> Mapping[str, list[int]]:
     """Returns what was in use on each device over time, in at most `_POINTS` steps."""
-    events, levels = snapshot.events, dict[str, list[int]]()
-    first, last = (events[0].seq, events[-1].seq) if events else (0, 0)
-    for name, (numbers, in_use, _) in snapshot.levels.items():
-        span = slice(*numbers.searchsorted([first, last + 1]))
-        levels[runtime.short_name(name)] = in_use[span].tolist()
-    return {name: _thinned(values) for name, values in levels.items() if values}
+    first, last = snapshot.span
+    in_span = {
+        runtime.short_name(name): in_use[slice(*numbers.searchsorted([first, last + 1]))]
+        for name, (numbers, in_use, _) in snapshot.levels.items()
+    }
+    return {name: _thinned(values) for name, values in in_span.items() if len(values)}
 
 
-def _thinned(values: list[int]) -> list[int]:
-    length = -(-len(values) // _POINTS)
-    stretches = [max(values[begin : begin + length]) for begin in range(0, len(values), length)]
-    return [*stretches[:-1], values[-1]]
+def _thinned(values: NDArray[np.int64]) -> list[int]:
+    begins = range(0, len(values), -(-len(values) // _POINTS))
+    highest: list[int] = np.maximum.reduceat(values, begins).tolist()
+    return [*highest[:-1], int(values[-1])]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain
 from math import inf
 from typing import Any, NamedTuple, SupportsIndex, TypeVar, overload
 
@@ -277,13 +278,13 @@ def _measured_starts(ran: runtime.Work) -> Numbers:
     devices: list[tuple[str, ...]] = [
         (event.source, event.target) if isinstance(event, runtime.Copied) else (event.device,) for event in events
     ]
-    free: dict[str, float] = {}
+    free = dict.fromkeys(chain.from_iterable(devices), 0.0)
     starts: list[float] = []
-    positions: list[int] = ran.fact.tolist()
-    for began, seconds, fact in zip((ran.time - ran.seconds).tolist(), ran.seconds.tolist(), positions, strict=True):
-        start = max([began, *[free.get(device, 0.0) for device in devices[fact]]])
-        for device in devices[fact]:
-            free[device] = start + seconds
+    ends: Iterator[tuple[str, ...]] = map(devices.__getitem__, ran.fact.tolist())
+    for began, seconds, pair in zip((ran.time - ran.seconds).tolist(), ran.seconds.tolist(), ends, strict=True):
+        first, last = pair[0], pair[-1]  # an op has one device
+        start = max(began, free[first], free[last])
+        free[first] = free[last] = start + seconds
         starts.append(start)
     return np.array(starts, np.float64)
 

@@ -1,21 +1,26 @@
-"""What a live view costs the cell that runs: `python tests/benchmarks/bench_live.py [ROUNDS]`.
+"""What a live view costs the cell that runs: `python tests/benchmarks/bench_live.py [ROUNDS [MINUTES]]`.
 
 Two kernels take turns with the same cell, of which one has a page that looks at a live view: a client that takes the
-messages and draws nothing. For each view and number of simulated devices: how much more time the cell takes, by the
-clock of the wall and by that of the processor (lower quartiles of the rounds), and what is sent in a second.
+messages and draws nothing. For each view and number of simulated devices, and with 100,000 tensors that live: how much
+more time the cell takes, by the clock of the wall and by that of the processor (lower quartiles of the rounds), and
+what is sent in a second. Then what the tables of so many tensors take, what a view takes that is opened late in a long
+cell, and how the memory of a kernel grows in some minutes of a view (5 when left out) once the recorder is full.
 """
 
 from __future__ import annotations
 
 import json
 import statistics
+import subprocess
 import sys
 from collections.abc import Sequence
 from typing import Any
 
 from jupyter_client.manager import start_new_kernel
 
-CASES = [(magic, devices) for magic in ("%devices --live", "%gpu_memory --live") for devices in (4, 64)]
+VIEWS = ("%devices --live", "%gpu_memory --live")
+TENSORS = 100_000
+CASES = [(magic, devices, 0) for magic in VIEWS for devices in (4, 64)] + [(magic, 4, TENSORS) for magic in VIEWS]
 WITHOUT = ""
 CELL = """
 import time
@@ -26,30 +31,60 @@ for _ in range(120):
             row = tf.nn.relu(tf.matmul(row, row))
 print(time.perf_counter() - began[0], time.process_time() - began[1])
 """
+HOLD = "tensors = []\nfor _ in range({}):\n    with tf.device(f'GPU:{{_ % 4}}'):\n        tensors.append(tf.ones([2]))"
+ASK = """
+import time
+began = time.perf_counter(), time.process_time()
+{ask}
+print(time.perf_counter() - began[0], time.process_time() - began[1])
+"""
+LONG = "for _ in range({}):\n    x = tf.nn.relu(rows[0])\n"
+GROW = """
+import time
+memory, began = [], time.monotonic()
+while time.monotonic() < began + {seconds}:
+    until = time.monotonic() + 2
+    while time.monotonic() < until:
+        for row in rows:
+            x = tf.nn.relu(row)
+    status = open("/proc/self/status").read()
+    memory.append(int(status.partition("VmRSS:")[2].split()[0]))
+print(*memory)
+"""
+OPS = 400_000
+"""As many ops tell of more than a million events: each takes memory and leaves it."""
 
 
 class Page:
     """A front end of a kernel of its own."""
 
-    def __init__(self, devices: int, magic: str) -> None:
+    def __init__(self, devices: int, magic: str, tensors: int = 0) -> None:
         """Starts the kernel, and looks at a view if there is a magic that shows it."""
-        self.manager, self.client = start_new_kernel()
+        self.manager, self.client = start_new_kernel(stderr=subprocess.DEVNULL)
         self.run(
             "%load_ext nbtf\nimport nbtf as tf\n"
             f"tf.runtime.simulate_gpus({devices}, memory='64MiB')\nrows = []\n"
             f"for number in range({devices}):\n"
             "    with tf.device(f'GPU:{number}'):\n        rows.append(tf.random.uniform([16, 16]))"
         )
+        self.run(HOLD.format(tensors))
         self.nbytes = 0
         if magic:
-            for model in self._models(magic):
-                self._say(model, {"kind": "view", "n": 1, "panels": True})
+            self.look(self.run(magic))
+
+    def look(self, messages: list[dict[str, Any]]) -> None:
+        """Says of each view that a cell has shown that it is looked at."""
+        opened = [message["content"] for message in messages if message["msg_type"] == "comm_open"]
+        for model in [content["comm_id"] for content in opened if "state" in content["data"]["state"]]:
+            content = {"kind": "view", "n": 1, "panels": True}
+            message = {"comm_id": model, "data": {"method": "custom", "content": content}}
+            self.client.shell_channel.send(self.client.session.msg("comm_msg", message))
 
     def run(self, code: str) -> list[dict[str, Any]]:
         """Runs a cell; returns the messages that come meanwhile, and adds up the bytes of those to views."""
         messages: list[dict[str, Any]] = []
         self.nbytes = 0
-        reply = self.client.execute_interactive(code, output_hook=messages.append, timeout=600)
+        reply = self.client.execute_interactive(code, output_hook=messages.append, timeout=3600)
         if reply["content"]["status"] != "ok":
             raise RuntimeError("\n".join(reply["content"]["traceback"]))
         self.nbytes = sum(
@@ -57,20 +92,10 @@ class Page:
         )
         return messages
 
-    def _models(self, magic: str) -> list[str]:
-        opened = [message["content"] for message in self.run(magic) if message["msg_type"] == "comm_open"]
-        return [content["comm_id"] for content in opened if "state" in content["data"]["state"]]
-
-    def _say(self, model: str, content: dict[str, Any]) -> None:
-        message = {"comm_id": model, "data": {"method": "custom", "content": content}}
-        self.client.shell_channel.send(self.client.session.msg("comm_msg", message))
-
-    def measure(self, repeat: int) -> tuple[float, float]:
-        """Runs the cell; returns seconds on the wall and of the processor."""
-        messages = self.run(CELL.format(repeat=repeat))
-        (text,) = [message["content"]["text"] for message in messages if message["msg_type"] == "stream"]
-        wall, processor = map(float, text.split())
-        return wall, processor
+    def figures(self, code: str) -> list[float]:
+        """Runs a cell; returns the figures that it prints last."""
+        texts = [message["content"]["text"] for message in self.run(code) if message["msg_type"] == "stream"]
+        return [float(word) for word in "".join(texts).splitlines()[-1].split()]
 
     def close(self) -> None:
         """Ends the kernel."""
@@ -78,34 +103,77 @@ class Page:
         self.manager.shutdown_kernel(now=True)
 
 
+def in_words(figures: Sequence[float]) -> str:
+    """Returns two durations in words."""
+    wall, processor = figures
+    return f"{wall:.2f} s on the wall, {processor:.2f} s of the processor"
+
+
 def quartile(times: Sequence[float]) -> float:
     """Returns the lower quartile."""
     return statistics.quantiles(times, n=4)[0]
 
 
-def main(rounds: int) -> None:
+def compare(magic: str, devices: int, tensors: int, rounds: int) -> str:
+    """Returns what a view costs a cell, and what it sends."""
+    pages = Page(devices, WITHOUT, tensors), Page(devices, magic, tensors)
+    cell = CELL.format(repeat=max(1, 600 // devices))
+    for page in pages:
+        page.run(cell)
+    rounds_of: list[list[list[float]]] = [[], []]
+    rates: list[float] = []
+    for _ in range(rounds):
+        for page, times in zip(pages, rounds_of, strict=True):
+            times.append(page.figures(cell))
+        rates.append(pages[1].nbytes / rounds_of[1][-1][0] / 1024)
+    for page in pages:
+        page.close()
+    alone, looked_at = [[quartile(column) for column in zip(*times, strict=True)] for times in rounds_of]
+    wall, processor = [100 * (cost / other - 1) for cost, other in zip(looked_at, alone, strict=True)]
+    return f"{wall:+.1f} % on the wall, {processor:+.1f} % of the processor, {statistics.median(rates):.1f} KiB/s"
+
+
+def ask_about_tensors() -> None:
+    """Prints what the tables of many tensors take."""
+    page = Page(4, WITHOUT, TENSORS)
+    for line in ("%gpu_memory", "%gpu_memory --who", "%gpu_memory --who --all"):
+        figures = page.figures(ASK.format(ask=f"table = {line}\ndisplay(table)"))
+        print(f"{line}, {TENSORS:,} tensors: {in_words(figures)}", flush=True)
+    page.close()
+
+
+def open_late() -> None:
+    """Prints what a view takes that is opened early and late in a cell."""
+    for ops in (1, OPS):
+        page = Page(4, WITHOUT)
+        figures = page.figures(LONG.format(ops) + ASK.format(ask="view = %devices --live\ndisplay(view)"))
+        print(f"%devices --live after {ops:,} ops of its cell: {in_words(figures)}", flush=True)
+        page.close()
+
+
+def grow(magic: str, minutes: float) -> None:
+    """Prints how the memory of a kernel grows whose recorder is full: a straight line through the second half."""
+    page = Page(4, magic)
+    page.run(LONG.format(OPS))
+    memory = page.figures(GROW.format(seconds=60 * minutes))
+    page.close()
+    half = memory[len(memory) // 2 :]
+    slope, _ = statistics.linear_regression(range(len(half)), half)
+    name = magic or "no view"
+    print(f"{name}, {minutes:g} minutes: {memory[0] / 1024:.0f} MiB, {30 * slope:+.0f} KiB a minute", flush=True)
+
+
+def main(rounds: int, minutes: float) -> None:
     """Prints a line for each case."""
-    for magic, devices in CASES:
-        pages = Page(devices, WITHOUT), Page(devices, magic)
-        repeat = max(1, 600 // devices)
-        for page in pages:
-            page.measure(repeat)
-        rounds_of: list[list[tuple[float, float]]] = [[], []]
-        rates: list[float] = []
-        for _ in range(rounds):
-            for page, times in zip(pages, rounds_of, strict=True):
-                times.append(page.measure(repeat))
-            rates.append(pages[1].nbytes / rounds_of[1][-1][0] / 1024)
-        for page in pages:
-            page.close()
-        alone, looked_at = [[quartile(column) for column in zip(*times, strict=True)] for times in rounds_of]
-        wall, processor = [cost / other for cost, other in zip(looked_at, alone, strict=True)]
-        print(
-            f"{magic}, {devices} devices: {100 * (wall - 1):+.1f} % on the wall, {100 * (processor - 1):+.1f} % of the"
-            f" processor, {statistics.median(rates):.1f} KiB/s",
-            flush=True,
-        )
+    for magic, devices, tensors in CASES:
+        title = f"{magic}, {devices} devices" + (f", {tensors:,} tensors" if tensors else "")
+        print(f"{title}: {compare(magic, devices, tensors, rounds)}", flush=True)
+    ask_about_tensors()
+    open_late()
+    for magic in (WITHOUT, *VIEWS):
+        grow(magic, minutes)
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]) if sys.argv[1:] else 7)
+    arguments = [float(word) for word in sys.argv[1:]]
+    main(int(arguments[0]) if arguments else 7, arguments[1] if arguments[1:] else 5.0)

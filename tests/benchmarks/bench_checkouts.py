@@ -1,0 +1,82 @@
+"""What importing, an op and a recorded op cost: `python tests/benchmarks/bench_checkouts.py [OTHER_CHECKOUT ...]`.
+
+Milliseconds of the processor for `import nbtf` after NumPy's, and microseconds for an op on tensors of 2x2, on the CPU
+and on a simulated GPU: unrecorded, and in recordings of 2,000 and of 200,000 ops. Each figure is of a fresh process;
+checkouts take turns, and the lower quartile of the rounds counts.
+"""
+
+from __future__ import annotations
+
+import os
+import statistics
+import subprocess
+import sys
+from contextlib import nullcontext
+from pathlib import Path
+from time import process_time
+
+import numpy as np  # NumPy's own import is not measured
+
+ROUNDS = 7
+IMPORT = "import"
+CASES = [(IMPORT, "", 0)] + [
+    (device, recorded, ops)
+    for device in ("CPU:0", "GPU:0")
+    for recorded, ops in (("unrecorded", 200_000), ("recorded", 2_000), ("recorded", 200_000))
+]
+
+
+def measure_import() -> float:
+    """Returns milliseconds of the processor."""
+    began = process_time()
+    import nbtf as tf
+
+    took = 1000 * (process_time() - began)
+    if not tf.constant(np.ones(2)).shape.is_fully_defined():
+        raise RuntimeError("The import is not whole.")
+    return took
+
+
+def measure_op(device: str, recorded: str, ops: int) -> float:
+    """Runs ops in this process; returns the microseconds of one."""
+    import nbtf as tf
+
+    if device.startswith("GPU"):
+        tf.runtime.simulate_gpus(1)
+    with tf.device(device):
+        a = tf.constant([[1.0, 0.5], [0.25, 0.125]])
+    costs: list[float] = []
+    for _ in range(1 + max(1, 40_000 // ops)):  # the first warms up
+        with tf.runtime.recording() if recorded == "recorded" else nullcontext():
+            began = process_time()
+            for _ in range(ops):
+                a + a  # pyright: ignore[reportUnusedExpression]
+            costs.append((process_time() - began) / ops * 1e6)
+    return statistics.median(costs[1:])
+
+
+def figure(checkout: str, case: tuple[str, str, int]) -> float:
+    """Returns what a fresh process measures."""
+    environment = os.environ | {"PYTHONPATH": checkout, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+    command = [sys.executable, __file__, "--measure", *map(str, case)]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+    return float(done.stdout.split()[-1])
+
+
+def main(checkouts: list[str]) -> None:
+    """Prints a line for each case: its cost, and how many times that of other checkouts it is."""
+    for case in CASES:
+        rounds = [[figure(checkout, case) for checkout in checkouts] for _ in range(ROUNDS)]
+        own, *others = [statistics.quantiles(column, n=4)[0] for column in zip(*rounds, strict=True)]
+        ratios = "".join(f", {own / other:.2f} x {name}" for other, name in zip(others, checkouts[1:], strict=True))
+        device, recorded, ops = case
+        title = "import: {} ms" if device == IMPORT else f"{device}, {ops:,} ops {recorded}: {{}} us an op"
+        print(title.format(f"{own:.2f}") + ratios, flush=True)
+
+
+if __name__ == "__main__":
+    if sys.argv[1:2] == ["--measure"]:
+        device, recorded, ops = sys.argv[2:]
+        print(measure_import() if device == IMPORT else measure_op(device, recorded, int(ops)))
+    else:
+        main([str(Path(__file__).resolve().parents[2]), *sys.argv[1:]])

@@ -61,13 +61,23 @@ class Function:
         input_signature: Any = None,
         reduce_retracing: bool = False,
         autograph: bool = True,
+        traced_signatures: int | None = None,
     ) -> None:
-        """Marks a function; `tf.function` is the door."""
+        """Marks a function; `tf.function` is the door.
+
+        Args:
+          python_function: the function.
+          input_signature: specs of the arguments, or None.
+          reduce_retracing: whether lengths that differ are traced as lengths that are not known.
+          autograph: whether conditions and loops over tensors are converted.
+          traced_signatures: how many signatures are traced at most; calls with others run the Python code.
+        """
         functools.update_wrapper(self, python_function)
         self.python_function = python_function
         self.input_signature = input_signature
         self._reduces_retracing = reduce_retracing
         self._autograph = autograph
+        self._limit = traced_signatures
         self._traces = Traces()
         self._of_instances: WeakKeyDictionary[Any, Traces] = WeakKeyDictionary()
         self._bound_to: Any = None
@@ -212,11 +222,15 @@ class Function:
             types = self._widened(types, surroundings)
         function = self._python_function_to_trace()
         concrete: ConcreteFunction | None = None
+        signature = inspect.signature(self.python_function)
+        if self._limit is not None and len(traces.concrete) >= self._limit:
+            concrete = ConcreteFunction(self._graph(), list(arguments), types, signature)
+            concrete.is_traced = False
+            return concrete
         for makes_variables in (not traces.has_been_called, False):
             traces.count += 1
             graph = self._graph()
             graph.makes_variables = makes_variables
-            signature = inspect.signature(self.python_function)
             concrete = ConcreteFunction(graph, list(arguments), types, signature)
             try:
                 concrete.trace(function, leaves)

@@ -129,6 +129,11 @@ class Plan:
             return self._fast(values)
         values += [None] * (self._size - len(values))
         del arguments, captured
+        self._replay(values)
+        return [values[slot] for slot in self.results]
+
+    def _replay(self, values: Values) -> None:
+        """Runs the steps one after the other, with whoever listens told of each."""
         outer, caller = SCOPE(), current_words()
         is_watched = HERE.watched
         scopes: dict[tuple[Request | None, int | None], Scope | None] = {(None, None): outer}
@@ -151,10 +156,18 @@ class Plan:
                 results = value = None  # nothing lives longer than its last use
                 for slot in ends:
                     values[slot] = None
+        except Exception as error:
+            _note_replica(error, outer, current_placing[1])
+            raise
         finally:
             set_scope(outer)
             restore_words(caller)
-        return [values[slot] for slot in self.results]
+
+
+def _note_replica(error: Exception, outer: Scope | None, replica: int | None) -> None:
+    """Adds to an error of a step that runs in a replica which one it is."""
+    if outer is not None and outer.replica is None and outer.strategy is not None and replica is not None:
+        outer.strategy.note_replica(error, replica)
 
 
 def scope_at(placing: tuple[Request | None, int | None], outer: Scope | None) -> Scope:
@@ -194,19 +207,19 @@ def _needed(steps: Sequence[Step], results: Sequence[GraphTensor]) -> list[Step]
 def _used_steps(step: Step, needed: set[int]) -> list[Step]:
     """Returns a step that takes each Python value as it is, or as the tensor that others take, too, made before."""
     steps_before: list[Step] = []
-
-    def settle(value: Any) -> Any:
-        if value.__class__ is list:
-            return [settle(item) for item in value]
-        if value.__class__ is not GivenValue:
-            return value
-        if id(value.tensor) not in needed:
-            return value.value
-        steps_before.append(value.step)
-        return value.tensor
-
-    inputs = [settle(value) for value in step.inputs]
+    inputs = [_settled(value, needed, steps_before) for value in step.inputs]
     return [*steps_before, step.with_inputs(inputs)]
+
+
+def _settled(value: Any, needed: set[int], steps_before: list[Step]) -> Any:
+    if value.__class__ is list:
+        return [_settled(item, needed, steps_before) for item in value]
+    if value.__class__ is not GivenValue:
+        return value
+    if id(value.tensor) not in needed:
+        return value.value
+    steps_before.append(value.step)
+    return value.tensor
 
 
 def _tensors_in(values: Sequence[Any]) -> list[GraphTensor]:

@@ -26,6 +26,7 @@ class GraphTensor(Operators[Any]):
     """
 
     __slots__ = (
+        "__dict__",  # what programs note on a tensor, such as a mask
         "__weakref__",
         "_consumers",
         "_dtype",

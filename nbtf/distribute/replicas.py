@@ -127,8 +127,12 @@ class Replicas:
 
     def _call(self, number: int) -> None:
         """Runs the function in one replica, on this thread."""
-        with within(lambda _: self._scope_of(number)):
-            self._results[number] = self._fn(*of_replica(number, self._args), **of_replica(number, self._kwargs))
+        try:
+            with within(lambda _: self._scope_of(number)):
+                self._results[number] = self._fn(*of_replica(number, self._args), **of_replica(number, self._kwargs))
+        except BaseException as error:
+            self._strategy.note_replica(error, number)
+            raise
 
     def _scope_of(self, number: int) -> Scope:
         context = ReplicaContext(self._strategy, number, self)
@@ -211,7 +215,8 @@ class Replicas:
         if position == len(self._variables):
             value = kwargs["initial_value"]
             kwargs["initial_value"] = value() if callable(value) else value
-            with within(lambda _: across(self._strategy, self._outer)):
+            graph = (SCOPE() or EMPTY).graph
+            with within(lambda _: across(self._strategy, self._outer.with_(graph=graph))):
                 self._variables.append(self._strategy._create(next_creator, **kwargs))
         return self._variables[position]
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from functools import partial
 from typing import Any
 
+from nbtf._devices.names import short_name
 from nbtf._ops.arrays.joining import concat
 from nbtf._ops.reductions.means_and_extremes import reduce_mean
 from nbtf._ops.reductions.sums import reduce_sum
@@ -20,6 +22,8 @@ from nbtf.distribute.reduction import CPU, CrossDeviceOps, ReduceOp, copy_value_
 from nbtf.distribute.replicas import Replicas, across
 from nbtf.distribute.values import DistributedValues, Mirrored, PerReplica, mapped, of_replica, regrouped
 from nbtf.distribute.variables import DistributedVariable, not_distributed
+
+_NOTE = re.compile(r"in replica \d+ of \d+ on ")
 
 
 class ValueContext:
@@ -113,6 +117,12 @@ class Strategy:
         self._check_no_other()
         require_cross_replica()
         return Replicas(self, fn, args, kwargs or {}).run()
+
+    def note_replica(self, error: BaseException, number: int) -> None:
+        """Adds to an error in which replica it happened, where there are several and it does not say so yet."""
+        count = self.num_replicas_in_sync
+        if count > 1 and not any(_NOTE.match(note) for note in getattr(error, "__notes__", ())):
+            error.add_note(f"in replica {number} of {count} on {short_name(self.extended.worker_devices[number])}")
 
     def reduce(self, reduce_op: ReduceOp | str, value: Any, axis: int | None) -> Any:
         """Joins the replicas' values to one, on CPU:0.

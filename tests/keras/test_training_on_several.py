@@ -279,6 +279,7 @@ class Breaks(Layer):
 def test_any_error_of_a_replica_is_raised_once_with_its_own_class_and_text(error: type[BaseException]) -> None:
     breaks = Breaks(error)
     made = on(2, lambda: models.Sequential([layers.Input((3,)), layers.Dense(2), breaks, layers.Dense(1)]))
+    made.run_eagerly = True  # a trace asks no replica
     fails = Fails(lambda: setattr(breaks, "on", True))
     with pytest.raises(error) as caught:
         made.fit(X, Y, batch_size=4, verbose=0, callbacks=[fails])

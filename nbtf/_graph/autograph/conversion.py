@@ -15,6 +15,7 @@ from weakref import WeakKeyDictionary
 from nbtf._graph.autograph.rewriting import OPERATORS, rewrite
 from nbtf._graph.autograph.user_code import in_user_code
 from nbtf._runtime.logger import get_logger
+from nbtf._runtime.scopes import SCOPE
 
 _LEFT_ALONE = frozenset(
     {*sys.stdlib_module_names, "nbtf", "numpy", "keras", "matplotlib", "pandas", "PIL", "absl", "IPython", "pytest"}
@@ -55,6 +56,12 @@ def converted(function: Any) -> Any:
         inner = _converted_function(call)
         return function if inner is call else MethodType(inner, function)
     return function
+
+
+def converted_in_graphs(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Returns the converted form while a graph is made, and else the function itself."""
+    scope = SCOPE()
+    return function if scope is None or scope.graph is None else converted(function)
 
 
 def is_convertible(function: FunctionType) -> bool:

@@ -8,6 +8,7 @@ from functools import wraps
 from typing import Any
 
 from nbtf import nest
+from nbtf._graph.autograph.conversion import converted_in_graphs
 from nbtf._graph.trial import in_earnest
 from nbtf._ops.trackable import restore_parts
 from nbtf._runtime.phases import in_layer
@@ -290,17 +291,17 @@ class Layer(Described, Weights):
             training = self._facts.training_default
         if self._facts.has_training and training is not None and "training" not in self._facts.names[: len(args)]:
             kwargs["training"] = training
-        reads_as = self._reads_as
+        reads_as, call = self._reads_as, converted_in_graphs(self.call)
         if self._leaf and _AUTOCAST.get() is reads_as:
-            return self.call(*args, **kwargs)
+            return call(*args, **kwargs)
         try:
             CALL.set((training,))
             if self._all_built and _AUTOCAST.get() is reads_as:
-                return self.call(*args, **kwargs)
+                return call(*args, **kwargs)
             with ExitStack() as stack:
                 stack.enter_context(naming.inside(self.path))
                 stack.enter_context(reading_weights_as(reads_as))
-                outputs = self.call(*args, **kwargs)
+                outputs = call(*args, **kwargs)
             self._all_built = all(layer.built for layer in self._flatten_layers())
             return outputs
         finally:

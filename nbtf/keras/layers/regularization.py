@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from math import sqrt
 from typing import Any
 
-from nbtf._ops.math.exponentials import sqrt
 from nbtf._runtime.arguments import check_number
 from nbtf.keras import random
 from nbtf.keras.layers.base import Layer
@@ -158,7 +158,7 @@ class GaussianDropout(_Random):
         """Returns the input, in training multiplied."""
         if not training or self.rate == 0:
             return inputs
-        spread = float(sqrt(self.rate / (1.0 - self.rate)))
+        spread = sqrt(self.rate / (1.0 - self.rate))
         return inputs * random.normal(inputs.shape, 1.0, spread, self.compute_dtype, self.seed_generator)
 
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from nbtf import distribute
+from nbtf._graph.function import Function
 from nbtf._ops.arrays.creation import zeros
 from nbtf._ops.math.arithmetic import add, cast, multiply
 from nbtf._runtime.phases import FORWARD, METRICS, during
@@ -33,6 +34,8 @@ class Compiled:
         self.strategy: Any = None
         self.steps_per_execution = 1
         self.run_eagerly = self.jit_compile = self.done = False
+        self.functions: dict[Any, Function] = {}
+        """The steps that are traced, see `Steps`."""
 
 
 class Learner:
@@ -74,6 +77,7 @@ class Learner:
             self.__dict__["_compiled"] = Compiled()
         assert self._compiled is not None
         self._compiled.optimizer = value
+        self._compiled.functions.clear()
 
     @property
     def loss(self) -> Any:
@@ -97,7 +101,7 @@ class Learner:
 
     @property
     def run_eagerly(self) -> bool:
-        """What `compile` was told; nothing is compiled in any case."""
+        """Whether steps run as Python, batch after batch, rather than as they were traced."""
         return self._compiled is not None and self._compiled.run_eagerly
 
     @run_eagerly.setter
@@ -169,9 +173,7 @@ class Learner:
         Returns:
           What the metrics say, by name.
         """
-        x, y, sample_weight = unpack_batch(data)
-        weights, grads = self._gradients(x, y, sample_weight)
-        self._change(weights, grads)
+        self._change(*self._gradients(*unpack_batch(data)))
         return self.get_metrics_result()
 
     def _gradients(self, x: Any, y: Any, sample_weight: Any) -> tuple[list[Any], list[Any]]:

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping
-from functools import cache
-from typing import TYPE_CHECKING, Any
+from contextlib import nullcontext
+from functools import cache, partial
+from typing import TYPE_CHECKING, Any, cast
+from weakref import ref
 
 import numpy as np
 
 from nbtf import distribute
-from nbtf._devices.names import devices_in, short_name
+from nbtf._devices.names import devices_in
+from nbtf._graph.autograph.conversion import converted_in_graphs
+from nbtf._graph.function import Function
 from nbtf._ops.arrays.creation import zeros_like
 from nbtf._ops.ragged_and_sparse.indexed_slices import IndexedSlices
 from nbtf._ops.variables.creation import VariableAggregation
@@ -18,6 +21,7 @@ from nbtf._runtime.device import device
 from nbtf.distribute.reduction import ReduceOp, reduce_values
 from nbtf.distribute.values import PerReplica, mapped, replica_number
 from nbtf.distribute.variables import SyncOnReadVariable
+from nbtf.keras.optimizers import LossScaleOptimizer
 from nbtf.keras.training.feeding import unpack_batch
 from nbtf.keras.training.replica_parts import SHARE, Share, part_for, place_batch, rows_of
 from nbtf.keras.training.restoring import Restorable
@@ -29,8 +33,9 @@ if TYPE_CHECKING:
 class Steps:
     """Takes one batch after another to a model.
 
-    A step happens as a whole: when it fails in the middle, or is interrupted, all variables get back the values that
-    they had after the last finished step.
+    A step is traced for the shapes of a batch, and its ops are run again for each batch of these shapes; a model that
+    is to run eagerly runs its Python code each time. A step happens as a whole: when it fails in the middle, or is
+    interrupted, all variables get back the values that they had after the last finished step.
     """
 
     def __init__(self, model: Learner) -> None:
@@ -42,10 +47,38 @@ class Steps:
         self._in_strategy = self._strategy is not distribute.get_strategy() or distribute.has_strategy()
         if self._in_strategy and model._compiled is not None:
             model._compiled.strategy = self._strategy  # a `fit` in a scope makes variables that need it from now on
-        self._plain = not model._overrides("train_step")
         self._restorable: Restorable | None = None
         self._step = 0
         _reuse_memory()
+
+    def _run(self, step: Callable[[Steps, Any], Any], batch: Any) -> Any:
+        """Places a batch and runs one of the steps with it, which is traced if it may be."""
+        with self._strategy.scope() if self._in_strategy else nullcontext():
+            data = self._strategy.run(lambda: self._part_of(batch)) if self._in_strategy else place_batch(batch)
+            return self._function(step)(data)
+
+    def _part_of(self, batch: Any) -> Any:
+        """Returns the rows of a batch that the current replica gets, on its device."""
+        return place_batch(part_for(replica_number() or 0, self._replicas, batch))
+
+    def _function(self, step: Callable[[Steps, Any], Any]) -> Callable[[Any], Any]:
+        """Returns a step as a function of a batch, which was traced before if it is the same step."""
+        compiled = self._model._compiled
+        if compiled is None or compiled.run_eagerly or isinstance(compiled.optimizer, LossScaleOptimizer):
+            return partial(step, self)  # such an optimizer looks at values to tell whether a step counts
+        key = step.__name__, self._in_strategy
+        function = compiled.functions.get(key)
+        if function is None:
+            model = ref(self._model)  # which shall go with its last name
+
+            def run_step(data: Any) -> Any:
+                return step(Steps(cast("Learner", model())), data)
+
+            run_step.__name__ = step.__name__.strip("_")
+            function = compiled.functions[key] = Function(
+                run_step, autograph=False, traced_signatures=_TRACED_SIGNATURES
+            )
+        return function
 
     # Training
 
@@ -53,7 +86,7 @@ class Steps:
         """Learns from a batch; returns what the model's `train_step` does, None where it is the usual one."""
         self._remember()
         try:
-            logs = self._train(batch)
+            logs = self._run(Steps._train_step, batch)
         except BaseException as error:
             self._tell_device(error)
             if self._restorable is not None:
@@ -70,21 +103,16 @@ class Steps:
             self._restorable = Restorable(self._model._all_variables())
         self._restorable.keep()
 
-    def _train(self, batch: Any) -> Any:
+    def _train_step(self, data: Any) -> Any:
         model = self._model
+        if model._overrides("train_step"):
+            return self._in_replicas(converted_in_graphs(model.train_step), data, empty_too=True)
         if not self._in_strategy:
-            if self._plain:
-                weights, grads = model._gradients(*unpack_batch(place_batch(batch)))
-                model._change(weights, grads)
-                return None
-            return model.train_step(place_batch(batch))
-        with self._strategy.scope():
-            if self._plain:
-                self._train_across(batch)
-                return None
-            return self._run(model.train_step, batch, empty_too=True)
+            model._change(*model._gradients(*unpack_batch(data)))
+            return None
+        return self._train_across(data)
 
-    def _train_across(self, batch: Any) -> None:
+    def _train_across(self, data: Any) -> None:
         """Computes the gradients of all replicas, adds them up once, and changes all copies of the weights."""
         model = self._model
         replica_gradients: dict[int, list[Any]] = {}
@@ -92,7 +120,7 @@ class Steps:
         def gradients(rows: Any) -> None:
             replica_gradients[replica_number() or 0] = model._gradients(*unpack_batch(rows))[1]
 
-        self._run(gradients, batch)
+        self._in_replicas(gradients, data)
         if replica_gradients:
             model._change(model.trainable_variables, self._sum_gradients(replica_gradients))
         if 0 < len(replica_gradients) < self._replicas:
@@ -137,68 +165,61 @@ class Steps:
 
     def test(self, batch: Any) -> Any:
         """Takes a batch to the metrics; returns what an overriding `test_step` does."""
+        return self._run(Steps._test_step, batch)
+
+    def _test_step(self, data: Any) -> Any:
         model = self._model
-        step: Callable[[Any], Any] = model.test_step if model._overrides("test_step") else model._tested
-        if not self._in_strategy:
-            return step(place_batch(batch))
-        with self._strategy.scope():
-            return self._run(step, batch)
+        return self._in_replicas(
+            converted_in_graphs(model.test_step) if model._overrides("test_step") else model._tested, data
+        )
 
     def predict(self, batch: Any) -> Any:
         """Returns the outputs for a batch as arrays."""
-        predict = self._model.predict_step
-        if not self._in_strategy:
-            return mapped(_as_array, predict(place_batch(batch)))
-        replica_outputs: dict[int, Any] = {}
+        replica_outputs = self._run(Steps._predict_step, batch)
+        return join_outputs([mapped(_as_array, outputs) for outputs in replica_outputs])
 
-        def outputs(rows: Any) -> None:
-            replica_outputs[replica_number() or 0] = predict(rows)
-
-        with self._strategy.scope():
-            self._run(outputs, batch)
-        return join_outputs([mapped(_as_array, replica_outputs[number]) for number in sorted(replica_outputs)])
+    def _predict_step(self, data: Any) -> list[Any]:
+        """Returns the outputs of the replicas that have rows."""
+        replica_outputs: list[Any] = []
+        predict = converted_in_graphs(self._model.predict_step)
+        self._in_replicas(lambda rows: replica_outputs.append(predict(rows)), data)
+        return replica_outputs
 
     # Replicas
 
-    def _run(self, fn: Callable[[Any], Any], batch: Any, empty_too: bool = False) -> Any:
+    def _in_replicas(self, fn: Callable[[Any], Any], data: Any, empty_too: bool = False) -> Any:
         """Calls a function in each replica with its part of a batch; replicas without rows are left out.
 
         A function of the user's may wait for the other replicas, so it is called in all of them.
         """
-        count, rows = self._replicas, rows_of(batch)
+        if not self._in_strategy:
+            return fn(data)
+        row_count = rows_of(data)
 
-        def replica() -> Any:
-            number = replica_number() or 0
+        def replica(rows: Any) -> Any:
+            if self._replicas == 1:
+                return fn(rows)
+            rows_here = rows_of(rows)
+            if not rows_here and not empty_too:
+                return None
+            outer_share = SHARE.get()
             try:
-                if count == 1:
-                    return fn(place_batch(part_for(0, 1, batch)))
-                rows_of_replica = part_for(number, count, batch)
-                row_count = rows_of(rows_of_replica)
-                if not row_count and not empty_too:
-                    return None
-                outer_share = SHARE.get()
-                try:
-                    SHARE.set(Share(row_count, rows or 1))
-                    return fn(place_batch(rows_of_replica))
-                finally:
-                    SHARE.set(outer_share)
-            except BaseException as error:
-                self._tell_replica(error, number)
-                raise
+                SHARE.set(Share(rows_here, row_count or 1))
+                return fn(rows)
+            finally:
+                SHARE.set(outer_share)
 
-        return self._strategy.run(replica)
-
-    def _tell_replica(self, error: BaseException, number: int) -> None:
-        if self._replicas > 1 and not any(_NOTE.match(note) for note in getattr(error, "__notes__", ())):
-            device_name = short_name(self._devices[number])
-            error.add_note(f"in replica {number} of {self._replicas} on {device_name}")
+        return self._strategy.run(replica, (data,))
 
     def _tell_device(self, error: BaseException) -> None:
         """Names the replica of an error that came while the copies of the weights were changed."""
         mentioned = devices_in(str(error))
         if mentioned and mentioned[0] in self._devices:
-            self._tell_replica(error, self._devices.index(mentioned[0]))
+            self._strategy.note_replica(error, self._devices.index(mentioned[0]))
 
+
+_TRACED_SIGNATURES = 16
+"""For how many shapes of batches a step is traced; batches of further ones run the Python code."""
 
 _REUSED = 4 << 20
 """Bytes up to which arrays of a step shall lie in memory that is used again."""
@@ -212,9 +233,6 @@ def _reuse_memory() -> None:
     the next. Two replicas on one CPU are a fifth faster for it.
     """
     np.empty(_REUSED, np.uint8)
-
-
-_NOTE = re.compile(r"in replica \d+ of \d+ on ")
 
 
 def _as_array(value: Any) -> Any:

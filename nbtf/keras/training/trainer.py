@@ -59,7 +59,9 @@ class Trainer(Learner):
           metrics: what to watch, in a list; for several outputs a list or a dictionary of lists. `"accuracy"` means the
             accuracy that suits the shapes of labels and predictions.
           weighted_metrics: metrics that take sample weights into account.
-          run_eagerly: accepted; nothing is compiled in any case.
+          run_eagerly: whether each batch runs the Python code of the steps. Otherwise they are traced for each shape of
+            a batch, as by `tf.function`: what Python itself does in `call` and `train_step` happens then and only then,
+            and what was changed since the last `compile`, such as `trainable`, counts after the next.
           steps_per_execution: after how many batches callbacks are called.
           jit_compile: accepted and ignored.
           auto_scale_loss: whether losses are scaled for a model with the policy `mixed_float16`.
@@ -129,19 +131,22 @@ class Trainer(Learner):
     # ---- the functions that take an iterator of batches, as Keras makes them
 
     def make_train_function(self, force: bool = False) -> Callable[[Iterator[Any]], Any]:
-        """Returns a function that learns from the next batches of an iterator."""
-        steps = Steps(self)
-        return lambda iterator: steps.train(next(iterator))
+        """Returns a function that learns from the next batch of an iterator; `force` traces the steps anew."""
+        return self._on_iterators(Steps.train, force)
 
     def make_test_function(self, force: bool = False) -> Callable[[Iterator[Any]], Any]:
         """Returns a function that takes the next batch of an iterator to the metrics."""
-        steps = Steps(self)
-        return lambda iterator: steps.test(next(iterator))
+        return self._on_iterators(Steps.test, force)
 
     def make_predict_function(self, force: bool = False) -> Callable[[Iterator[Any]], Any]:
         """Returns a function that gives the outputs for the next batch of an iterator."""
+        return self._on_iterators(Steps.predict, force)
+
+    def _on_iterators(self, step: Callable[[Steps, Any], Any], force: bool) -> Callable[[Iterator[Any]], Any]:
+        if force and self._compiled is not None:
+            self._compiled.functions.clear()
         steps = Steps(self)
-        return lambda iterator: steps.predict(next(iterator))
+        return lambda iterator: step(steps, next(iterator))
 
     # ---- loops
 

@@ -36,6 +36,7 @@ from nbtf._runtime.events import Reason as Reason
 from nbtf._runtime.events import Refused as Refused
 from nbtf._runtime.events import Rule as Rule
 from nbtf._runtime.events import Site as Site
+from nbtf._runtime.events import Traced as Traced
 from nbtf._runtime.expectations import Account, accounts, check_memory, check_placement, memory_use
 from nbtf._runtime.expectations import ExpectationError as ExpectationError
 from nbtf._runtime.expectations import MemoryUse as MemoryUse
@@ -295,8 +296,8 @@ def cell_device(name: str) -> Callable[[], None]:
 def observe(observer: Callable[[Event], object]) -> Callable[[], None]:
     """Has a function told of every event, until the returned function is called.
 
-    Events are plain data (`OpPlaced`, `OpExecuted`, `Copied`, `Allocated`, `Freed`, `Refused`) and keep no tensor
-    alive. Ops that the observer runs are not reported. An observer that raises is removed, with a warning.
+    Events are plain data (`OpPlaced`, `OpExecuted`, `Copied`, `Allocated`, `Freed`, `Refused`, `Traced`) and keep no
+    tensor alive. Ops that the observer runs are not reported. An observer that raises is removed, with a warning.
 
     Raises:
       TypeError: not a function.
@@ -365,6 +366,11 @@ class Recording:
     def copies(self) -> list[tuple[str, str, int]]:
         """The copies between devices: source, target, bytes."""
         return [(short_name(e.source), short_name(e.target), e.nbytes) for e in self.events if isinstance(e, Copied)]
+
+    @property
+    def traces(self) -> list[Traced]:
+        """The functions that `tf.function` has traced, in order, each with what was new if it was traced before."""
+        return list(self._recorder.snapshot(0).traces)
 
     @property
     def memory(self) -> list[MemoryUse]:

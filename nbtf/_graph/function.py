@@ -13,6 +13,7 @@ from nbtf._graph.concrete_function import ConcreteFunction, as_result
 from nbtf._graph.function_graph import FunctionGraph
 from nbtf._graph.signature import ArgumentType, accepts, check_values, generalized, leaf_types, type_of, type_text
 from nbtf._graph.tensor import GraphTensor
+from nbtf._graph.trace_event import tell_trace
 from nbtf._graph.untraceable import needs_values
 from nbtf._locks import new_lock
 from nbtf._ops.structure import flatten, is_nested, map_structure, pack_sequence_as
@@ -247,6 +248,7 @@ class Function:
                 concrete.is_traced = False
                 break
             traces.has_been_called = traces.has_been_called or bool(graph.variables)
+            tell_trace(self.name, traces.count, list(arguments), types, [general for _, general in traces.concrete])
             if not graph.variables:
                 break
         assert concrete is not None

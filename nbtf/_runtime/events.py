@@ -178,4 +178,24 @@ class Refused(NamedTuple):
     holder: str = ""
 
 
-Event: TypeAlias = OpPlaced | OpExecuted | Copied | Allocated | Freed | Refused
+class Traced(NamedTuple):
+    """`tf.function` has traced a Python function: the code ran with symbolic tensors, and is replayed from now on.
+
+    `trace` counts the traces of the function, from 1. `arguments` are in short words, such as `x: float32[2, 3]`, and
+    `differences` say which of them are new: name, what it is, what it was in the trace that is most alike.
+    """
+
+    function: str
+    trace: int
+    arguments: tuple[str, ...]
+    differences: tuple[tuple[str, str, str], ...]
+    seq: int
+    time: float
+    site: Site = None
+    node: str | None = None
+    replica: int | None = None
+    phase: str = ""
+    layer: str = ""
+
+
+Event: TypeAlias = OpPlaced | OpExecuted | Copied | Allocated | Freed | Refused | Traced

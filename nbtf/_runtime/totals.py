@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from nbtf._devices.journal import ENTRY, Box
 from nbtf._runtime.density import Densities
 from nbtf._runtime.event_sequence import Events, Levels, levels_in, lines_in, memory_in, span_of, work_in
-from nbtf._runtime.events import Allocated, Copied, Event, OpExecuted, OpPlaced, Reason
+from nbtf._runtime.events import Allocated, Copied, Event, OpExecuted, OpPlaced, Reason, Traced
 from nbtf._runtime.lines import Lines
 from nbtf._runtime.notes import LEVEL, NOTE, SUBJECT
 from nbtf._runtime.pieces import is_scratch
@@ -33,7 +33,7 @@ class Snapshot(NamedTuple):
     values on their way to a device and back, `small_moves` and `small_moved_bytes` of those under 4 KiB among them, and
     `small_copies` and `small_copied_bytes` of all copies under 4 KiB.
     `peaks` is the most that was in use on a device, as events told. `modelled` adds the seconds of ops whose time is
-    modelled.
+    modelled. `traces` are all that were heard of.
     """
 
     heard: int
@@ -52,6 +52,7 @@ class Snapshot(NamedTuple):
     small_moved_bytes: Ways
     small_copies: Ways
     small_copied_bytes: Ways
+    traces: tuple[Traced, ...]
 
     @property
     def placed(self) -> int:
@@ -104,9 +105,9 @@ class Snapshot(NamedTuple):
         differences = {
             name: _difference(value, getattr(beginning, name))
             for name, value in self._asdict().items()
-            if name not in ("events", "peaks")
+            if name not in ("events", "peaks", "traces")
         }
-        return self._replace(**differences)
+        return self._replace(**differences, traces=self.traces[len(beginning.traces) :])
 
 
 def _difference(total: Any, earlier_total: Any) -> Any:
@@ -136,6 +137,7 @@ class Totals:
         self.allocations: Counter[str] = Counter()
         self.peaks: dict[str, int] = {}
         self.modelled: dict[tuple[str, str, Reason], float] = {}
+        self.traces: list[Traced] = []
 
     def with_notes(self, notes: list[Any], boxes: Box) -> Totals:
         """Returns the totals with those of more notes. The rounds of a loop are counted together, by C code.
@@ -179,6 +181,8 @@ class Totals:
                 self._reach(event.device, event.in_use)
             elif isinstance(event, Copied):
                 self._add_copy(event, times)
+            elif isinstance(event, Traced):
+                self.traces.append(event)
 
     def _add_copy(self, event: Copied, times: int) -> None:
         route = event.source, event.target
@@ -213,6 +217,7 @@ class Totals:
             dict(self.small_moved_bytes),
             dict(self.small_copies),
             dict(self.small_copied_bytes),
+            tuple(self.traces),
         )
 
     def _reach(self, device: str, in_use: int) -> None:

@@ -6,7 +6,7 @@ JSON is one object: `schema`; `devices`, each with `name`, `simulated` and `mode
 there were and how many of the oldest are missing; `events`, the oldest first. CSV has a line for each event, and the
 schema in its first column. Fields that an event does not have are left out of JSON and empty in CSV:
 
-    kind      placed, executed, copied, allocated, freed or refused
+    kind      placed, executed, copied, allocated, freed, refused or traced
     seq       number of the event, growing in the process
     time      seconds since the epoch when it was told
     op        type of the op: MatMul                                       placed, executed
@@ -19,6 +19,7 @@ schema in its first column. Fields that an event does not have are left out of J
     start     when it began on the modelled clock, in seconds                  executed, copied
     region    of allocated and freed: number of the region, with offset and size (bytes charged); holder, what it is for
     limit     of refused: the most that the device may take; largest_free, its largest free piece
+    function  that was traced, with the number of the trace; arguments and differences in words  traced
     source    full name of the device that a copy came from; target, where it went               copied
     copy      what was copied: upload (a Python value or array), move (a tensor), read (values for the program)  copied
     code      the code line in words: cell 4, line 2: c = tf.matmul(a, b)
@@ -42,7 +43,7 @@ FORMATS = ("csv", "json", "chrome")
 FIELDS = (
     "schema kind seq time op device reason why outputs nbytes seconds timing in_use pool "
     "start region offset size largest_free limit holder "
-    "source target copy code node replica phase layer"
+    "source target copy function trace arguments differences code node replica phase layer"
 ).split()
 
 CodeLine = Callable[[runtime.Site], str]
@@ -82,6 +83,10 @@ def _plain(event: runtime.Event, code_line: CodeLine) -> dict[str, Any]:
         fields |= {"kind": "copied", "source": event.source, "target": event.target, "nbytes": event.nbytes}
         fields |= {"seconds": event.seconds, "timing": "modelled" if event.modelled else "finished"}
         fields |= {"copy": event.kind}
+    elif isinstance(event, runtime.Traced):
+        differences = [f"{name}: {now}, before {before}" for name, now, before in event.differences]
+        fields |= {"kind": "traced", "function": event.function, "trace": event.trace}
+        fields |= {"arguments": "; ".join(event.arguments), "differences": "; ".join(differences) or None}
     else:
         fields |= {"kind": type(event).__name__.lower(), "device": event.device, "nbytes": event.nbytes}
         fields |= {"in_use": event.in_use, "pool": event.pool, "holder": event.holder or None}

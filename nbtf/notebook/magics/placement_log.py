@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import argparse
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from fnmatch import fnmatchcase
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -109,20 +111,49 @@ def each(
 ) -> Table:
     """Returns a row for each op, the last ones; constants are folded where `fold` says so."""
     placed = [event for event in snapshot.events if isinstance(event, runtime.OpPlaced)]
-    matching = [event for event in placed if fnmatchcase(event.op, op) and device in (None, event.device)]
+    is_whole = op == "*" and device is None
+    matching = [event for event in placed if fnmatchcase(event.op, op) and device in (None, event.device)][-last:]
+    traces = [trace for trace in snapshot.traces if is_whole and (not matching or trace.seq > matching[0].seq)]
     rows = [
-        {
-            "op": event.op,
-            "device": label(event.device),
-            "why": explain(event.op, event.device, event.reason),
-            "code": code_line(event.site),
-        }
-        | ({"node": event.node} if event.node else {})
-        for event in matching[-last:]
+        _trace_row(event, code_line) if isinstance(event, runtime.Traced) else _row(event, code_line)
+        for event in sorted([*matching, *traces], key=attrgetter("seq"))
     ]
-    total = len(matching) if op != "*" or device is not None else snapshot.placed
-    notes = [f"{_ops(total)}{'' if len(rows) == total else f', the last {len(rows):,} shown'}", *_folds(rows, fold)]
-    return Table(EACH, rows, notes, limit=max(last, 1), folded=_is_folded if fold else None)
+    total = snapshot.placed if is_whole else sum(fnmatchcase(e.op, op) and device in (None, e.device) for e in placed)
+    shown = "" if len(matching) == total else f", the last {len(matching):,} shown"
+    notes = [f"{_ops(total)}{shown}", *_traced(traces), *_folds(rows, fold)]
+    return Table(EACH, rows, notes, limit=max(last + len(traces), 1), folded=_is_folded if fold else None)
+
+
+def _row(event: runtime.OpPlaced, code_line: Callable[[runtime.Site], str]) -> dict[str, Any]:
+    row = {
+        "op": event.op,
+        "device": label(event.device),
+        "why": explain(event.op, event.device, event.reason),
+        "code": code_line(event.site),
+    }
+    return row | ({"node": event.node} if event.node else {})
+
+
+def _trace_row(trace: runtime.Traced, code_line: Callable[[runtime.Site], str]) -> dict[str, Any]:
+    return {"op": "(trace)", "device": "", "why": trace_in_words(trace), "code": code_line(trace.site)}
+
+
+def trace_in_words(trace: runtime.Traced) -> str:
+    """Returns which function was traced, for what, and what was new if it was traced before."""
+    if not trace.differences:
+        return f"{trace.function}({', '.join(trace.arguments)})"
+    reasons = [f"{argument} is {now} and was {before}" for argument, now, before in trace.differences]
+    return f"{trace.function} again, trace {trace.trace}: {', '.join(reasons)}"
+
+
+def _traced(traces: Sequence[runtime.Traced]) -> list[str]:
+    """Returns a line that says how often functions were traced; none where none was."""
+    counts = Counter(trace.function for trace in traces)
+    return [f"traced: {', '.join(f'{name} {_times(count)}' for name, count in counts.items())}"] if counts else []
+
+
+def _times(count: int) -> str:
+    return "once" if count == 1 else f"{count:,} times"
 
 
 def grouped(snapshot: runtime.Snapshot, op: str = "*", device: str | None = None, fold: bool = False) -> Table:
@@ -155,7 +186,9 @@ def grouped(snapshot: runtime.Snapshot, op: str = "*", device: str | None = None
     row_count = sum(not _is_folded(row) for row in rows + copy_rows) if fold else len(rows) + len(copy_rows)
     rows = rows + copy_rows if row_count <= MOST_ROWS else copy_rows + rows
     copies = sum(count for _, count in moves)
-    notes = [f"{_ops(total)}, {copies:,} {'copy' if copies == 1 else 'copies'} of tensors", *_folds(rows, fold)]
+    traces = snapshot.traces if op == "*" and device is None else ()
+    notes = [f"{_ops(total)}, {copies:,} {'copy' if copies == 1 else 'copies'} of tensors"]
+    notes += [*_traced(traces), *_folds(rows, fold)]
     return Table(GROUPED, rows, notes, folded=_is_folded if fold else None)
 
 

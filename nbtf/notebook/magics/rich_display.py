@@ -64,12 +64,12 @@ def _views(session: Session) -> Callable[..., Any] | None:
 
 
 def _timeline(record: runtime.Recording | runtime.Snapshot, session: Session) -> dict[str, str]:
-    from nbtf.notebook.stills.schedule import schedule_of  # late: few cells draw
+    from nbtf.notebook.stills.schedule import timed  # late: few cells draw
     from nbtf.notebook.stills.svg import to_svg
     from nbtf.notebook.stills.timeline import timeline
 
     snapshot = record if isinstance(record, runtime.Snapshot) else record.snapshot()
-    return {_SVG: to_svg(timeline(schedule_of(snapshot.work, snapshot.cut), code_line=session.code_line))}
+    return {_SVG: to_svg(timeline(timed(snapshot), code_line=session.code_line))}
 
 
 def _print_counts(snapshot: runtime.Snapshot, page: Any, _: bool) -> None:

@@ -16,6 +16,8 @@ PROCESS = 1
 """All tracks belong to one process: this one. Its number would differ from run to run."""
 
 MODELLED = " (modelled time)"
+_TRACES = "tf.function"
+"""The track of traces."""
 
 
 class _Timeline:
@@ -47,6 +49,9 @@ class _Timeline:
         elif isinstance(event, runtime.Allocated | runtime.Freed):
             name = f"{self._label(event.device)} in use"
             self._add("C", name, event.device, self._at(event), args={"bytes": event.in_use})
+        elif isinstance(event, runtime.Traced):
+            args = {"arguments": event.arguments, "differences": event.differences, "code": self._code_line(event.site)}
+            self._add("i", f"trace {event.trace} of {event.function}", _TRACES, self._at(event), s="t", args=args)
 
     def finish(self) -> list[dict[str, Any]]:
         """Returns all events: ops that never finished as marks, and the names of the tracks first."""

@@ -17,6 +17,8 @@ const HOST_HEIGHT = 20;
 const BELOW_HOST = 22;
 const OVERVIEW_HEIGHT = 44;
 const MOST_LANES = 16;
+const TRACES_HEIGHT = 22;
+const MOST_REASONS = 3; // traces of which the foot says what was new
 const LEAST_WIDTH = 288;
 const OVERVIEWS = new WeakMap(); // scene -> {key, marks}: the overview changes with the width alone
 
@@ -122,6 +124,7 @@ function overviewMarks({ scene, whole }, top) {
 
 function addBody(sheet) {
   const { scene, scale, words, marks } = sheet;
+  addTraces(sheet);
   const top = sheet.y + 26;
   let y = top + 8;
   const seen = scene.lanes.map((lane) => laneIn(scene, lane, scale));
@@ -148,6 +151,36 @@ function addBody(sheet) {
   addExchanges(sheet, lanes);
   sheet.y = bottom;
   return lanes.map(({ number, name, y: at, height }) => ({ number, name, y: at, height }));
+}
+
+// A row of flags where functions were traced; where there is no room they stand without a name.
+function addTraces(sheet) {
+  const { scene, scale, right, words, marks } = sheet;
+  const traces = scene.traces.filter(([start]) => start >= scale.from && start <= scale.to);
+  if (scene.traces.length) sheet.y += TRACES_HEIGHT;
+  let end = 0;
+  traces.forEach((trace, number) => {
+    const [x, y] = [scale.at(trace[0]), sheet.y];
+    const room = number + 1 < traces.length ? scale.at(traces[number + 1][0]) - 6 : right;
+    const flag = path([[x - 4, y - 6], [x + 4, y - 6], [x, y]], { fill: "ink", closed: true });
+    let name = text(x + 7, y, traceWords(trace, words), { size: 11 });
+    if (name.x + widthOfText(name) > right) name = text(x - 7, y, name.words, { size: 11, anchor: "end" });
+    const nameEnd = beginOfText(name) + widthOfText(name);
+    const fits = end <= beginOfText(name) && nameEnd <= Math.max(room, x);
+    marks.push({ mark: "group", title: traceSentence(trace, words), marks: fits ? [flag, name] : [flag] });
+    end = Math.max(x, fits ? nameEnd : 0) + 8;
+  });
+}
+
+function traceWords([, name, number], words) {
+  return fill(words[number === 1 ? "trace" : "retrace"], { name });
+}
+
+// Says what was new where a function is traced again.
+function traceSentence(trace, words) {
+  const what = traceWords(trace, words);
+  const reasons = trace[3].map(([argument, now, before]) => fill(words.traceReason, { argument, now, before }));
+  return reasons.length ? fill(words.traceSentence, { what, why: reasons.join(", ") }) : what;
 }
 
 function laneLabels({ scene, words }, lane, window) {
@@ -221,6 +254,9 @@ function addFoot(sheet) {
   const { scene, chosen, marks } = sheet;
   marks.push(line(MARGIN, sheet.y + 6, sheet.right, sheet.y + 6));
   sheet.y += 8;
+  const again = scene.traces.filter(([, , , differences]) => differences.length);
+  if (again.length) addFlow(sheet, again.slice(0, MOST_REASONS).map((trace) => text(0, 0, traceSentence(trace, sheet.words))));
+  if (again.length > MOST_REASONS) addFlow(sheet, [text(0, 0, fill(sheet.words.moreTraces, { n: again.length - MOST_REASONS }), { fill: "soft", size: 11 })]);
   if (chosen) {
     const top = sheet.y;
     for (const texts of detailTexts(sheet, chosen)) addFlow(sheet, texts, 30);

@@ -80,6 +80,16 @@ class Exchange(NamedTuple):
     nbytes: int
 
 
+class Trace(NamedTuple):
+    """A trace of a function, just before what ran next. `differences` are those of `runtime.Traced`."""
+
+    start: float
+    function: str
+    number: int
+    differences: tuple[tuple[str, str, str], ...]
+    site: runtime.Site
+
+
 _Piece = TypeVar("_Piece", Work, Transfer)
 Numbers = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -161,6 +171,7 @@ class Schedule:
     copied: int
     cut: int = 0
     """How many events are no longer kept, the oldest."""
+    traces: tuple[Trace, ...] = ()
 
     @cached_property
     def seconds(self) -> float:
@@ -214,7 +225,12 @@ class Schedule:
         return {"constants": constants, "ops": ops - constants, "copies": copies}
 
 
-def schedule_of(work: runtime.Work, cut: int = 0) -> Schedule:
+def timed(snapshot: runtime.Snapshot) -> Schedule:
+    """Returns what a snapshot has of ops, copies and traces, and when."""
+    return schedule_of(snapshot.work, snapshot.cut, snapshot.traces)
+
+
+def schedule_of(work: runtime.Work, cut: int = 0, traces: Sequence[runtime.Traced] = ()) -> Schedule:
     """Returns what ran and when, from the columns of a recording.
 
     Modelled and measured times are never mixed: where something has a modelled start, only such things are taken.
@@ -222,6 +238,7 @@ def schedule_of(work: runtime.Work, cut: int = 0) -> Schedule:
     Args:
       work: of a snapshot.
       cut: how many events before them are no longer kept.
+      traces: of a snapshot.
     """
     executed, copied = (_has(work, event) for event in (runtime.OpExecuted, runtime.Copied))
     stamped = (executed | copied) & ~np.isnan(work.start)
@@ -240,6 +257,7 @@ def schedule_of(work: runtime.Work, cut: int = 0) -> Schedule:
         int(executed.sum()),
         int(copied.sum()),
         cut,
+        tuple(_traces(ran, starts, traces)),
     )
 
 
@@ -270,6 +288,13 @@ def _transfer(fact: runtime.Fact) -> Transfer:
     event: Any = fact.event
     ends = runtime.short_name(event.source), runtime.short_name(event.target)
     return Transfer(*ends, 0.0, 0.0, event.nbytes, event.phase)
+
+
+def _traces(ran: runtime.Work, starts: Numbers, traces: Sequence[runtime.Traced]) -> Iterator[Trace]:
+    """Yields the traces, each where the next piece of all that were told of later starts, or behind the last."""
+    following = [*np.minimum.accumulate(starts[::-1])[::-1].tolist(), (starts + ran.seconds).max(initial=0.0)]
+    for trace, at in zip(traces, ran.seq.searchsorted([trace.seq for trace in traces]).tolist(), strict=True):
+        yield Trace(following[at], trace.function, trace.trace, trace.differences, trace.site)
 
 
 def _measured_starts(ran: runtime.Work) -> Numbers:

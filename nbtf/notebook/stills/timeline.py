@@ -20,7 +20,7 @@ from nbtf.notebook.stills.lanes import (
     shape_of,
 )
 from nbtf.notebook.stills.marks import Group, Line, Mark, Path, Picture, Rectangle, Text
-from nbtf.notebook.stills.schedule import MODELLED, Schedule, Work, is_host
+from nbtf.notebook.stills.schedule import MODELLED, Schedule, Trace, Work, is_host
 from nbtf.notebook.stills.stacks import colouring, spans_of, stacked
 
 WIDTH = 960.0
@@ -31,6 +31,9 @@ _LABELS = 126.0
 _LANE, _BELOW_LANE, _HOST, _BELOW_HOST = 44.0, 26.0, 20.0, 22.0
 _OVERVIEW = 44.0
 _MOST_LANES = 16
+_TRACES = 22.0
+_MOST_REASONS = 3
+"""Traces of which the foot says what was new."""
 
 Words = Mapping[str, str]
 CodeLine = Callable[[runtime.Site], str]
@@ -151,6 +154,7 @@ class _Timeline:
     # Lanes
 
     def _body(self) -> None:
+        self._traces()
         top, tops = self._y + 26, dict[str, float]()
         y = top + 8
         for lane in self._lanes:
@@ -173,6 +177,36 @@ class _Timeline:
         self._choose(drawings)
         self._exchanges(tops)
         self._y = bottom
+
+    def _traces(self) -> None:
+        """Adds a row of flags where functions were traced; where there is no room they stand without a name."""
+        traces, end = self._schedule.traces, 0.0
+        if traces:
+            self._y += _TRACES
+        for number, trace in enumerate(traces):
+            x, y = self._scale.at(trace.start), self._y
+            room = self._scale.at(traces[number + 1].start) - 6 if number + 1 < len(traces) else self._right
+            flag = Path(((x - 4, y - 6), (x + 4, y - 6), (x, y)), "ink", closed=True)
+            name = Text(x + 7, y, self._traced(trace), size=11)
+            if name.x + name.width > self._right:
+                name = Text(x - 7, y, name.words, size=11, anchor="end")
+            fits = end <= name.begin and name.begin + name.width <= max(room, x)
+            self._marks.append(Group((flag, name) if fits else (flag,), self._trace_sentence(trace)))
+            end = max(x, name.begin + name.width if fits else 0.0) + 8
+
+    def _traced(self, trace: Trace) -> str:
+        return self._words["trace" if trace.number == 1 else "retrace"].format(name=trace.function)
+
+    def _trace_sentence(self, trace: Trace) -> str:
+        """Says what was new where a function is traced again."""
+        what, words = self._traced(trace), self._words
+        if not trace.differences:
+            return what
+        reasons = (
+            words["traceReason"].format(argument=argument, now=now, before=before)
+            for argument, now, before in trace.differences
+        )
+        return words["traceSentence"].format(what=what, why=", ".join(reasons))
 
     def _label(self, lane: str) -> list[Text]:
         name, schedule, words = Text(_MARGIN, 0, lane, size=13, weight=650), self._schedule, self._words
@@ -237,6 +271,11 @@ class _Timeline:
         self._marks.append(Line(_MARGIN, self._y + 6, self._right, self._y + 6))
         self._y += 8
         longest = self._schedule.longest
+        again = [trace for trace in self._schedule.traces if trace.differences]
+        if again:
+            self._flow([Text(0, 0, self._trace_sentence(trace)) for trace in again[:_MOST_REASONS]])
+        if len(again) > _MOST_REASONS:
+            self._flow([Text(0, 0, self._words["moreTraces"].format(n=len(again) - _MOST_REASONS), "soft", 11)])
         if longest is not None:
             top = self._y
             self._flow(list(self._about(longest)), 30)

@@ -21,7 +21,7 @@ from nbtf._storage import files
 from nbtf.notebook import catalogue, code_lines
 from nbtf.notebook.stills.device_facts import map_facts
 from nbtf.notebook.stills.memory_pictures import memory_scenes
-from nbtf.notebook.stills.schedule import Schedule, schedule_of
+from nbtf.notebook.stills.schedule import Schedule, timed
 from nbtf.notebook.stills.svg import to_svg
 from nbtf.notebook.stills.timeline import timeline
 from nbtf.notebook.views import esm
@@ -67,7 +67,7 @@ def save_page(
 
 def page(snapshot: runtime.Snapshot, code_line: CodeLine = code_lines.in_file, memory: Sequence[Scene] = ()) -> str:
     """Returns the text of the file."""
-    schedule = schedule_of(snapshot.work, snapshot.cut)
+    schedule = timed(snapshot)
     if not schedule.lanes:
         raise ValueError("Nothing ran while this was recorded: a page shows ops and copies, so run some first.")
     scene = scene_data(schedule, memory, code_line) | {"map": map_data(map_facts(snapshot, runtime.devices()))}

@@ -9,7 +9,7 @@ from typing import Any
 from nbtf import runtime
 from nbtf.notebook import catalogue
 from nbtf.notebook.stills.device_facts import map_facts
-from nbtf.notebook.stills.schedule import Schedule, schedule_of
+from nbtf.notebook.stills.schedule import Schedule, timed
 from nbtf.notebook.views import esm
 from nbtf.notebook.views.long_timeline import LongTimeline
 from nbtf.notebook.views.map_data import map_data
@@ -46,7 +46,7 @@ class RecordingAnswers:
     @cached_property
     def schedule(self) -> Schedule:
         """What ran and when."""
-        return schedule_of(self.snapshot.work, self.snapshot.cut)
+        return timed(self.snapshot)
 
     def answer(self, question: dict[str, Any]) -> Scene:
         """Returns what a page asked for.

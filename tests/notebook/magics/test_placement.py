@@ -132,6 +132,36 @@ def test_copies_are_seen_though_rows_are_cut(shell: Shell) -> None:
     assert "more rows: to_dict() has all" in shown
 
 
+FUNCTION = """
+@tf.function
+def double(x):
+    return x + x
+for length in (2, 3, 3):
+    double(tf.ones([length]))
+"""
+
+
+def test_log_and_table_say_when_functions_were_traced_and_why_again(shell: Shell) -> None:
+    shell.run(FUNCTION)
+    log, counts = (repr(shell.run(f"%placement_log {action}").result) for action in ("show -n 100", "table"))
+
+    assert 2 == log.count("(trace)")
+    assert "double(x: float32[2])" in log
+    assert "double again, trace 2: x is float32[3] and was float32[2]" in log
+    assert log.index("trace 2") < log.rindex("AddV2")
+    assert "traced: double 2 times" in log
+    assert "traced: double 2 times" in counts
+    assert "(trace)" not in repr(shell.run("%placement_log --op AddV2").result)
+
+
+def test_traces_before_the_ops_that_are_shown_are_left_out(shell: Shell) -> None:
+    shell.run(FUNCTION)
+    text = repr(shell.run("%placement_log -n 1").result)
+
+    assert "(trace)" not in text
+    assert "traced" not in text
+
+
 def test_table_is_exact_though_the_events_are_no_longer_kept() -> None:
     with machine(2):
         with tf.runtime.recording(capacity=1) as record:
@@ -307,6 +337,22 @@ def test_trace_is_valid_and_names_what_is_simulated_and_modelled(shell: Shell) -
     ends = {one["id"]: one for one in events if one["ph"] == "f"}
     assert starts.keys() == ends.keys()
     assert {"e"} == {one["bp"] for one in ends.values()}
+
+
+def test_exports_have_the_traces_of_functions(shell: Shell, tmp_path: Path) -> None:
+    shell.run(FUNCTION)
+    for form in ("csv", "json", "chrome"):
+        shell.run(f"%placement_log export {tmp_path / form} --format {form}")
+    events = json.loads((tmp_path / "json").read_text())["events"]
+    traces = [event for event in events if event["kind"] == "traced"]
+    rows = [row for row in csv.DictReader((tmp_path / "csv").read_text().splitlines()) if row["kind"] == "traced"]
+    marks = [mark for mark in json.loads((tmp_path / "chrome").read_text())["traceEvents"] if mark["ph"] == "i"]
+
+    assert [("double", 1, "x: float32[2]"), ("double", 2, "x: float32[3]")] == [
+        (trace["function"], trace["trace"], trace["arguments"]) for trace in traces
+    ]
+    assert ["", "x: float32[3], before float32[2]"] == [row["differences"] for row in rows]
+    assert ["trace 1 of double", "trace 2 of double"] == [mark["name"] for mark in marks]
 
 
 def test_trace_marks_ops_that_did_not_finish(shell: Shell) -> None:

@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from itertools import pairwise
-from typing import Any
+from typing import Any, cast
 from xml.etree import ElementTree
 
 import numpy as np
@@ -18,9 +18,9 @@ import nbtf as tf
 from nbtf._runtime.work import work_of_events
 from nbtf.notebook import catalogue
 from nbtf.notebook.stills.lanes import bytes_in_words, seconds_in_words
-from nbtf.notebook.stills.marks import Boxes, Group, Mark, Picture, Rectangle, texts_of
+from nbtf.notebook.stills.marks import Boxes, Group, Mark, Path, Picture, Rectangle, texts_of
 from nbtf.notebook.stills.palette import FILLS
-from nbtf.notebook.stills.schedule import Schedule, schedule_of
+from nbtf.notebook.stills.schedule import Schedule, schedule_of, timed
 from nbtf.notebook.stills.stacks import Scale, stacked
 from nbtf.notebook.stills.svg import to_svg
 from nbtf.notebook.stills.timeline import timeline
@@ -65,7 +65,22 @@ def recorded_host() -> tf.runtime.Recording:
     return record
 
 
-RECORDED = {"step": recorded_step, "lines": recorded_lines, "host": recorded_host}
+def recorded_traces() -> tf.runtime.Recording:
+    """A function that is traced six times, twice with no time between."""
+
+    @tf.function
+    def product(x: Any, factor: Any) -> Any:
+        return tf.matmul(x, x) * factor
+
+    small, large = tf.ones([64, 64]), tf.ones([256, 256])
+    with tf.runtime.recording() as record, tf.device("GPU:0"):
+        for x, factor in ((small, 1), (large, 1), (small, 1), (large, 2), (small, 2), (small, 3)):
+            product(x, factor)
+        product.get_concrete_function(small, 4)
+    return record
+
+
+RECORDED = {"step": recorded_step, "lines": recorded_lines, "host": recorded_host, "traces": recorded_traces}
 
 
 @pytest.fixture(scope="module")
@@ -82,7 +97,7 @@ def record(request: pytest.FixtureRequest, records: dict[str, tf.runtime.Recordi
 
 
 def scheduled(record: tf.runtime.Recording) -> Schedule:
-    return schedule_of(record.snapshot().work)
+    return timed(record.snapshot())
 
 
 def drawn(record: tf.runtime.Recording, width: float = 960.0, words: Any = WORDS) -> Picture:
@@ -367,3 +382,60 @@ def test_unloaded_extension_draws_no_more(shell: Shell) -> None:
     tf.unload_ipython_extension(shell.ip)
 
     assert {"text/plain"} == set(shell.ip.display_formatter.format(ran.result)[0])
+
+
+# Traces
+
+
+def flags(picture: Picture) -> list[Group]:
+    """The flags of traces: their first mark is a triangle."""
+    groups = [mark for mark in picture.marks if isinstance(mark, Group)]
+    return [group for group in groups if isinstance(group.marks[0], Path) and len(group.marks[0].points) == 3]
+
+
+def test_traces_have_flags_where_the_next_op_starts(records: dict[str, tf.runtime.Recording]) -> None:
+    picture, schedule = drawn(records["traces"]), scheduled(records["traces"])
+    scale_begin, scale_end = next(
+        (mark.x, mark.x + mark.width) for mark in picture.marks if isinstance(mark, Rectangle) and mark.radius == 4
+    )
+    starts = [trace.start for trace in schedule.traces]
+    points = [cast("Path", group.marks[0]).points[2][0] for group in flags(picture)]
+
+    assert 6 == len(points)
+    assert starts == sorted(starts)
+    share = [start / schedule.seconds for start in starts]
+    assert points == pytest.approx([scale_begin + (scale_end - scale_begin) * part for part in share], abs=1)
+    assert starts[-1] == schedule.seconds  # nothing ran behind it
+
+
+def test_titles_and_foot_say_what_was_new(records: dict[str, tf.runtime.Recording]) -> None:
+    picture = drawn(records["traces"])
+    titles = [group.title for group in flags(picture)]
+    texts = [text.words for text in texts_of(picture.marks)]
+
+    assert titles == [
+        "product traced",
+        "product traced again: x is float32[256, 256] and was float32[64, 64]",
+        "product traced again: factor is 2 and was 1",
+        "product traced again: x is float32[64, 64] and was float32[256, 256]",
+        "product traced again: factor is 3 and was 2",
+        "product traced again: factor is 4 and was 3",
+    ]
+    assert set(titles[1:4]) <= set(texts)
+    assert not set(titles[4:]) & set(texts)
+    assert "2 more traces" in texts
+
+
+@pytest.mark.parametrize("width", [480, 960, 1600])
+def test_names_of_flags_never_run_into_each_other(records: dict[str, tf.runtime.Recording], width: int) -> None:
+    marks = [group.marks for group in flags(drawn(records["traces"], width))]
+    spans = [(text.begin, text.begin + text.width) for _, *names in marks for text in texts_of(tuple(names))]
+    tips = [cast("Path", flag).points[2][0] for flag, *_ in marks]
+
+    assert spans
+    assert all(end <= begin for (_, end), (begin, _) in pairwise(spans))
+    assert not [tip for tip in tips for begin, end in spans if begin < tip < end]
+
+
+def test_recordings_without_traces_have_no_row_for_them(records: dict[str, tf.runtime.Recording]) -> None:
+    assert [] == flags(drawn(records["lines"]))

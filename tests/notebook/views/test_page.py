@@ -19,7 +19,7 @@ from nbtf._storage import drafts
 from nbtf.notebook import catalogue
 from nbtf.notebook.stills.marks import Boxes, Group, Line, Mark, Picture, Rectangle, Text
 from nbtf.notebook.stills.marks import Path as Outline
-from nbtf.notebook.stills.schedule import Exchange, Pieces, Schedule, Transfer, Work, schedule_of
+from nbtf.notebook.stills.schedule import Exchange, Pieces, Schedule, Trace, Transfer, Work, timed
 from nbtf.notebook.stills.timeline import timeline
 from nbtf.notebook.views import page
 from nbtf.notebook.views.timeline_data import timeline_data
@@ -69,7 +69,7 @@ def opened(browser: str) -> Iterator[Callable[..., Any]]:
 
 
 def scheduled(record: tf.runtime.Recording) -> Schedule:
-    return schedule_of(record.snapshot().work)
+    return timed(record.snapshot())
 
 
 def plain(mark: Mark) -> dict[str, Any]:
@@ -167,8 +167,17 @@ def random_schedule(seed: int) -> Schedule:
     ops.sort(key=lambda work: work.start)
     copies.sort(key=lambda copy: copy.start)
     clock = draw.choice(["modelled", "measured"])
-    return Schedule(
-        clock, lanes, Pieces.of(ops), Pieces.of(copies), exchanges, len(ops) + 7, len(copies), draw.choice([0, 5000])
+    columns, cut = (Pieces.of(ops), Pieces.of(copies)), draw.choice([0, 5000])
+    return Schedule(clock, lanes, *columns, exchanges, len(ops) + 7, len(copies), cut, random_traces(draw, ops))
+
+
+def random_traces(draw: random.Random, ops: list[Work]) -> tuple[Trace, ...]:
+    """Traces before some of the ops, several of them at once."""
+    starts = sorted(draw.choice(ops).start for _ in range(draw.choice([0, 1, 6, 40]) if ops else 0))
+    news = [("x", "float32[3, 2]", "float32[2]"), ("<b>", "'名前'", "None")]
+    return tuple(
+        Trace(start, draw.choice(["step", "訓練の一歩"]), number, tuple(news[: draw.randrange(3)]), None)
+        for number, start in enumerate(starts, 1)
     )
 
 

@@ -1,0 +1,130 @@
+"""Does a recording say when a function was traced, and why again?"""
+
+from __future__ import annotations
+
+import linecache
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import nbtf as tf
+from nbtf._runtime.events import Traced
+
+SHAPES, DTYPES = st.sampled_from([(), (2,), (3,), (2, 2)]), st.sampled_from(["float32", "int32"])
+CALLS = st.lists(st.tuples(SHAPES, DTYPES, st.sampled_from([1, 2])), max_size=12)
+
+
+@given(calls=CALLS, reduce=st.booleans())
+def test_there_is_an_event_for_each_trace(calls: list[Any], reduce: bool) -> None:
+    @tf.function(reduce_retracing=reduce)
+    def step(x: Any, times: int) -> Any:
+        return x * times
+
+    with tf.runtime.recording() as record:
+        for shape, dtype, times in calls:
+            step(tf.ones(shape, dtype), times)
+    traces = record.traces
+
+    assert step.experimental_get_tracing_count() == len(traces)
+    assert [*range(1, len(traces) + 1)] == [trace.trace for trace in traces]
+    assert [trace for trace in traces if not trace.differences] == traces[:1]
+    assert [event for event in record.events if isinstance(event, Traced)] == traces
+
+
+def traced(function: Any, *calls: Any) -> list[Traced]:
+    with tf.runtime.recording() as record:
+        for arguments in calls:
+            function(*arguments)
+    return record.traces
+
+
+def test_what_differs_is_told_against_the_trace_that_is_most_alike() -> None:
+    function = tf.function(lambda x, y, name: x + y)
+    two, three = tf.ones([2]), tf.ones([3])
+    traces = traced(function, (two, two, "a"), (three, three, "a"), (three, three, "b"), (two, two, "b"))
+
+    assert [()] == [traces[0].differences]
+    assert traces[1].differences == (("x", "float32[3]", "float32[2]"), ("y", "float32[3]", "float32[2]"))
+    assert traces[2].differences == (("name", "'b'", "'a'"),)
+    assert traces[3].differences == (("name", "'b'", "'a'"),)
+
+
+@pytest.mark.parametrize(
+    ("argument", "text"),
+    [
+        (1.5, "x: 1.5"),
+        ("word" * 20, f"x: '{'word' * 9}wo…"),
+        ([1, {"a": (None, True)}], "x: [1, {a: (None, True)}]"),
+        (test_there_is_an_event_for_each_trace, "x: function"),
+    ],
+    ids=["number", "text", "structure", "object"],
+)
+def test_arguments_are_told_in_short(argument: Any, text: str) -> None:
+    (trace,) = traced(tf.function(lambda x: tf.constant(1.0)), (argument,))
+
+    assert (text,) == trace.arguments
+
+
+def test_tensors_and_variables_have_dtype_and_shape() -> None:
+    function = tf.function(lambda x, v, r: x + v)
+    (trace,) = traced(function, (tf.ones([2, 3]), tf.Variable(1.0), tf.ragged.constant([[1], [2, 3]])))
+
+    assert trace.arguments == (
+        "x: float32[2, 3]",
+        "v: Variable float32[]",
+        "r: RaggedTensor(int32[?], int64[3])",
+    )
+
+
+def test_variables_that_a_function_makes_trace_it_twice() -> None:
+    made: list[Any] = []
+
+    @tf.function
+    def step(x: Any) -> Any:
+        if not made:
+            made.append(tf.Variable(1.0))
+        return x * made[0]
+
+    traces = traced(step, (tf.constant(1.0),))
+
+    assert [1, 2] == [trace.trace for trace in traces]
+    assert step.experimental_get_tracing_count() == 2
+
+
+def test_an_event_names_the_line_that_called() -> None:
+    function = tf.function(lambda: tf.constant(1.0))
+    with tf.runtime.recording() as record:
+        function()
+
+    (trace,) = record.traces
+    assert trace.site is not None
+    assert "function()" == linecache.getline(*trace.site).strip()
+
+
+def test_observers_are_told_and_totals_count() -> None:
+    seen: list[Any] = []
+    stop = tf.runtime.observe(seen.append)
+    function = tf.function(lambda x: x)
+    with tf.runtime.recording() as record:
+        function(1)
+        first = record.snapshot()
+        function(2)
+    stop()
+
+    assert [1, 2] == [event.trace for event in seen if isinstance(event, Traced)]
+    assert record.traces[1:] == list(record.snapshot().since(first).traces)
+
+
+def test_steps_of_keras_are_told_too() -> None:
+    model: Any = tf.keras.Sequential([tf.keras.layers.Input((2,)), tf.keras.layers.Dense(1)])
+    model.compile("sgd", "mse")
+    with tf.runtime.recording() as record:
+        model.fit(tf.ones([5, 2]), tf.ones([5, 1]), batch_size=3, verbose=0)
+
+    names = [trace.function for trace in record.traces]
+    assert {"train_step"} == set(names)
+    assert record.traces[-1].differences == (
+        ("data", "(float32[2, 2], float32[2, 1])", "(float32[3, 2], float32[3, 1])"),
+    )

@@ -9,7 +9,7 @@ from nbtf.notebook.checks.answers import Verdict
 
 _BY_LESSON = """
     01 computers abC · seven_names abC · hidden_card abC
-    02 four_gpus aBc · cpu_request aB · text_join aBc · two_additions aBc · no_gpu abC
+    02 four_gpus aBc · cpu_request aB · text_join aBc · two_additions aBc · traced_function abC · no_gpu abC
     03 cpu_inputs aBc · inside_scope aBc · copy_before abC
     04 gpu_2 aBc · no_soft_placement Abc · soft_request aBc · guide_cell abC · two_products abC
     05 first_tensor abC · four_cards aBc · deleted_tensors abC · first_card abC · growth_words Abc

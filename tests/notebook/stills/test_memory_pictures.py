@@ -74,7 +74,7 @@ def train(steps: int = 3) -> None:
     model = tf.keras.Sequential([tf.keras.layers.Input([784]), *layers])
     model.compile(optimizer="adam", loss="mse")
     for _ in range(steps):
-        model.train_on_batch(np.ones((512, 784), "float32"), np.ones((512, 10), "float32"))
+        model.train_on_batch(np.ones((1024, 784), "float32"), np.ones((1024, 10), "float32"))
 
 
 def history_of(record: tf.runtime.Recording, limit: int) -> MemoryHistory:

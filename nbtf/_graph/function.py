@@ -230,6 +230,7 @@ class Function:
             return concrete
         for makes_variables in (not traces.has_been_called, False):
             traces.count += 1
+            tell_trace(self.name, traces.count, list(arguments), types, [general for _, general in traces.concrete])
             graph = self._graph()
             graph.makes_variables = makes_variables
             concrete = ConcreteFunction(graph, list(arguments), types, signature)
@@ -248,7 +249,6 @@ class Function:
                 concrete.is_traced = False
                 break
             traces.has_been_called = traces.has_been_called or bool(graph.variables)
-            tell_trace(self.name, traces.count, list(arguments), types, [general for _, general in traces.concrete])
             if not graph.variables:
                 break
         assert concrete is not None

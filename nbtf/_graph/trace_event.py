@@ -7,13 +7,13 @@ from time import time
 from typing import Any
 
 from nbtf._devices.sites import NOWHERE, find_call_site, site_of
-from nbtf._graph.signature import ArgumentType, StructureType, TensorType, ValueType, VariableType
+from nbtf._graph.signature import ArgumentType, ObjectType, StructureType, TensorType, VariableType
 from nbtf._runtime.context import CURRENT
 from nbtf._runtime.events import Traced
 from nbtf._runtime.notes import next_number, note_of_event
 
-_LONGEST_VALUE = 40
-"""Letters of a Python value."""
+_LONGEST = 60
+"""Letters of a type: a structure may hold all weights of a model."""
 
 _BRACKETS = {list: ("[", "]"), tuple: ("(", ")")}
 
@@ -25,7 +25,7 @@ def tell_trace(
     types: Sequence[ArgumentType],
     earlier: Sequence[Sequence[ArgumentType]],
 ) -> None:
-    """Tells who listens that a function has been traced.
+    """Tells who listens that a function is about to be traced; also inside another, which hides ops alone.
 
     Args:
       function: its name.
@@ -35,7 +35,7 @@ def tell_trace(
       earlier: for which types it was traced before, the last of them last.
     """
     observers = CURRENT.context.observers
-    if not observers.listening:
+    if not observers.takers or (observers.functions and observers.telling):
         return
     texts = list(map(short_text, types))
     before = max(
@@ -56,12 +56,11 @@ def short_text(argument: ArgumentType) -> str:
         lengths = ["?" if length is None else str(length) for length in argument.lengths or ()]
         shape = "..." if argument.lengths is None else ", ".join(lengths)
         return f"{'Variable ' if isinstance(argument, VariableType) else ''}{argument.dtype.name}[{shape}]"
-    if isinstance(argument, StructureType):
-        return _structure_text(argument, [short_text(item) for item in argument.items])
-    if isinstance(argument, ValueType):
-        text = repr(argument.value)
-        return text if len(text) <= _LONGEST_VALUE else f"{text[: _LONGEST_VALUE - 1]}…"
-    return type(argument.reference()).__name__
+    if isinstance(argument, ObjectType):
+        return type(argument.reference()).__name__
+    is_structure = isinstance(argument, StructureType)
+    text = _structure_text(argument, [*map(short_text, argument.items)]) if is_structure else repr(argument.value)
+    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
 
 
 def _structure_text(structure: StructureType, items: Sequence[str]) -> str:

@@ -179,7 +179,7 @@ class Refused(NamedTuple):
 
 
 class Traced(NamedTuple):
-    """`tf.function` has traced a Python function: the code ran with symbolic tensors, and is replayed from now on.
+    """`tf.function` is about to trace a Python function: its code runs with symbolic tensors, and is replayed then.
 
     `trace` counts the traces of the function, from 1. `arguments` are in short words, such as `x: float32[2, 3]`, and
     `differences` say which of them are new: name, what it is, what it was in the trace that is most alike.

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import linecache
+from collections import Counter
+from contextlib import nullcontext
 from typing import Any
 
 import pytest
@@ -33,6 +35,28 @@ def test_there_is_an_event_for_each_trace(calls: list[Any], reduce: bool) -> Non
     assert [event for event in record.events if isinstance(event, Traced)] == traces
 
 
+@given(calls=CALLS, fails=st.booleans())
+def test_traces_inside_others_and_traces_that_fail_are_told(calls: list[Any], fails: bool) -> None:
+    @tf.function
+    def inner(x: Any) -> Any:
+        if fails:
+            raise ArithmeticError
+        return x * 2
+
+    @tf.function
+    def outer(x: Any, times: int) -> Any:
+        return inner(x) * times
+
+    with tf.runtime.recording() as record:
+        for shape, dtype, times in calls:
+            with pytest.raises(ArithmeticError) if fails else nullcontext():
+                outer(tf.ones(shape, dtype), times)
+    counts = Counter(trace.function for trace in record.traces)
+
+    assert outer.experimental_get_tracing_count() == counts["outer"]
+    assert inner.experimental_get_tracing_count() == counts["inner"]
+
+
 def traced(function: Any, *calls: Any) -> list[Traced]:
     with tf.runtime.recording() as record:
         for arguments in calls:
@@ -55,11 +79,12 @@ def test_what_differs_is_told_against_the_trace_that_is_most_alike() -> None:
     ("argument", "text"),
     [
         (1.5, "x: 1.5"),
-        ("word" * 20, f"x: '{'word' * 9}wo…"),
+        ("word" * 20, f"x: '{'word' * 14}wo…"),
         ([1, {"a": (None, True)}], "x: [1, {a: (None, True)}]"),
+        ([1.5] * 50, f"x: [{'1.5, ' * 11}1.5…"),
         (test_there_is_an_event_for_each_trace, "x: function"),
     ],
-    ids=["number", "text", "structure", "object"],
+    ids=["number", "text", "structure", "many", "object"],
 )
 def test_arguments_are_told_in_short(argument: Any, text: str) -> None:
     (trace,) = traced(tf.function(lambda x: tf.constant(1.0)), (argument,))

@@ -119,8 +119,8 @@ def each(
         for event in sorted([*matching, *traces], key=attrgetter("seq"))
     ]
     total = snapshot.placed if is_whole else sum(fnmatchcase(e.op, op) and device in (None, e.device) for e in placed)
-    shown = "" if len(matching) == total else f", the last {len(matching):,} shown"
-    notes = [f"{_ops(total)}{shown}", *_traced(traces), *_folds(rows, fold)]
+    extent = "" if len(matching) == total else f", the last {len(matching):,} shown"
+    notes = [f"{_ops(total)}{extent}", *_traced(traces), *_folds(rows, fold)]
     return Table(EACH, rows, notes, limit=max(last + len(traces), 1), folded=_is_folded if fold else None)
 
 

@@ -178,9 +178,9 @@ function traceWords([, name, number], words) {
 
 // Says what was new where a function is traced again.
 function traceSentence(trace, words) {
-  const what = traceWords(trace, words);
+  const name = traceWords(trace, words);
   const reasons = trace[3].map(([argument, now, before]) => fill(words.traceReason, { argument, now, before }));
-  return reasons.length ? fill(words.traceSentence, { what, why: reasons.join(", ") }) : what;
+  return reasons.length ? fill(words.traceSentence, { name, why: reasons.join(", ") }) : name;
 }
 
 function laneLabels({ scene, words }, lane, window) {
@@ -254,9 +254,9 @@ function addFoot(sheet) {
   const { scene, chosen, marks } = sheet;
   marks.push(line(MARGIN, sheet.y + 6, sheet.right, sheet.y + 6));
   sheet.y += 8;
-  const again = scene.traces.filter(([, , , differences]) => differences.length);
-  if (again.length) addFlow(sheet, again.slice(0, MOST_REASONS).map((trace) => text(0, 0, traceSentence(trace, sheet.words))));
-  if (again.length > MOST_REASONS) addFlow(sheet, [text(0, 0, fill(sheet.words.moreTraces, { n: again.length - MOST_REASONS }), { fill: "soft", size: 11 })]);
+  const retraces = scene.traces.filter(([, , , differences]) => differences.length);
+  if (retraces.length) addFlow(sheet, retraces.slice(0, MOST_REASONS).map((trace) => text(0, 0, traceSentence(trace, sheet.words))));
+  if (retraces.length > MOST_REASONS) addFlow(sheet, [text(0, 0, fill(sheet.words.moreTraces, { n: retraces.length - MOST_REASONS }), { fill: "soft", size: 11 })]);
   if (chosen) {
     const top = sheet.y;
     for (const texts of detailTexts(sheet, chosen)) addFlow(sheet, texts, 30);

@@ -199,14 +199,14 @@ class _Timeline:
 
     def _trace_sentence(self, trace: Trace) -> str:
         """Says what was new where a function is traced again."""
-        what, words = self._traced(trace), self._words
+        name, words = self._traced(trace), self._words
         if not trace.differences:
-            return what
+            return name
         reasons = (
             words["traceReason"].format(argument=argument, now=now, before=before)
             for argument, now, before in trace.differences
         )
-        return words["traceSentence"].format(what=what, why=", ".join(reasons))
+        return words["traceSentence"].format(name=name, why=", ".join(reasons))
 
     def _label(self, lane: str) -> list[Text]:
         name, schedule, words = Text(_MARGIN, 0, lane, size=13, weight=650), self._schedule, self._words
@@ -271,11 +271,11 @@ class _Timeline:
         self._marks.append(Line(_MARGIN, self._y + 6, self._right, self._y + 6))
         self._y += 8
         longest = self._schedule.longest
-        again = [trace for trace in self._schedule.traces if trace.differences]
-        if again:
-            self._flow([Text(0, 0, self._trace_sentence(trace)) for trace in again[:_MOST_REASONS]])
-        if len(again) > _MOST_REASONS:
-            self._flow([Text(0, 0, self._words["moreTraces"].format(n=len(again) - _MOST_REASONS), "soft", 11)])
+        retraces = [trace for trace in self._schedule.traces if trace.differences]
+        if retraces:
+            self._flow([Text(0, 0, self._trace_sentence(trace)) for trace in retraces[:_MOST_REASONS]])
+        if len(retraces) > _MOST_REASONS:
+            self._flow([Text(0, 0, self._words["moreTraces"].format(n=len(retraces) - _MOST_REASONS), "soft", 11)])
         if longest is not None:
             top = self._y
             self._flow(list(self._about(longest)), 30)

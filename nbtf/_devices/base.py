@@ -70,7 +70,7 @@ def describe_label(label: object) -> object:
     """Returns a label with file and line; on the way to an allocator it has only the code and the instruction."""
     if not isinstance(label, Label) or label.site is None or len(label.site) == 2:
         return label
-    return label._replace(site=site_of(label.site))
+    return Label(label.op, label.dtype, label.shape, site_of(label.site))
 
 
 class Runnable(Protocol):

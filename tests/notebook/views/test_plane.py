@@ -264,6 +264,24 @@ def test_pointer_drags_the_scrubber(shown: Callable[[str], Any], scenes: dict[st
     assert 0 < second < steps - 1
 
 
+def test_bands_lie_in_a_layer_that_no_step_paints_again(shown: Callable[[str], Any]) -> None:
+    page = shown("fragments")
+    devtools = page.context.new_cdp_session(page)
+    layers: list[list[dict[str, Any]]] = []
+    devtools.on("LayerTree.layerTreeDidChange", lambda change: layers.append(change.get("layers", [])))
+    for domain in ("DOM", "LayerTree"):
+        devtools.send(f"{domain}.enable")
+    root = devtools.send("DOM.getDocument")["root"]["nodeId"]
+    ground = devtools.send("DOM.querySelector", {"nodeId": root, "selector": ".nbtf-plane > svg"})["nodeId"]
+    node = devtools.send("DOM.describeNode", {"nodeId": ground})["node"]["backendNodeId"]
+
+    press(page, "Home", "ArrowRight", "ArrowRight")
+
+    paints = [layer["paintCount"] for tree in layers for layer in tree if layer.get("backendNodeId") == node]
+    assert paints
+    assert min(paints) == max(paints)
+
+
 @pytest.mark.parametrize("tab", ["Stacked by holder", "Treemap"])
 def test_views_of_memory_look_at_one_step_and_one_chunk(shown: Callable[[str], Any], tab: str) -> None:
     page = shown("fragments")

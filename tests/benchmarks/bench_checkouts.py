@@ -11,6 +11,7 @@ import os
 import statistics
 import subprocess
 import sys
+import tempfile
 from contextlib import nullcontext
 from pathlib import Path
 from time import process_time
@@ -55,18 +56,22 @@ def measure_op(device: str, recorded: str, ops: int) -> float:
     return statistics.median(costs[1:])
 
 
-def figure(checkout: str, case: tuple[str, str, int]) -> float:
-    """Returns what a fresh process measures."""
-    environment = os.environ | {"PYTHONPATH": checkout, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+def figure(checkout: str, case: tuple[str, str, int], bytecode: str) -> float:
+    """Returns what a fresh process measures that keeps its bytecode in a folder."""
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    environment |= {"PYTHONPATH": checkout, "PYTHONPYCACHEPREFIX": bytecode}
+    environment |= {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
     command = [sys.executable, __file__, "--measure", *map(str, case)]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
     return float(done.stdout.split()[-1])
 
 
-def main(checkouts: list[str]) -> None:
+def main(checkouts: list[str], bytecode: str) -> None:
     """Prints a line for each case: its cost, and how many times that of other checkouts it is."""
+    for checkout in checkouts:
+        figure(checkout, CASES[0], bytecode)  # compiles
     for case in CASES:
-        rounds = [[figure(checkout, case) for checkout in checkouts] for _ in range(ROUNDS)]
+        rounds = [[figure(checkout, case, bytecode) for checkout in checkouts] for _ in range(ROUNDS)]
         own, *others = [statistics.quantiles(column, n=4)[0] for column in zip(*rounds, strict=True)]
         ratios = "".join(f", {own / other:.2f} x {name}" for other, name in zip(others, checkouts[1:], strict=True))
         device, recorded, ops = case
@@ -79,4 +84,5 @@ if __name__ == "__main__":
         device, recorded, ops = sys.argv[2:]
         print(measure_import() if device == IMPORT else measure_op(device, recorded, int(ops)))
     else:
-        main([str(Path(__file__).resolve().parents[2]), *sys.argv[1:]])
+        with tempfile.TemporaryDirectory() as folder:
+            main([str(Path(__file__).resolve().parents[2]), *sys.argv[1:]], folder)

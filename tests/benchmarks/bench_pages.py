@@ -29,8 +29,9 @@ for number in range(4):
 with tf.runtime.recording(capacity=2 * {events}) as record:
     while record.snapshot(0).heard < {events}:
         for row in rows:
-            for _ in range(200):
-                row = tf.nn.relu(row + row)"""
+            with tf.device(row.device):
+                for _ in range(200):
+                    row = tf.nn.relu(row + row)"""
 SAVE = "record.to_html('page.html')"
 
 UNTIL = """async ([press, selector]) => {

@@ -34,8 +34,9 @@ def run_dense() -> Iterator[None]:
             rows.append(tf.random.uniform([64, 64]))  # of smaller ones the ops last no time, and are folded
     while True:
         for row in rows:
-            for _ in range(500):
-                tf.tanh(row * (row + row))
+            with tf.device(row.device):
+                for _ in range(500):
+                    tf.tanh(row * (row + row))
             yield
 
 

@@ -18,8 +18,8 @@ from nbtf.notebook.holders.names import WEIGHTS
 from nbtf.notebook.session import Session, say
 from nbtf.notebook.tables import MOST_ROWS, NOTHING, Column, Table, size
 
-SECONDS = 1.0
-"""How long a search may take."""
+SECONDS = 10.0
+"""How long a search may take: who holds 100,000 tensors is found in six, with the lines that free them."""
 
 GARBAGE = "nothing but a reference cycle, until Python's garbage collector comes by"
 
@@ -127,8 +127,9 @@ def _holder_rows(
     arrays = _arrays() if any(card[0].cuda is not None for card in cards) else []
     if not arrays and not any(gpu.in_use for gpu in gpus):
         return [], []
+    blocks = sorted((block for gpu in gpus if gpu.in_use for block in _blocks(gpu)), key=lambda block: -block.nbytes)
     holders = Holders(session, seconds, [(each.type, each.holding) for each in arrays])
-    rows = _rows(session, gpus, holders, gather)
+    rows = _rows(session, blocks, holders, gather)
     notes = _notes(gpus, rows)
     rows += foreign_rows(holders, arrays, cards, gather)
     if not holders.finished or holders.is_late:  # asked last: also the lines of other libraries' arrays take time
@@ -141,9 +142,8 @@ def _arrays() -> list[runtime.Arrays]:
     return [arrays for library in runtime.frameworks() if (arrays := library.arrays()) is not None]
 
 
-def _rows(session: Session, gpus: list[runtime.DeviceInfo], holders: Holders, gather: Gather) -> list[dict[str, Any]]:
-    """Returns rows for what nbtf's tensors hold."""
-    blocks = sorted((block for gpu in gpus if gpu.in_use for block in _blocks(gpu)), key=lambda block: -block.nbytes)
+def _rows(session: Session, blocks: list[_Block], holders: Holders, gather: Gather) -> list[dict[str, Any]]:
+    """Returns rows for what nbtf's tensors hold, the largest first."""
     owners = {block.piece: None if holders.is_late else holders.of(block.piece) for block in blocks}
     dead = holders.garbage([block.piece for block in blocks if owners[block.piece] is None and not _is_scratch(block)])
     is_late = holders.is_late or not holders.finished

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import string
 import sys
+import types
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -505,3 +506,21 @@ def test_table_is_shown_as_text_as_html_and_as_data(shell: Shell) -> None:
     assert ["holder", "device", "bytes", "tensor", "made by", "code line", "frees it"] == [
         column.title for column in table.columns
     ]
+
+
+def test_a_look_at_many_pieces_takes_no_time_from_the_search(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
+    shell.run(f"x = {MAKE}")
+    seconds = [0.0]
+    clock = types.SimpleNamespace(monotonic=lambda: seconds[0])
+    for module in ("holders", "search"):
+        monkeypatch.setattr(f"nbtf.notebook.holders.{module}.time", clock)
+    look = tf.runtime.memory_pieces
+
+    def look_long(device: str) -> Any:
+        seconds[0] += 2 * ENOUGH
+        return look(device)
+
+    monkeypatch.setattr(tf.runtime, "memory_pieces", look_long)
+
+    assert ["x"] == [row["holder"] for row in rows(shell)]
+    assert seconds[0]

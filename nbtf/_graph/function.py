@@ -228,9 +228,12 @@ class Function:
             concrete = ConcreteFunction(self._graph(), list(arguments), types, signature)
             concrete.is_traced = False
             return concrete
+        earlier = [general for around, general in traces.concrete if around == surroundings]
+        alike = earlier if earlier or not traces.concrete else None
+        has_made_variables = False
         for makes_variables in (not traces.has_been_called, False):
             traces.count += 1
-            tell_trace(self.name, traces.count, list(arguments), types, [general for _, general in traces.concrete])
+            tell_trace(self.name, traces.count, list(arguments), types, alike, has_made_variables)
             graph = self._graph()
             graph.makes_variables = makes_variables
             concrete = ConcreteFunction(graph, list(arguments), types, signature)
@@ -249,7 +252,8 @@ class Function:
                 concrete.is_traced = False
                 break
             traces.has_been_called = traces.has_been_called or bool(graph.variables)
-            if not graph.variables:
+            has_made_variables = bool(graph.variables)
+            if not has_made_variables:
                 break
         assert concrete is not None
         traces.concrete[surroundings, types] = concrete

@@ -7,9 +7,9 @@ from time import time
 from typing import Any
 
 from nbtf._devices.sites import NOWHERE, find_call_site, site_of
-from nbtf._graph.signature import ArgumentType, ObjectType, StructureType, TensorType, VariableType
+from nbtf._graph.signature import ArgumentType, ObjectType, StructureType, TensorType, VariableType, accepts
 from nbtf._runtime.context import CURRENT
-from nbtf._runtime.events import Traced
+from nbtf._runtime.events import TraceCause, Traced
 from nbtf._runtime.notes import next_number, note_of_event
 
 _LONGEST = 60
@@ -23,7 +23,8 @@ def tell_trace(
     trace: int,
     names: Sequence[str],
     types: Sequence[ArgumentType],
-    earlier: Sequence[Sequence[ArgumentType]],
+    earlier: Sequence[Sequence[ArgumentType]] | None,
+    has_made_variables: bool,
 ) -> None:
     """Tells who listens that a function is about to be traced; also inside another, which hides ops alone.
 
@@ -32,22 +33,34 @@ def tell_trace(
       trace: how often it has been traced by now.
       names: of the arguments.
       types: of the arguments.
-      earlier: for which types it was traced before, the last of them last.
+      earlier: for which types it was traced before by the same replica, the last of them last; None where only others
+        have traced it.
+      has_made_variables: whether it is traced again because the trace before made variables.
     """
     observers = CURRENT.context.observers
     if not observers.takers or (observers.functions and observers.telling):
         return
-    texts = list(map(short_text, types))
-    before = max(
-        [[*map(short_text, others)] for others in reversed(earlier)],
-        key=lambda others: sum(map(str.__eq__, texts, others)),
-        default=texts,
-    )
-    arguments = tuple([f"{name}: {text}" for name, text in zip(names, texts, strict=True)])
-    rows = zip(names, texts, before, strict=True)
-    differences = tuple([(name, text, old) for name, text, old in rows if text != old])
+    differences = () if has_made_variables else _differences(names, types, earlier or ())
+    cause: TraceCause = "variables" if has_made_variables else "first" if trace == 1 else "arguments"
+    if cause == "arguments" and not differences:
+        cause = "replica" if earlier is None else "failure"
+    arguments = tuple([f"{name}: {short_text(argument)}" for name, argument in zip(names, types, strict=True)])
     site = site_of(find_call_site(NOWHERE))
-    observers.take(note_of_event(Traced(function, trace, arguments, differences, next_number(), time(), site)))
+    event = Traced(function, trace, arguments, cause, differences, next_number(), time(), site)
+    observers.take(note_of_event(event))
+
+
+def _differences(
+    names: Sequence[str], types: Sequence[ArgumentType], earlier: Sequence[Sequence[ArgumentType]]
+) -> tuple[tuple[str, str, str], ...]:
+    """Returns what the most similar trace does not accept, of several the last: name, what it is, what it was."""
+    tries: list[list[tuple[str, ArgumentType, ArgumentType]]] = [
+        [row for row in zip(names, types, others, strict=True) if not accepts(row[2], row[1])]
+        for others in reversed(earlier)
+    ]
+    nearest = min(tries, key=len) if tries else []
+    texts = [(name, short_text(now), short_text(before)) for name, now, before in nearest]
+    return tuple([(name, now, f"another {before}" if now == before else before) for name, now, before in texts])
 
 
 def short_text(argument: ArgumentType) -> str:

@@ -178,16 +178,22 @@ class Refused(NamedTuple):
     holder: str = ""
 
 
+TraceCause: TypeAlias = Literal["first", "arguments", "variables", "replica", "failure"]
+
+
 class Traced(NamedTuple):
     """`tf.function` is about to trace a Python function: its code runs with symbolic tensors, and is replayed then.
 
-    `trace` counts the traces of the function, from 1. `arguments` are in short words, such as `x: float32[2, 3]`, and
-    `differences` say which of them are new: name, what it is, what it was in the trace that is most alike.
+    `trace` counts the traces of the function, from 1. `arguments` are in short words, such as `x: float32[2, 3]`. The
+    cause is `first`; `arguments`, of which `differences` has those that are new: name, what it is, what it was in the
+    trace that is most alike; `variables`, which the trace before made; `replica`, where another one or another strategy
+    runs it; or `failure` of the trace before.
     """
 
     function: str
     trace: int
     arguments: tuple[str, ...]
+    cause: TraceCause
     differences: tuple[tuple[str, str, str], ...]
     seq: int
     time: float

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 import nbtf as tf
 from nbtf._runtime.events import Traced
+from tests.machines import machine
 
 SHAPES, DTYPES = st.sampled_from([(), (2,), (3,), (2, 2)]), st.sampled_from(["float32", "int32"])
 CALLS = st.lists(st.tuples(SHAPES, DTYPES, st.sampled_from([1, 2])), max_size=12)
@@ -114,7 +115,7 @@ def test_variables_that_a_function_makes_trace_it_twice() -> None:
 
     traces = traced(step, (tf.constant(1.0),))
 
-    assert [1, 2] == [trace.trace for trace in traces]
+    assert [(1, "first"), (2, "variables")] == [(trace.trace, trace.cause) for trace in traces]
     assert step.experimental_get_tracing_count() == 2
 
 
@@ -153,3 +154,38 @@ def test_steps_of_keras_are_told_too() -> None:
     assert record.traces[-1].differences == (
         ("data", "(float32[2, 2], float32[2, 1])", "(float32[3, 2], float32[3, 1])"),
     )
+
+
+def test_another_object_of_a_class_is_told_as_another() -> None:
+    class Part:
+        pass
+
+    first, second = Part(), Part()
+    traces = traced(tf.function(lambda part: tf.constant(1.0)), (first,), (second,), (second,))
+
+    assert [(), (("part", "Part", "another Part"),)] == [trace.differences for trace in traces]
+
+
+def test_a_trace_after_one_that_failed_says_so() -> None:
+    @tf.function
+    def step(x: Any) -> Any:
+        if fails:
+            raise ZeroDivisionError
+        return x
+
+    fails = True
+    with tf.runtime.recording() as record:
+        with pytest.raises(ZeroDivisionError):
+            step(tf.constant(1.0))
+        fails = False
+        step(tf.constant(1.0))
+
+    assert ["first", "failure"] == [trace.cause for trace in record.traces]
+
+
+def test_traces_of_replicas_say_so() -> None:
+    with machine(2), tf.runtime.recording() as record:
+        strategy = tf.distribute.MirroredStrategy(["GPU:0", "GPU:1"])
+        strategy.run(tf.function(lambda: tf.constant(1.0) + 1.0))
+
+    assert ["first", "replica"] == [trace.cause for trace in record.traces]

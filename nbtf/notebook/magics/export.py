@@ -19,7 +19,7 @@ schema in its first column. Fields that an event does not have are left out of J
     start     when it began on the modelled clock, in seconds                  executed, copied
     region    of allocated and freed: number of the region, with offset and size (bytes charged); holder, what it is for
     limit     of refused: the most that the device may take; largest_free, its largest free piece
-    function  that was traced, with the number of the trace; arguments and differences in words  traced
+    function  that was traced, with the number of the trace; cause, arguments, differences in words    traced
     source    full name of the device that a copy came from; target, where it went               copied
     copy      what was copied: upload (a Python value or array), move (a tensor), read (values for the program)  copied
     code      the code line in words: cell 4, line 2: c = tf.matmul(a, b)
@@ -43,7 +43,7 @@ FORMATS = ("csv", "json", "chrome")
 FIELDS = (
     "schema kind seq time op device reason why outputs nbytes seconds timing in_use pool "
     "start region offset size largest_free limit holder "
-    "source target copy function trace arguments differences code node replica phase layer"
+    "source target copy function trace cause arguments differences code node replica phase layer"
 ).split()
 
 CodeLine = Callable[[runtime.Site], str]
@@ -85,7 +85,7 @@ def _plain(event: runtime.Event, code_line: CodeLine) -> dict[str, Any]:
         fields |= {"copy": event.kind}
     elif isinstance(event, runtime.Traced):
         differences = [f"{name}: {now}, before {before}" for name, now, before in event.differences]
-        fields |= {"kind": "traced", "function": event.function, "trace": event.trace}
+        fields |= {"kind": "traced", "function": event.function, "trace": event.trace, "cause": event.cause}
         fields |= {"arguments": "; ".join(event.arguments), "differences": "; ".join(differences) or None}
     else:
         fields |= {"kind": type(event).__name__.lower(), "device": event.device, "nbytes": event.nbytes}

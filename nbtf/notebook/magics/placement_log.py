@@ -138,11 +138,19 @@ def _trace_row(trace: runtime.Traced, code_line: Callable[[runtime.Site], str]) 
     return {"op": "(trace)", "device": "", "why": trace_in_words(trace), "code": code_line(trace.site)}
 
 
+_CAUSES = {
+    "variables": "the trace before has made variables",
+    "replica": "another replica or strategy runs it",
+    "failure": "the trace before has failed",
+}
+
+
 def trace_in_words(trace: runtime.Traced) -> str:
     """Returns which function was traced, for what, and what was new if it was traced before."""
-    if not trace.differences:
+    if trace.cause == "first":
         return f"{trace.function}({', '.join(trace.arguments)})"
     reasons = [f"{argument} is {now} and was {before}" for argument, now, before in trace.differences]
+    reasons = reasons or [_CAUSES[trace.cause]]
     return f"{trace.function} again, trace {trace.trace}: {', '.join(reasons)}"
 
 

@@ -50,7 +50,8 @@ class _Timeline:
             name = f"{self._label(event.device)} in use"
             self._add("C", name, event.device, self._at(event), args={"bytes": event.in_use})
         elif isinstance(event, runtime.Traced):
-            args = {"arguments": event.arguments, "differences": event.differences, "code": self._code_line(event.site)}
+            args = {"arguments": event.arguments, "cause": event.cause, "differences": event.differences}
+            args |= {"code": self._code_line(event.site)}
             self._add("i", f"trace {event.trace} of {event.function}", _TRACES, self._at(event), s="t", args=args)
 
     def finish(self) -> list[dict[str, Any]]:

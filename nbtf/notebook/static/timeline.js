@@ -172,15 +172,18 @@ function addTraces(sheet) {
   });
 }
 
-function traceWords([, name, number], words) {
-  return fill(words[number === 1 ? "trace" : "retrace"], { name });
+function traceWords([, name, cause], words) {
+  return fill(words[cause === "first" ? "trace" : "retrace"], { name });
 }
 
 // Says what was new where a function is traced again.
 function traceSentence(trace, words) {
   const name = traceWords(trace, words);
-  const reasons = trace[3].map(([argument, now, before]) => fill(words.traceReason, { argument, now, before }));
-  return reasons.length ? fill(words.traceSentence, { name, why: reasons.join(", ") }) : name;
+  const [, , cause, differences] = trace;
+  if (cause === "first") return name;
+  const causes = { variables: words.traceVariables, replica: words.traceReplica, failure: words.traceFailure };
+  const reasons = differences.map(([argument, now, before]) => fill(words.traceReason, { argument, now, before }));
+  return fill(words.traceSentence, { name, why: reasons.length ? reasons.join(", ") : causes[cause] });
 }
 
 function laneLabels({ scene, words }, lane, window) {
@@ -254,7 +257,7 @@ function addFoot(sheet) {
   const { scene, chosen, marks } = sheet;
   marks.push(line(MARGIN, sheet.y + 6, sheet.right, sheet.y + 6));
   sheet.y += 8;
-  const retraces = scene.traces.filter(([, , , differences]) => differences.length);
+  const retraces = scene.traces.filter(([, , cause]) => cause !== "first");
   if (retraces.length) addFlow(sheet, retraces.slice(0, MOST_REASONS).map((trace) => text(0, 0, traceSentence(trace, sheet.words))));
   if (retraces.length > MOST_REASONS) addFlow(sheet, [text(0, 0, fill(sheet.words.moreTraces, { n: retraces.length - MOST_REASONS }), { fill: "soft", size: 11 })]);
   if (chosen) {

@@ -81,11 +81,11 @@ class Exchange(NamedTuple):
 
 
 class Trace(NamedTuple):
-    """A trace of a function, just before what ran next. `differences` are those of `runtime.Traced`."""
+    """A trace of a function, just before what ran next. `cause` and `differences` are those of `runtime.Traced`."""
 
     start: float
     function: str
-    number: int
+    cause: str
     differences: tuple[tuple[str, str, str], ...]
     site: runtime.Site
 
@@ -294,7 +294,7 @@ def _traces(ran: runtime.Work, starts: Numbers, traces: Sequence[runtime.Traced]
     """Yields the traces, each where the next piece of all that were told of later starts, or behind the last."""
     following = [*np.minimum.accumulate(starts[::-1])[::-1].tolist(), (starts + ran.seconds).max(initial=0.0)]
     for trace, at in zip(traces, ran.seq.searchsorted([trace.seq for trace in traces]).tolist(), strict=True):
-        yield Trace(following[at], trace.function, trace.trace, trace.differences, trace.site)
+        yield Trace(following[at], trace.function, trace.cause, trace.differences, trace.site)
 
 
 def _measured_starts(ran: runtime.Work) -> Numbers:

@@ -35,6 +35,9 @@ _TRACES = 22.0
 _MOST_REASONS = 3
 """Traces of which the foot says what was new."""
 
+_CAUSES = {"variables": "traceVariables", "replica": "traceReplica", "failure": "traceFailure"}
+"""Words for traces of which no argument was new."""
+
 Words = Mapping[str, str]
 CodeLine = Callable[[runtime.Site], str]
 
@@ -195,17 +198,17 @@ class _Timeline:
             end = max(x, name.begin + name.width if fits else 0.0) + 8
 
     def _traced(self, trace: Trace) -> str:
-        return self._words["trace" if trace.number == 1 else "retrace"].format(name=trace.function)
+        return self._words["trace" if trace.cause == "first" else "retrace"].format(name=trace.function)
 
     def _trace_sentence(self, trace: Trace) -> str:
         """Says what was new where a function is traced again."""
         name, words = self._traced(trace), self._words
-        if not trace.differences:
+        if trace.cause == "first":
             return name
-        reasons = (
+        reasons = [
             words["traceReason"].format(argument=argument, now=now, before=before)
             for argument, now, before in trace.differences
-        )
+        ] or [words[_CAUSES[trace.cause]]]
         return words["traceSentence"].format(name=name, why=", ".join(reasons))
 
     def _label(self, lane: str) -> list[Text]:
@@ -271,7 +274,7 @@ class _Timeline:
         self._marks.append(Line(_MARGIN, self._y + 6, self._right, self._y + 6))
         self._y += 8
         longest = self._schedule.longest
-        retraces = [trace for trace in self._schedule.traces if trace.differences]
+        retraces = [trace for trace in self._schedule.traces if trace.cause != "first"]
         if retraces:
             self._flow([Text(0, 0, self._trace_sentence(trace)) for trace in retraces[:_MOST_REASONS]])
         if len(retraces) > _MOST_REASONS:

@@ -49,7 +49,7 @@ def timeline_data(schedule: Schedule, code_line: CodeLine, colours: Colouring | 
         "byPhase": colours.by_phase,
         "keys": colours.keys(),
         "exchanges": schedule.exchanges,
-        "traces": [[trace.start, trace.function, trace.number, trace.differences] for trace in schedule.traces],
+        "traces": [[trace.start, trace.function, trace.cause, trace.differences] for trace in schedule.traces],
         "facts": [*facts],
         "lines": [code_line(site) for site in sites],
         "ops": {

@@ -174,10 +174,12 @@ def random_schedule(seed: int) -> Schedule:
 def random_traces(draw: random.Random, ops: list[Work]) -> tuple[Trace, ...]:
     """Traces before some of the ops, several of them at once."""
     starts = sorted(draw.choice(ops).start for _ in range(draw.choice([0, 1, 6, 40]) if ops else 0))
-    news = [("x", "float32[3, 2]", "float32[2]"), ("<b>", "'名前'", "None")]
+    news = (("x", "float32[3, 2]", "float32[2]"), ("<b>", "'名前'", "None"))
+    causes = {"first": 0, "variables": 0, "replica": 0, "failure": 0, "arguments": draw.choice([1, 2])}
+    names = ["step", "訓練の一歩"]
     return tuple(
-        Trace(start, draw.choice(["step", "訓練の一歩"]), number, tuple(news[: draw.randrange(3)]), None)
-        for number, start in enumerate(starts, 1)
+        Trace(start, draw.choice(names), cause, news[: causes[cause]], None)
+        for start, cause in zip(starts, draw.choices([*causes], k=len(starts)), strict=True)
     )
 
 

@@ -28,6 +28,7 @@ from nbtf._ops.structure import map_structure
 from nbtf._ops.variables.variable import Variable
 from nbtf._runtime.context import CURRENT
 from nbtf._runtime.conversion import as_tensor
+from nbtf._runtime.phases import current_words, restore_words
 from nbtf._runtime.scopes import EMPTY, HERE, SCOPE
 from nbtf._runtime.tensor import Tensor
 from nbtf._shapes import TensorShape, TensorSpec
@@ -81,7 +82,7 @@ class ConcreteFunction:
                 self._structure = self._split(result, function)
                 graph.settle()
         finally:
-            HERE.watched = CURRENT.context.watched
+            HERE.watched = CURRENT.context.watched or outer.graph.__class__ is FunctionGraph
             graph.compute = None
             graph.is_finished = True
         self._plan = Plan(graph, self._results, self._stand_ins)
@@ -288,16 +289,21 @@ def repeated(plan: Plan, leaves: Sequence[Any], graph: FunctionGraph) -> list[An
     """Adds the steps of a plan to another graph; returns what stands for its results there."""
     counterparts: dict[int, Any] = {id(inner): leaf for inner, leaf in zip(plan.arguments, leaves, strict=True)}
     counterparts |= {id(inner): outer for outer, inner in plan.graph.captures.values()}
-    for step in plan.steps:
-        if step.__class__ is EndStep:
-            counterparts.pop(id(step.inputs[0]), None)
-            continue
-        inputs = [_counterpart(value, counterparts) for value in step.inputs]
-        attrs = {name: _counterpart(value, counterparts) for name, value in step.attrs.items()}
-        with inside(scope_at((step.request, step.replica), SCOPE())):
-            outputs = step.add_to(graph, inputs, attrs)
-        counterparts.update({id(inner): outer for inner, outer in zip(step.outputs, outputs, strict=True)})
-        del inputs, attrs, outputs
+    caller = current_words()
+    try:
+        for step in plan.steps:
+            if step.__class__ is EndStep:
+                counterparts.pop(id(step.inputs[0]), None)
+                continue
+            step.words.say(caller)  # a step keeps its line and its phase
+            inputs = [_counterpart(value, counterparts) for value in step.inputs]
+            attrs = {name: _counterpart(value, counterparts) for name, value in step.attrs.items()}
+            with inside(scope_at((step.request, step.replica), SCOPE())):
+                outputs = step.add_to(graph, inputs, attrs)
+            counterparts.update({id(inner): outer for inner, outer in zip(step.outputs, outputs, strict=True)})
+            del inputs, attrs, outputs
+    finally:
+        restore_words(caller)
     return [counterparts[id(result)] for result in plan.result_tensors]
 
 

@@ -14,7 +14,7 @@ from weakref import ref
 
 from nbtf._devices.sites import NOWHERE, CallSite, Part, find_call_site
 from nbtf._runtime.blocks import call_variable, leaving
-from nbtf._runtime.scopes import HERE, Scope
+from nbtf._runtime.scopes import HERE, SCOPE, Scope
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -113,11 +113,12 @@ class Remembered:
     It holds again whenever the step runs. What its caller says counts where the step says nothing.
     """
 
-    __slots__ = ("_call_site", "_sayings", "_words")
+    __slots__ = ("_call_site", "_heard_as", "_sayings", "_words")
 
     def __init__(self) -> None:
         """Takes down what holds now."""
-        saying = _current()
+        saying, scope = _current(), SCOPE()
+        self._heard_as = FORWARD if scope is not None and scope.tapes else ""
         self._words = saying.phase, saying.layer, saying.holder
         self._call_site = saying.call_site or find_call_site(NOWHERE)
         self._sayings: dict[tuple[str, str, str], _Saying] = {}
@@ -130,7 +131,7 @@ class Remembered:
         if saying is None:
             phase, layer, holder = self._words
             path = f"{outer.layer}/{layer}" if outer.layer and layer else outer.layer or layer
-            words = phase or outer.phase, path, holder or outer.holder
+            words = phase or outer.phase or self._heard_as, path, holder or outer.holder
             saying = self._sayings[key] = _Saying(*words, outer.call_site or self._call_site)
         _SAID.set(saying)
 

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from nbtf._ops.arrays.gathering import gather
 from nbtf._ops.arrays.joining import concat
 from nbtf._ops.math.arithmetic import add, add_n
-from nbtf._ops.ragged_and_sparse.indexed_slices import IndexedSlices
+from nbtf._ops.ragged_and_sparse.indexed_slices import IndexedSlices, join_indices
 from nbtf._runtime.conversion import as_tensor
 from nbtf._runtime.scopes import HERE
 from nbtf._runtime.tape import PLAIN, Call, Tape
@@ -45,9 +45,7 @@ def sum_gradients(grads: Any) -> Any:
         return grads
     if all([grad.__class__ is IndexedSlices for grad in grads]):
         rows = [_read_plain_rows(grad) for grad in grads]
-        return IndexedSlices(
-            concat([row.values for row in rows], 0), concat([row.indices for row in rows], 0), rows[0].dense_shape
-        )
+        return IndexedSlices(concat([row.values for row in rows], 0), join_indices(rows), rows[0].dense_shape)
     dense = [as_tensor(grad) for grad in grads]
     if HERE.device is None or dense[0].__class__ is not Tensor:
         return add_n(dense)  # somebody listens, or will when it is run, and shall hear what TensorFlow does

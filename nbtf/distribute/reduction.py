@@ -11,7 +11,7 @@ from nbtf._ops.arrays.identity import identity
 from nbtf._ops.arrays.joining import concat, split
 from nbtf._ops.math.arithmetic import add_n
 from nbtf._ops.math.division import truediv
-from nbtf._ops.ragged_and_sparse.indexed_slices import IndexedSlices
+from nbtf._ops.ragged_and_sparse.indexed_slices import IndexedSlices, join_indices
 from nbtf._ops.reductions.sums import reduce_sum
 from nbtf._ops.structure import flatten, pack_sequence_as
 from nbtf._runtime.arguments import check_number
@@ -184,7 +184,7 @@ def _join_rows(reduce_op: ReduceOp, values: Sequence[IndexedSlices], device_name
         rows = concat([as_tensor(slices.values) for slices in values], 0)
         if reduce_op is ReduceOp.MEAN:
             rows = truediv(rows, len(values))
-        return IndexedSlices(rows, concat([as_tensor(slices.indices) for slices in values], 0), values[0].dense_shape)
+        return IndexedSlices(rows, join_indices(values), values[0].dense_shape)
 
 
 def copy_value_to(device_name: str, value: Any) -> Any:

@@ -101,7 +101,9 @@ class Replicas:
     ) -> None:
         """Takes a function and its arguments; nothing runs yet."""
         self._strategy, self._devices = strategy, strategy.extended.worker_devices
-        self._fn, self._args, self._kwargs = fn, args, kwargs
+        self._fn: Callable[..., Any] = fn
+        self._args: Sequence[Any] = args
+        self._kwargs: Mapping[str, Any] = kwargs
         self._outer = SCOPE() or EMPTY
         self._results: list[Any] = [None] * len(self._devices)
         self._threads: dict[int, _Thread] = {}
@@ -124,6 +126,7 @@ class Replicas:
             for thread in self._threads.values():
                 if not thread.over:
                     thread.abandon()
+            self._results, self._answers, self._args, self._kwargs = [], (), (), {}  # a scope that is kept knows us
 
     def _call(self, number: int) -> None:
         """Runs the function in one replica, on this thread."""

@@ -33,3 +33,13 @@ def test_rows_become_a_tensor_where_an_op_takes_them() -> None:
         y = tf.gather(x * 2.0, [1, 1])
 
     assert [[0.0, 0.0], [4.0, 4.0]] == tape.gradient(y, x).numpy().tolist()
+
+
+def test_rows_with_indices_of_both_types_are_joined_as_int64() -> None:
+    x = tf.Variable([[1.0, 2.0], [3.0, 4.0]])
+    with tf.GradientTape() as tape:
+        y = tf.gather(x, [1, 0]) + tf.gather(x, tf.constant([0, 0], tf.int64))
+    rows = tape.gradient(y, x)
+
+    assert rows.indices.dtype is tf.int64
+    assert rows.indices.numpy().tolist() == [1, 0, 0, 0]

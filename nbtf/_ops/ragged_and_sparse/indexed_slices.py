@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from nbtf._ops.arrays.coordinates import scatter_nd
+from nbtf._ops.arrays.joining import concat
 from nbtf._ops.arrays.shapes import expand_dims
 from nbtf._ops.attributes import as_ints
 from nbtf._ops.math.arithmetic import cast, negative
 from nbtf._runtime.conversion import as_tensor
 from nbtf._runtime.tensor import Tensor
 from nbtf._shapes import TensorShape
-from nbtf._types import DType, TensorLike
+from nbtf._types import DType, TensorLike, int64
 
 
 class IndexedSlices:
@@ -78,3 +80,14 @@ class IndexedSlices:
         indices = as_tensor(self._indices)
         values = as_tensor(self._values, dtype)
         return scatter_nd(expand_dims(indices, -1), values, cast(self._dense_shape, indices.dtype))
+
+
+def join_indices(parts: Sequence[IndexedSlices]) -> Tensor:
+    """Returns the indices of several parts behind one another, as int64 where not all are int32.
+
+    Source: TensorFlow, `math_ops._as_indexed_slices_list`.
+    """
+    indices = [as_tensor(part.indices) for part in parts]
+    if len({tensor.dtype for tensor in indices}) > 1:
+        indices = [tensor if tensor.dtype is int64 else cast(tensor, int64) for tensor in indices]
+    return concat(indices, 0)

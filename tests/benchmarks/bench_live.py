@@ -2,7 +2,7 @@
 
 Two kernels take turns with the same cell, of which one has a page that looks at a live view: a client that takes the
 messages and draws nothing. For each view and number of simulated devices, and with 100,000 tensors that live: how much
-more time the cell takes, by the clock of the wall and by that of the processor (lower quartiles of the rounds), and
+more time the cell takes, by the clock of the wall and by that of the processor (medians of the rounds' ratios), and
 what is sent in a second. Then what the tables of so many tensors take, what a view takes that is opened late in a long
 cell, and how the memory of a kernel grows in some minutes of a view (5 when left out) once the recorder is full.
 """
@@ -111,11 +111,6 @@ def in_words(figures: Sequence[float]) -> str:
     return f"{wall:.2f} s on the wall, {processor:.2f} s of the processor"
 
 
-def quartile(times: Sequence[float]) -> float:
-    """Returns the lower quartile."""
-    return statistics.quantiles(times, n=4)[0]
-
-
 def compare(magic: str, devices: int, tensors: int, rounds: int) -> str:
     """Returns what a view costs a cell, and what it sends."""
     pages = Page(devices, WITHOUT, tensors), Page(devices, magic, tensors)
@@ -130,8 +125,10 @@ def compare(magic: str, devices: int, tensors: int, rounds: int) -> str:
         rates.append(pages[1].nbytes / rounds_of[1][-1][0] / 1024)
     for page in pages:
         page.close()
-    alone, looked_at = [[quartile(column) for column in zip(*times, strict=True)] for times in rounds_of]
-    wall, processor = [100 * (cost / other - 1) for cost, other in zip(looked_at, alone, strict=True)]
+    ratios = [
+        [looked_at / alone for alone, looked_at in zip(*pair, strict=True)] for pair in zip(*rounds_of, strict=True)
+    ]
+    wall, processor = [100 * (statistics.median(column) - 1) for column in zip(*ratios, strict=True)]
     return f"{wall:+.1f} % on the wall, {processor:+.1f} % of the processor, {statistics.median(rates):.1f} KiB/s"
 
 
@@ -178,4 +175,4 @@ def main(rounds: int, minutes: float) -> None:
 
 if __name__ == "__main__":
     arguments = [float(word) for word in sys.argv[1:]]
-    main(int(arguments[0]) if arguments else 7, arguments[1] if arguments[1:] else 5.0)
+    main(int(arguments[0]) if arguments else 15, arguments[1] if arguments[1:] else 5.0)

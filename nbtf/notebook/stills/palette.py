@@ -1,7 +1,8 @@
 """Which colour is each token, on light and on dark paper?
 
-One hue says what runs and which memory it leaves behind. Fills differ by at least 9 in OKLab x 100 for every kind of
-sight, stand out from the paper by 3.2:1 at least, and texts on them by 4.6:1. Copies are never told by hue alone.
+One hue says what runs and which memory it leaves behind. Fills of ops and memory differ by at least 9 in OKLab x 100
+for every kind of sight, stand out from the paper by 3:1 at least, and texts on them by 4.5:1. Copies are never told by
+hue alone.
 """
 
 from __future__ import annotations

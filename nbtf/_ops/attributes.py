@@ -50,6 +50,8 @@ class NodeForm(NamedTuple):
     """Whether the value is known where those of the inputs are; a rule also tells a part of it."""
     node_name: str | None = None
     """What a node is called that nobody named; its type by default."""
+    misfit: Callable[..., str | None] | None = None
+    """Says in TensorFlow's words why inputs do not fit, from their shapes, lists of lengths, and the attributes."""
 
     def host_input(self, attr: str) -> HostInput:
         """Returns how an attribute is an input: under its own name, at the end, where nothing else is said."""

@@ -420,7 +420,8 @@ def op(rule: str, **options: Any) -> Callable[[Callable[..., Any]], Op]:
         `only_reads` it; `data_dependent`: the results' shape depends on values; and for each letter of the rule the
         set of its dtypes. What the results will be: `broadcasts`: the inputs are broadcast against each other;
         `infer`: see `Op.infer`. What a graph says of it: `partly`: the rule for shapes where a rank or an attribute is
-        not known; `inputs`, `index_type`, `fields`, `node_name`: the names of its host inputs, attributes and nodes.
+        not known; `inputs`, `index_type`, `fields`, `node_name`: the names of its host inputs, attributes and nodes;
+        `misfit`: see `NodeForm`.
     """
 
     def record(kernel: Callable[..., Any]) -> Op:

@@ -130,3 +130,46 @@ def reduced(first: Any, axis: Any, keepdims: bool, **attrs: Any) -> Dims:
     if keepdims:
         return same_rank(first)
     return () if axis is None else None
+
+
+# What is said of shapes that do not fit, in the words of TensorFlow's shape functions: common_shape_fns.cc and *_ops.cc
+
+Lengths = Sequence[int | None]
+
+
+def unequal_lengths(a: int | None, b: int | None) -> str:
+    """Says that two lengths differ."""
+    return f"Dimensions must be equal, but are {a} and {b}"
+
+
+def unequal_operands(left: Lengths, right: Lengths, **attrs: Any) -> str | None:
+    """Says which lengths keep two shapes from being broadcast against each other."""
+    rank = max(len(left), len(right))
+    padded = [(1,) * (rank - len(lengths)) + tuple(lengths) for lengths in (left, right)]
+    for a, b in zip(*padded, strict=True):
+        if a != b and None not in (a, b) and 1 not in (a, b):
+            return unequal_lengths(a, b)
+    return None
+
+
+def unequal_shapes(first: Lengths, second: Lengths, free: int | None = None) -> str | None:
+    """Says what keeps two shapes from being the same, except along one axis."""
+    if len(first) != len(second):
+        return f"Shapes must be equal rank, but are {len(first)} and {len(second)}"
+    for axis, (a, b) in enumerate(zip(first, second, strict=True)):
+        if axis != free and a != b and None not in (a, b):
+            texts = [bracketed([n for at, n in enumerate(lengths) if at != free]) for lengths in (first, second)]
+            return (
+                f"Dimension {axis} in both shapes must be equal, but are {a} and {b}. "
+                f"Shapes are {texts[0]} and {texts[1]}."
+            )
+    return None
+
+
+def unequal_list(shapes: Sequence[Lengths], **attrs: Any) -> str | None:
+    """Says which tensor of a list has another shape."""
+    for lengths in reversed(shapes):
+        difference = unequal_shapes(shapes[0], lengths)
+        if difference:
+            return f"{difference}\n\tFrom merging shape 0 with other shapes."
+    return None

@@ -11,11 +11,21 @@ from typing import Any
 from nbtf._devices.base import Spec
 from nbtf._ops.attributes import as_shape, of_integers
 from nbtf._ops.op import Gradients, op
-from nbtf._ops.specs import as_asked, bracketed, broadcast_shapes, may_be_equal
+from nbtf._ops.specs import Lengths, as_asked, bracketed, broadcast_shapes, may_be_equal
 from nbtf._runtime.tape import Call
 from nbtf._runtime.tensor import Tensor
 from nbtf._types import ALL, TensorLike
 from nbtf.errors import InvalidArgumentError
+
+
+def _misfit_of_shape(tensor: Lengths, shape: Lengths) -> str | None:
+    lengths = [n for n in tensor if n is not None]
+    if len(lengths) < len(tensor):
+        return None
+    size, given_size = math.prod(lengths), math.prod([n for n in shape if n is not None and n != -1])
+    if -1 in shape:
+        return f"Dimension size must be evenly divisible by {given_size} but is {size}"
+    return f"Cannot reshape a tensor with {size} elements to shape {bracketed(shape)} ({given_size} elements)"
 
 
 @op(
@@ -25,6 +35,7 @@ from nbtf.errors import InvalidArgumentError
     shares_memory=True,
     partly=as_asked("shape"),
     index_type="Tshape",
+    misfit=_misfit_of_shape,
 )
 def Reshape(xp: Any, tensor: Any, shape: Any) -> Any:
     for length in shape:

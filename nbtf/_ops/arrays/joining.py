@@ -13,7 +13,16 @@ from nbtf._ops.arrays.broadcasting import broadcast_to
 from nbtf._ops.arrays.identity import identity
 from nbtf._ops.attributes import HostInput, KnownInput, as_int, as_ints, of_integers
 from nbtf._ops.op import Gradients, op
-from nbtf._ops.specs import UNKNOWN, Dims, bracketed, may_be_equal, merged_shape
+from nbtf._ops.specs import (
+    UNKNOWN,
+    Dims,
+    Lengths,
+    bracketed,
+    may_be_equal,
+    merged_shape,
+    unequal_list,
+    unequal_shapes,
+)
 from nbtf._runtime.arguments import check_whole
 from nbtf._runtime.conversion import Packer, as_tensor
 from nbtf._runtime.tape import Call
@@ -36,6 +45,14 @@ def _joined_values(values: Sequence[KnownInput], axis: int) -> Any:
     return [number for value in values for number in value.value]
 
 
+def _misfit_of_joined(values: Sequence[Lengths], axis: int) -> str | None:
+    rank = len(values[0])
+    if not -rank <= axis < rank:
+        return f"Shape must be at least rank {axis + 1 if axis >= 0 else -axis} but is rank {rank}"
+    differences = [unequal_shapes(values[0], lengths, axis % max(rank, 1)) for lengths in values[1:]]
+    return next(filter(None, differences), None)
+
+
 @op(
     "T* -> T",
     T=ALL,
@@ -43,6 +60,7 @@ def _joined_values(values: Sequence[KnownInput], axis: int) -> Any:
     partly=_joined_partly,
     index_type="Tidx",
     static=_joined_values,
+    misfit=_misfit_of_joined,
 )
 def ConcatV2(xp: Any, values: list[Any], axis: int) -> Any:
     return xp.concatenate(values, axis)
@@ -116,7 +134,7 @@ def _packed_values(values: Sequence[KnownInput], axis: int) -> Any:
     return None if any([value.shape != () for value in values]) else [value.value for value in values]
 
 
-@op("T* -> T", T=ALL, plain={"axis": as_int}, static=_packed_values)
+@op("T* -> T", T=ALL, plain={"axis": as_int}, static=_packed_values, misfit=unequal_list)
 def Pack(xp: Any, values: list[Any], axis: int) -> Any:
     if axis < 0:
         axis += values[0].ndim + 1
@@ -248,6 +266,15 @@ def _parts_partly(value: Any, num_split: int, **attrs: Any) -> list[Dims]:
     return [None if value.shape is None else (None,) * len(value.shape)] * num_split
 
 
+def _misfit_of_parts(value: Lengths, axis: int, num_split: int) -> str | None:
+    if not -len(value) <= axis < len(value):
+        return None
+    return (
+        f"Dimension size must be evenly divisible by {num_split} but is {value[axis]}\n"
+        "\tNumber of ways to split should evenly divide the split dimension"
+    )
+
+
 @op(
     "T -> T*",
     T=ALL,
@@ -255,6 +282,7 @@ def _parts_partly(value: Any, num_split: int, **attrs: Any) -> list[Dims]:
     asked={"axis": int32},
     partly=_parts_partly,
     inputs={"axis": HostInput("split_dim", 0)},
+    misfit=_misfit_of_parts,
 )
 def Split(xp: Any, value: Any, axis: int, num_split: int) -> Any:
     length, remainder = divmod(value.shape[axis], num_split)

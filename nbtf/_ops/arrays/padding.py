@@ -12,7 +12,7 @@ from nbtf._ops.arrays.slicing import Slice, slice
 from nbtf._ops.attributes import HostInput, as_axis, as_ints, of_integers
 from nbtf._ops.op import Gradients, op
 from nbtf._ops.reductions.sums import reduce_sum
-from nbtf._ops.specs import bracketed, same_rank
+from nbtf._ops.specs import Lengths, bracketed, same_rank
 from nbtf._runtime.arguments import check_text
 from nbtf._runtime.tape import Call
 from nbtf._runtime.tensor import Tensor
@@ -212,7 +212,18 @@ def _(call: Call, grad: Tensor) -> Gradients:
     return [MirrorPad(grad, paddings=call.attrs["paddings"], mode=call.attrs["mode"])]
 
 
-@op("T -> T", T=ALL, host={"multiples": of_integers("Tmultiples", as_axis)}, partly=same_rank, index_type="Tmultiples")
+def _misfit_of_multiples(input: Lengths, multiples: Any) -> str:
+    return f"Shape must be rank {len(input)} but is rank {len(multiples)}"
+
+
+@op(
+    "T -> T",
+    T=ALL,
+    host={"multiples": of_integers("Tmultiples", as_axis)},
+    partly=same_rank,
+    index_type="Tmultiples",
+    misfit=_misfit_of_multiples,
+)
 def Tile(xp: Any, input: Any, multiples: Any) -> Any:
     if len(multiples) != input.ndim:
         raise ValueError("one number for each axis")

@@ -10,7 +10,7 @@ from nbtf._devices.base import Spec
 from nbtf._ops.arrays.broadcasting import reshape
 from nbtf._ops.attributes import HostInput, KnownInput, as_axis, as_index_dtype, as_ints, of_integers
 from nbtf._ops.op import Gradients, no_gradient, op
-from nbtf._ops.specs import broadcast_shapes, longer, of_rank, same_rank
+from nbtf._ops.specs import Lengths, broadcast_shapes, longer, of_rank, same_rank
 from nbtf._runtime.conversion import as_tensor
 from nbtf._runtime.tape import Call
 from nbtf._runtime.tensor import Tensor
@@ -157,6 +157,10 @@ def _reversed(rank: int) -> range:
     return range(rank)[::-1]
 
 
+def _misfit_of_order(a: Lengths, perm: Any) -> str | None:
+    return f"Dimension must be {len(a)} but is {len(perm)}" if len(a) != len(perm) else None
+
+
 @op(
     "T -> T",
     T=ALL,
@@ -164,6 +168,7 @@ def _reversed(rank: int) -> range:
     partly=same_rank,
     inputs={"perm": HostInput("perm", default=_reversed)},
     index_type="Tperm",
+    misfit=_misfit_of_order,
 )
 def Transpose(xp: Any, a: Any, perm: Any) -> Any:
     if perm.__class__ is int:
@@ -264,6 +269,10 @@ def _(call: Call, grad: Tensor) -> Gradients:
     return [transpose(grad, inverse(call.attrs["perm"]), conjugate=True)]
 
 
+def _misfit_of_new_axis(input: Lengths, axis: Any) -> str:
+    return f"dim {axis[0]} not in the interval [{-len(input) - 1}, {len(input)}]."
+
+
 @op(
     "T -> T",
     T=ALL,
@@ -272,6 +281,7 @@ def _(call: Call, grad: Tensor) -> Gradients:
     partly=longer,
     inputs={"axis": HostInput("dim")},
     index_type="Tdim",
+    misfit=_misfit_of_new_axis,
 )
 def ExpandDims(xp: Any, input: Any, axis: Any) -> Any:
     if axis.__class__ is tuple:

@@ -9,7 +9,16 @@ from nbtf._ops.arrays.shapes import expand_dims, squeeze, transpose
 from nbtf._ops.math.arithmetic import cast, conj
 from nbtf._ops.op import Gradients, op
 from nbtf._ops.reductions.sums import unbroadcast
-from nbtf._ops.specs import bracketed, broadcast_shapes, may_be_equal, merged_shape, of_rank
+from nbtf._ops.specs import (
+    Lengths,
+    bracketed,
+    broadcast_shapes,
+    may_be_equal,
+    merged_shape,
+    of_rank,
+    unequal_lengths,
+    unequal_operands,
+)
 from nbtf._runtime.conversion import as_tensor
 from nbtf._runtime.tape import Call
 from nbtf._runtime.tensor import Tensor
@@ -20,7 +29,14 @@ MULTIPLIED = FLOATS | COMPLEXES | {int32, int64}
 """What TensorFlow multiplies matrices of."""
 
 
-@op("T T -> T", T=MULTIPLIED, cpu_only=frozenset({int32, int64}), partly=of_rank(2))
+def _misfit_of_matrices(a: Lengths, b: Lengths, transpose_a: bool, transpose_b: bool) -> str:
+    for lengths in (a, b):
+        if len(lengths) != 2:
+            return f"Shape must be rank 2 but is rank {len(lengths)}"
+    return unequal_lengths(a[0 if transpose_a else 1], b[1 if transpose_b else 0])
+
+
+@op("T T -> T", T=MULTIPLIED, cpu_only=frozenset({int32, int64}), partly=of_rank(2), misfit=_misfit_of_matrices)
 def MatMul(xp: Any, a: Any, b: Any, transpose_a: bool, transpose_b: bool) -> Any:
     if a.ndim != 2 or b.ndim != 2:
         raise ValueError("batches are for BatchMatMulV2")
@@ -124,7 +140,21 @@ def _(call: Call, grad: Tensor) -> Gradients:
     return [for_a, for_b]
 
 
-@op("T T -> T", T=MULTIPLIED, cpu_only=frozenset({int32, int64}), node_name="MatMul")
+def _misfit_of_batches(x: Lengths, y: Lengths, adj_x: bool, adj_y: bool) -> str | None:
+    for lengths in (x, y):
+        if len(lengths) < 2:
+            return f"Shape must be at least rank 2 but is rank {len(lengths)}"
+    a, b = x[-2 if adj_x else -1], y[-1 if adj_y else -2]
+    return unequal_lengths(a, b) if None not in (a, b) and a != b else unequal_operands(x[:-2], y[:-2])
+
+
+@op(
+    "T T -> T",
+    T=MULTIPLIED,
+    cpu_only=frozenset({int32, int64}),
+    node_name="MatMul",
+    misfit=_misfit_of_batches,
+)
 def BatchMatMulV2(xp: Any, x: Any, y: Any, adj_x: bool, adj_y: bool) -> Any:
     if x.ndim < 2 or y.ndim < 2:
         raise ValueError("matrices have at least two axes")

@@ -9,7 +9,7 @@ from nbtf._devices.base import Buffer, Spec
 from nbtf._ops.attributes import passed_on
 from nbtf._ops.op import Gradients, no_gradient, op, ufunc
 from nbtf._ops.reductions.sums import unbroadcast
-from nbtf._ops.specs import bracketed, may_be_equal, merged_shape
+from nbtf._ops.specs import bracketed, may_be_equal, merged_shape, unequal_list
 from nbtf._runtime.arguments import check_has
 from nbtf._runtime.conversion import as_tensor
 from nbtf._runtime.tape import Call
@@ -269,7 +269,7 @@ def _(call: Call, grad: Tensor) -> Gradients:
     return [cast(grad, source) if source in continuous and grad._dtype in continuous else None]
 
 
-@op("T* -> T", T=NUMBERS)
+@op("T* -> T", T=NUMBERS, misfit=unequal_list)
 def AddN(xp: Any, inputs: list[Any]) -> Any:
     total = inputs[0]
     for term in inputs[1:]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
@@ -9,7 +10,7 @@ from nbtf._devices.base import Spec
 from nbtf._ops.arrays.broadcasting import BroadcastTo, broadcast_to, reshape
 from nbtf._ops.attributes import AXES, Axis, as_axes, as_axis, as_reduced, positive_axes
 from nbtf._ops.op import Gradients, op
-from nbtf._ops.specs import reduced
+from nbtf._ops.specs import Lengths, reduced
 from nbtf._runtime.tape import Call
 from nbtf._runtime.tensor import Tensor
 from nbtf._types import NUMBERS, TensorLike
@@ -29,7 +30,22 @@ def _reduced_spec(input_tensor: Spec, axis: int | tuple[int, ...] | None, keepdi
     return Spec(reduced_shape(input_tensor.shape, axis, keepdims), input_tensor.dtype)
 
 
-reduction = partial(op, host={"axis": as_reduced}, infer=_reduced_spec, partly=reduced, inputs=AXES, index_type="Tidx")
+def _misfit_of_axes(input_tensor: Lengths, axis: Any, keepdims: bool) -> str | None:
+    rank = len(input_tensor)
+    axes: Sequence[int] = [axis] if isinstance(axis, int) else axis or ()
+    outside = [axis for axis in axes if not -rank <= axis < rank]
+    return f"Invalid reduction dimension {outside[0]} for input with {rank} dimensions." if outside else None
+
+
+reduction = partial(
+    op,
+    host={"axis": as_reduced},
+    infer=_reduced_spec,
+    partly=reduced,
+    inputs=AXES,
+    index_type="Tidx",
+    misfit=_misfit_of_axes,
+)
 """Makes the record of an op that joins the elements along axes; see `op`."""
 
 

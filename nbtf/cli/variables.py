@@ -1,16 +1,55 @@
-"""Do our environment variables say what nbtf can read?"""
+"""Which environment variables of ours are there, and do they say what nbtf can read?"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from typing import NamedTuple
 
 from nbtf._devices.discovery import SIMULATED_GPUS, machine_from_environment
 from nbtf.cli.finding import Finding
 
-WORDS: Mapping[str, tuple[str, ...]] = {
-    "NBTF_LIVE": ("thread", "inline", "off"),
-    "NBTF_GPU": ("auto", "off"),
-}
+
+class Variable(NamedTuple):
+    """An environment variable: its name, what it does, and the words that it may have; any where there are none."""
+
+    name: str
+    purpose: str
+    words: tuple[str, ...] = ()
+
+
+_YES_OR_NO = ("1", "0", "true", "false", "on", "off", "yes", "no")
+
+VARIABLES = (
+    Variable(
+        SIMULATED_GPUS,
+        "Simulated GPUs without a line of code: a number of cards, or a number and a card, as in `4xTesla K20m`. "
+        "`tf.runtime.simulate_gpus` wins over it.",
+    ),
+    Variable("NBTF_GPU", "Whether real GPUs are used where there are some; `auto` when not set.", ("auto", "off")),
+    Variable(
+        "NBTF_GPU_PREALLOCATE",
+        "Takes nearly all memory of real GPUs at their first use, as TensorFlow does. Otherwise it grows.",
+        _YES_OR_NO,
+    ),
+    Variable(
+        "NBTF_GPU_ALLOCATOR",
+        "Who hands out the memory of real GPUs: CuPy's pool, or TensorFlow's allocator, whose map can be looked at; "
+        "`pool` when not set.",
+        ("pool", "bfc"),
+    ),
+    Variable("NBTF_SYNC", "Waits for each operation on a real GPU, to find the one that fails.", _YES_OR_NO),
+    Variable(
+        "NBTF_LIVE",
+        "How live views are fed: from a thread, between two operations where there are no threads, or not at all. "
+        "They choose when it is not set.",
+        ("thread", "inline", "off"),
+    ),
+    Variable(
+        "NBTF_LANG",
+        "The language of the views: `en`, `ja` or `zh_CN`. When not set, that of the lesson or of the page around "
+        "them; another language gets English.",
+    ),
+)
 
 
 def variables(environ: Mapping[str, str]) -> Iterator[Finding]:
@@ -22,20 +61,19 @@ def variables(environ: Mapping[str, str]) -> Iterator[Finding]:
     >>> [finding.text for finding in variables({"NBTF_LIVE": "fast"})]
     ["'fast'; expected thread, inline or off"]
     """
-    if environ.get(SIMULATED_GPUS, "").strip():
-        yield _simulated(environ)
-    for name, words in WORDS.items():
-        setting = environ.get(name, "").strip()
+    for variable in VARIABLES:
+        setting = environ.get(variable.name, "").strip()
         if setting:
-            if (name, setting) == ("NBTF_GPU", "off"):
-                yield Finding("note", name, "off: real GPUs are not used; leave it out, or say auto, to use them")
-                continue
-            expected = f"{', '.join(words[:-1])} or {words[-1]}"
-            yield (
-                Finding("ok", name, setting)
-                if setting in words
-                else Finding("wrong", name, f"{setting!r}; expected {expected}")
-            )
+            yield _simulated(environ) if variable.name == SIMULATED_GPUS else _finding(variable, setting)
+
+
+def _finding(variable: Variable, setting: str) -> Finding:
+    if (variable.name, setting) == ("NBTF_GPU", "off"):
+        return Finding("note", variable.name, "off: real GPUs are not used; leave it out, or say auto, to use them")
+    if not variable.words or setting.lower() in variable.words:
+        return Finding("ok", variable.name, setting)
+    expected = f"{', '.join(variable.words[:-1])} or {variable.words[-1]}"
+    return Finding("wrong", variable.name, f"{setting!r}; expected {expected}")
 
 
 def _simulated(environ: Mapping[str, str]) -> Finding:

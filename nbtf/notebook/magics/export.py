@@ -4,27 +4,8 @@ Schema `nbtf-events/1`, for CSV and JSON. A change that breaks a reader gets ano
 
 JSON is one object: `schema`; `devices`, each with `name`, `simulated` and `model`; `heard` and `cut`, how many events
 there were and how many of the oldest are missing; `events`, the oldest first. CSV has a line for each event, and the
-schema in its first column. Fields that an event does not have are left out of JSON and empty in CSV:
-
-    kind      placed, executed, copied, allocated, freed, refused or traced
-    seq       number of the event, growing in the process
-    time      seconds since the epoch when it was told
-    op        type of the op: MatMul                                       placed, executed
-    device    full name of the device                                      placed, executed, allocated
-    reason    kind of the reason, and why  it in words                     placed
-    outputs   shape, dtype and nbytes of each result (CSV: [2,3] float32)  executed
-    nbytes    bytes of results, of a copy, of an allocation                executed, copied, allocated
-    seconds   how long; timing says what that is: finished (measured), launch, or modelled       executed, copied
-    in_use    bytes in use on the device afterwards; pool, bytes it has taken from its card      allocated
-    start     when it began on the modelled clock, in seconds                  executed, copied
-    region    of allocated and freed: number of the region, with offset and size (bytes charged); holder, what it is for
-    limit     of refused: the most that the device may take; largest_free, its largest free piece
-    function  that was traced, with the number of the trace; cause, arguments, differences in words    traced
-    source    full name of the device that a copy came from; target, where it went               copied
-    copy      what was copied: upload (a Python value or array), move (a tensor), read (values for the program)  copied
-    code      the code line in words: cell 4, line 2: c = tf.matmul(a, b)
-    node, replica   name of the node that a session ran, number of the replica of a strategy; usually missing
-    phase, layer    phase of a training step, path of the Keras layer; missing where none runs
+schema in its first column. Fields that an event does not have are left out of JSON and empty in CSV. The page
+`.github/EVENTS.md` says what each field is, `export_schema.py` of what type.
 """
 
 from __future__ import annotations

@@ -50,7 +50,7 @@ def export_schema() -> dict[str, Any]:
         "devices": {"type": "array", "items": device},
         "heard": {"type": "integer", "minimum": 0},
         "cut": {"type": "integer", "minimum": 0},
-        "events": {"type": "array", "items": {"oneOf": [{"$ref": f"#/$defs/{kind}"} for kind in kinds]}},
+        "events": {"type": "array", "items": {"oneOf": [{"$ref": f"#/$defs/{name}"} for kind in kinds]}},
     }
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",

@@ -42,7 +42,7 @@ def export_schema() -> dict[str, Any]:
     >>> sorted(schema["$defs"])[:3]
     ['allocated', 'copied', 'executed']
     """
-    kinds = {KIND_NAMES[event]: event for event in get_args(runtime.Event)}
+    events = {KIND_NAMES[event]: event for event in get_args(runtime.Event)}
     device = _object({"name": str, "simulated": bool}, ["name", "simulated", "model"])
     device["properties"]["model"] = {"type": ["string", "null"]}
     head = {
@@ -50,14 +50,14 @@ def export_schema() -> dict[str, Any]:
         "devices": {"type": "array", "items": device},
         "heard": {"type": "integer", "minimum": 0},
         "cut": {"type": "integer", "minimum": 0},
-        "events": {"type": "array", "items": {"oneOf": [{"$ref": f"#/$defs/{name}"} for kind in kinds]}},
+        "events": {"type": "array", "items": {"oneOf": [{"$ref": f"#/$defs/{name}"} for name in events]}},
     }
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": SCHEMA,
         "description": "Recorded events of nbtf, as `%placement_log export FILE.json` writes them.",
         **{"type": "object", "properties": head, "required": list(head)},
-        "$defs": {kind: _event(kind, event) for kind, event in kinds.items()},
+        "$defs": {name: _event(name, event) for name, event in events.items()},
     }
 
 
@@ -73,7 +73,7 @@ KIND_NAMES: Mapping[type, str] = {
 """What the field `kind` of the file says of each event."""
 
 
-def _event(kind: str, event: Any) -> dict[str, Any]:
+def _event(event_name: str, event: Any) -> dict[str, Any]:
     fields: dict[str, Any] = {}
     required = ["kind"]
     for name, hint in get_type_hints(event).items():
@@ -82,7 +82,7 @@ def _event(kind: str, event: Any) -> dict[str, Any]:
         if name not in event._field_defaults:
             required += [field for field, own_hint in written.items() if not _may_be_missing(own_hint)]
     described = _object(fields, required)
-    described["properties"] = {"kind": {"const": kind}} | described["properties"]
+    described["properties"] = {"kind": {"const": event_name}} | described["properties"]
     return described
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 import time
 from collections import deque
@@ -48,6 +49,7 @@ class Session:
         self.magic_words: dict[str, tuple[str, ...]] = {}  # what may be typed after each of our magics
         self.cell_devices: list[str | None] = []
         self.began = 0.0  # seconds since the epoch
+        self._code_names: dict[str, str] = {}  # of code in cells, by the name of its file; see _keep_code_name
         self.cells: deque[tuple[int, str]] = deque(maxlen=CELLS)  # the first event that a cell can have, its name
         self.pump: Pump | None = None  # what feeds the live views, from the first one on
 
@@ -113,7 +115,15 @@ class Session:
             name = f"cell {len(self.shell.history_manager.input_hist_raw)}"
             self.cells.append((first, name))
             self.recorder.begin_scene(name)
+        self._keep_code_name(info)
         self._running.append(info)
+
+    def _keep_code_name(self, info: Any) -> None:
+        """Keeps the file name of a cell's code for IPython 7, which does not say which cell it stands for."""
+        compiler, history = self.shell.compile, self.shell.history_manager.input_hist_raw
+        if not hasattr(compiler, "format_code_name"):
+            number = len(history) if info.store_history else self.shell.execution_count
+            self._code_names[compiler.get_code_name(info.raw_cell, info.raw_cell, number)] = f"cell {number}"
 
     def _cell_ends(self, result: Any) -> None:
         index = self._index_of(result)
@@ -189,7 +199,16 @@ class Session:
         """Returns a code line in words: `cell 4, line 2: c = tf.matmul(a, b)`."""
         from nbtf.notebook.code_lines import in_words
 
-        return in_words(site, self.shell)
+        return in_words(site, self._cell_of)
+
+    def _cell_of(self, file: str) -> str:
+        """Returns the name of the cell whose code is compiled under a file name; an empty text for a file."""
+        if file in self._code_names:
+            return self._code_names[file]
+        format_name = getattr(self.shell.compile, "format_code_name", None)
+        code_name = file if format_name is None else (format_name(file) or ("", ""))[1]
+        number = re.search(r"\[(\d+)\]|^<ipython-input-(\d+)-", code_name)
+        return f"cell {number[1] or number[2]}" if number else ""
 
 
 SESSIONS: WeakKeyDictionary[Any, Session] = WeakKeyDictionary()

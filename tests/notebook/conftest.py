@@ -6,6 +6,7 @@ import atexit
 import builtins
 import os
 from collections.abc import Iterator
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -17,6 +18,9 @@ from tests.machines import machine
 
 ENOUGH = 600.0
 """Seconds that no search takes, however busy the machine is: what is looked for is found, or is not there."""
+
+OLD_IPYTHON = version("ipython").startswith("7.")  # Colab's
+NO_COLOURS = "NoColor" if OLD_IPYTHON else "nocolor"
 
 INSTALLED = (*search._installed(), f"{Path(__file__).parents[1]}{os.sep}")
 
@@ -37,7 +41,8 @@ class Shell:
 
     def run(self, *lines: str, cell_id: str | None = None) -> Ran:
         self._capsys.readouterr()
-        done = self.ip.run_cell("\n".join(lines), store_history=True, cell_id=cell_id)
+        names = {} if cell_id is None else {"cell_id": cell_id}  # IPython 7 knows no names of cells
+        done = self.ip.run_cell("\n".join(lines), store_history=True, **names)
         said = self._capsys.readouterr()
         return Ran(done.result, said.out + said.err, done.error_in_exec or done.error_before_exec)
 
@@ -45,7 +50,7 @@ class Shell:
 @pytest.fixture
 def bare(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Shell]:
     """A shell that has not loaded the extension."""
-    from IPython.core.async_helpers import get_asyncio_loop
+    from IPython.core import async_helpers
     from IPython.core.interactiveshell import InteractiveShell
     from traitlets.config import Config
 
@@ -55,7 +60,7 @@ def bare(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest
     monkeypatch.chdir(tmp_path)
     monkeypatch.delattr(builtins, "_", raising=False)  # a doctest leaves it, and IPython then gives users no `_`
     before = set(vars(builtins))
-    config = Config({"HistoryManager": {"enabled": False}, "InteractiveShell": {"colors": "nocolor"}})
+    config = Config({"HistoryManager": {"enabled": False}, "InteractiveShell": {"colors": NO_COLOURS}})
     InteractiveShell.clear_instance()
     shell = InteractiveShell.instance(config=config)
     shell.user_ns["tf"] = tf
@@ -65,7 +70,8 @@ def bare(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest
     shell.reset(new_session=False)
     atexit.unregister(shell.atexit_operations)  # else every shell stays, and is reset again when Python ends
     InteractiveShell.clear_instance()
-    get_asyncio_loop().close()  # cells with `await` ran in it
+    if not OLD_IPYTHON:  # whose loop is that of all programs of the process
+        async_helpers.get_asyncio_loop().close()  # cells with `await` ran in it
     for name in set(vars(builtins)) - before:  # IPython leaves its mark there, by which the placement log knows it
         delattr(builtins, name)
 

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from tests.machines import LOCAL
+from tests.notebook.conftest import OLD_IPYTHON
 
 manager = pytest.importorskip("jupyter_client.manager", reason="needs the lab extra")
 
@@ -118,7 +119,8 @@ def test_completion_offers_only_what_fits(kernel: Kernel) -> None:
     line = "%placement_log o"
     reply = kernel.client.complete(line, len(line), reply=True, timeout=SECONDS)
 
-    assert {"on", "off"} == set(reply["content"]["matches"])
+    words_of_python = {"or"} if OLD_IPYTHON else set()  # which it cannot be kept from offering
+    assert {"on", "off"} == set(reply["content"]["matches"]) - words_of_python
 
 
 WHO = (

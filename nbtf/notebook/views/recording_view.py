@@ -30,7 +30,7 @@ Record = runtime.Recording | runtime.Snapshot | CellRecording
 """What has ops and copies, and knows of memory."""
 
 
-class RecordingView(widgets.anywidget.AnyWidget):
+class RecordingView(widgets.Widget):
     """Shows a recording as the views of its page: a timeline, and of simulated GPUs the memory step by step.
 
     A cell that ends with a recording shows the same once `%load_ext nbtf` has run. Brush, wheel and keys choose the

@@ -52,7 +52,13 @@ LARGEST_PART = 96_000
 MISSING = "the live view did not load: anywidget is needed where JupyterLab runs, not only in this kernel"
 
 
-class View(anywidget.AnyWidget):
+class Widget(anywidget.AnyWidget):
+    """What a notebook shows by its bundle, with a picture for those who cannot show the widget."""
+
+    _ipython_display_ = None  # ipywidgets 7 has a method here, which shows the widget alone
+
+
+class View(Widget):
     """A live view of a session."""
 
     state: Any = traitlets.Dict().tag(sync=True)

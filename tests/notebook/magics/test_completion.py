@@ -9,7 +9,7 @@ from IPython.core.completer import provisionalcompleter
 
 from nbtf.notebook.magics.completion import words
 from nbtf.notebook.session import SESSIONS
-from tests.notebook.conftest import Shell
+from tests.notebook.conftest import OLD_IPYTHON, Shell
 
 
 @pytest.mark.parametrize(
@@ -56,4 +56,5 @@ def test_shell_offers_nothing_else(shell: Shell) -> None:
     with provisionalcompleter():
         offered = list(shell.ip.Completer.completions("%placement_log o", 16))
 
-    assert ["off", "on"] == [completion.text for completion in offered]
+    words_of_python = {"or"} if OLD_IPYTHON else set()  # which it cannot be kept from offering
+    assert {"off", "on"} == {completion.text for completion in offered} - words_of_python

@@ -1,0 +1,1 @@
+"""Stands for the package by which programs notice that they run in Colab."""

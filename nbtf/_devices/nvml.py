@@ -14,9 +14,10 @@ from importlib import import_module
 from types import MappingProxyType
 from typing import Any, NamedTuple, TypeVar
 
+from nbtf._install import pip_install
 from nbtf._locks import new_lock
 
-INSTALL = 'pip install "nbtf[nvml]"'
+INSTALL = pip_install("nvml")
 
 SECOND = 1.0
 """A view that is open reads a card so often at most."""

@@ -7,7 +7,9 @@ import importlib.util
 from collections.abc import Generator, Sequence
 from pathlib import Path
 
-LAB = 'pip install "nbtf[lab]"'
+from nbtf._install import pip_install
+
+LAB = pip_install("lab")
 
 
 class CommandError(Exception):

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from nbtf.cli.folded import empty_folded_cells, is_folded
+from nbtf.cli.install_cell import is_install_cell
 from nbtf.cli.languages import language_of
 
 INSTALL = "%pip install -q nbtf"
@@ -15,9 +16,6 @@ INSTALL = "%pip install -q nbtf"
 
 SPEAKS = 'import os; os.environ["NBTF_LANG"] = "{language}"  # the language of the views\n'
 """Put there in a translated notebook: the page around it is in English."""
-
-_INSTALLS = 'sys.platform == "emscripten"'
-"""Stands in the hidden cell that installs nbtf elsewhere; in a page nobody would run it."""
 
 _IMPORTS = re.compile(r"^\s*(?:import|from) (?:nbtf|tensorflow)\b", re.MULTILINE)
 _STARTS = re.compile(r"\bsubprocess\.|^\s*!", re.MULTILINE)
@@ -39,9 +37,7 @@ def in_browser(notebook: Any) -> Any:
       notebook: as nbformat reads it; left as it is.
     """
     page_notebook = copy.deepcopy(notebook)
-    page_notebook.cells = [
-        cell for cell in page_notebook.cells if cell.cell_type != "code" or _INSTALLS not in cell.source
-    ]
+    page_notebook.cells = [cell for cell in page_notebook.cells if not is_install_cell(cell)]  # hidden: nobody runs it
     language = language_of(page_notebook)
     says = SAYS.get(language, SAYS[""])
     unknown: set[str] = set()

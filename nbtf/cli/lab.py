@@ -19,6 +19,7 @@ from nbtf._storage import files
 from nbtf.cli.command_error import CommandError, require
 from nbtf.cli.folded import empty_folded_cells
 from nbtf.cli.images import copy_images
+from nbtf.cli.install_cell import is_install_cell
 
 VARIABLE = "NBTF_LANG"
 """The environment variable with the language of the live views."""
@@ -162,7 +163,7 @@ def _prepare(lesson: dict[str, Any]) -> bool:
     Its readers have what the hidden cell installs, so the first grey cell is the lesson's own. What answers a question
     they see once they have run it.
     """
-    cells = [cell for cell in lesson["cells"] if not cell["metadata"].get("jupyter", {}).get("source_hidden")]
+    cells = [cell for cell in lesson["cells"] if not is_install_cell(cell)]
     is_shorter = len(cells) < len(lesson["cells"])
     lesson["cells"] = cells
     return empty_folded_cells(cells) or is_shorter

@@ -7,17 +7,19 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
+from nbtf._install import pip_install
 from nbtf._storage import files
 from nbtf.cli.badges import address_in, badges, with_badges
 from nbtf.cli.checking import problems
 from nbtf.cli.command_error import CommandError, require, writing
 from nbtf.cli.images import copy_images
+from nbtf.cli.install_cell import install_cell, is_install_cell
 from nbtf.cli.languages import catalogue_of, differs, language_of, original_of, translation_of
 from nbtf.cli.notebook_file import read, write
 from nbtf.cli.recording import execute, tidy
 from nbtf.cli.student import student_copy, teacher_copy
 
-_NBVAL = 'pip install "nbtf[lab,test]"'
+_NBVAL = pip_install("lab,test")
 
 
 def add_command(commands: Any) -> None:
@@ -56,7 +58,7 @@ def add_command(commands: Any) -> None:
         "badges",
         help="put buttons for Binder and Colab below their titles",
         description="Puts buttons that open the notebook on Binder and Colab below the title of each, with the address "
-        "on GitHub that [project.urls] of the pyproject.toml above it says.",
+        "on GitHub that [project.urls] of the pyproject.toml above it says, and renews the cell that installs nbtf.",
     )
     doors_and_commands = ((check, check_all), (record, record_all), (student, copy_all), (translate, translate_all))
     for door, command in (*doors_and_commands, (badged, badge_all)):
@@ -146,7 +148,10 @@ def badge_all(chosen: argparse.Namespace) -> int:
         address = "" if project is None else address_in(project / "pyproject.toml")
         if project is None or not address:
             raise CommandError(f"{path}: no pyproject.toml above it says in [project.urls] where it lives on GitHub.")
-        write(path, with_badges(read(path), badges(address, full_path.relative_to(project).as_posix())))
+        notebook = with_badges(read(path), badges(address, full_path.relative_to(project).as_posix()))
+        for cell in filter(is_install_cell, notebook.cells):
+            cell.source = install_cell()
+        write(path, notebook)
         print(f"{path}: has its buttons")
     return 0
 

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 from nbtf import runtime
 from nbtf._devices.cuda.probe import Probe, hidden, probe
 from nbtf._devices.nvml import strange_pids
+from nbtf._install import pip_install
 from nbtf.cli.finding import Finding
 
 DRIVER_FILE = Path("/proc/driver/nvidia/version")
@@ -104,7 +105,7 @@ def _driver(version: str | None) -> Finding:
 
 
 def _cupy(packages: Sequence[CuPy], driver: str | None) -> Finding:
-    install = f'pip install "nbtf[{_extra(driver)}]"'
+    install = pip_install(_extra(driver))
     if not packages:
         absent = "for real GPUs only, and there is no NVIDIA driver here"
         return Finding("missing", "CuPy", absent if driver is None else f"for real GPUs: {install}")

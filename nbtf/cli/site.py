@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
+from nbtf._install import pip_install
 from nbtf._storage import files, folders
 from nbtf.cli.command_error import CommandError, require, writing
 from nbtf.cli.images import copy_images
@@ -74,7 +75,7 @@ def site(chosen: argparse.Namespace) -> int:
     require(
         ["jupyterlite_core", "jupyterlite_pyodide_kernel", "jupyter_server", "ipywidgets", "anywidget", "nbformat"],
         "nbtf site",
-        'pip install "nbtf[site]"',
+        pip_install("site"),
     )
     _check_output(chosen.output)
     contents = [Lesson(path, path.name) for path in notebooks_in(chosen.notebooks)] if chosen.notebooks else lessons()

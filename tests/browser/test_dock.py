@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from nbtf.cli.install_cell import IS_MISSING
 from tests.browser.lab import NOTEBOOK, Lab
 from tests.browser.lab_server import LabServer
 from tests.conftest import ROOT
@@ -58,7 +59,7 @@ def first_cells() -> list[str]:
     """The cells of the start page that README has people run."""
     page = json.loads((ROOT / "notebooks" / "00_start_here.ipynb").read_text(encoding="utf-8"))
     cells = ["".join(cell["source"]) for cell in page["cells"] if cell["cell_type"] == "code"]
-    return [cell for cell in cells if "google.colab" not in cell][:3]
+    return [cell for cell in cells if IS_MISSING not in cell][:3]
 
 
 def press(lab: Lab, times: int, each: bool) -> None:

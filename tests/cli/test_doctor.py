@@ -8,6 +8,7 @@ from collections.abc import Mapping
 import pytest
 
 from nbtf import cli
+from nbtf._install import pip_install
 from nbtf.cli import doctor
 from nbtf.cli.finding import Finding
 from nbtf.cli.front_end import EXTENSIONS
@@ -35,7 +36,7 @@ def test_everything_in_place_is_ok(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_package_that_is_missing_comes_with_its_purpose_and_the_line(monkeypatch: pytest.MonkeyPatch) -> None:
     finding = found(monkeypatch, without("nbclient"))["nbclient"]
 
-    assert Finding("missing", "nbclient", 'for `nbtf run`: pip install "nbtf[lab]"') == finding
+    assert Finding("missing", "nbclient", f"for `nbtf run`: {pip_install('lab')}") == finding
 
 
 @pytest.mark.parametrize(

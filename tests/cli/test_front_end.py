@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+from nbtf._install import pip_install
 from nbtf.cli import front_end
 from nbtf.cli.finding import Finding
 
@@ -31,7 +32,7 @@ def test_lab_extensions_that_are_not_there_are_missing(tmp_path: Path) -> None:
     found = findings(tmp_path)
 
     assert ["missing", "missing", "note"] == [finding.state for finding in found]
-    assert 'its lab extension, for the live views: pip install "nbtf[lab]"' == found[0].text
+    assert f"its lab extension, for the live views: {pip_install('lab')}" == found[0].text
 
 
 def test_lab_extension_is_told_with_version_and_folder(tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
 from nbtf.cli.in_browser import INSTALL, SAYS, in_browser
+from nbtf.cli.install_cell import IS_MISSING, install_cell
 from nbtf.notebook.catalogue import language_of
 
 LESSONS = sorted((Path(__file__).parents[2] / "notebooks").glob("*.ipynb"))
@@ -32,7 +33,7 @@ def test_nbtf_is_installed_by_the_first_cell_that_imports_it() -> None:
 
 
 def test_hidden_cell_that_installs_nbtf_elsewhere_is_left_out() -> None:
-    hidden = code('import sys\n\nif sys.platform == "emscripten":\n    %pip install -q nbtf')
+    hidden = code(install_cell())
 
     assert [f"{INSTALL}\nimport nbtf"] == [cell.source for cell in made(hidden, code("import nbtf")).cells]
 
@@ -93,4 +94,4 @@ def test_lessons_are_notebooks_that_begin_with_nbtf_and_start_nothing(path: Path
 
     nbformat.validate(notebook)
     assert sources[0].startswith(INSTALL)
-    assert [] == [source for source in sources if "subprocess." in source or "emscripten" in source]
+    assert [] == [source for source in sources if "subprocess." in source or IS_MISSING in source]

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from nbtf import cli
+from nbtf._install import pip_install
 from nbtf.cli import lab
 from nbtf.cli.command_error import CommandError
 
@@ -229,4 +230,4 @@ def test_missing_jupyterlab_is_named_before_anything_is_copied(
     status = cli.main(["lab", "--dir", str(tmp_path / "mine")])
 
     assert (2, [], False) == (status, started, (tmp_path / "mine").exists())
-    assert 'pip install "nbtf[lab]"' in capsys.readouterr().err
+    assert pip_install("lab") in capsys.readouterr().err

@@ -8,6 +8,7 @@ import pytest
 
 import nbtf
 from nbtf import cli
+from nbtf._install import pip_install
 from nbtf.cli.command_error import CommandError, require
 
 COMMANDS = ["lab", "run", "devices", "doctor"]
@@ -57,4 +58,4 @@ def test_package_that_is_missing_comes_with_the_line_that_installs_it() -> None:
     with pytest.raises(CommandError) as error:
         require(["sys", "no_such_package"], "nbtf run")
 
-    assert '`nbtf run` needs no_such_package. Install with: pip install "nbtf[lab]"' == str(error.value)
+    assert f"`nbtf run` needs no_such_package. Install with: {pip_install('lab')}" == str(error.value)

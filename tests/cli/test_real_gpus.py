@@ -14,6 +14,7 @@ from nbtf import runtime
 from nbtf._devices.cards import PhysicalGPU
 from nbtf._devices.catalog import CARDS
 from nbtf._devices.cuda.probe import Probe
+from nbtf._install import pip_install
 from nbtf.cli import real_gpus
 from nbtf.cli.finding import Finding
 from nbtf.cli.real_gpus import CuPy
@@ -70,9 +71,9 @@ def test_computer_without_driver_and_cupy_lacks_two_things(computer: Computer) -
     ("driver", "says"),
     [
         (None, "there is no NVIDIA driver here"),
-        ("550.54.14", 'pip install "nbtf[cuda12]"'),
-        ("580.65.06", 'pip install "nbtf[cuda13]"'),
-        ("unknown", 'pip install "nbtf[cuda12]"'),
+        ("550.54.14", pip_install("cuda12")),
+        ("580.65.06", pip_install("cuda13")),
+        ("unknown", pip_install("cuda12")),
     ],
 )
 def test_cupy_that_is_missing_is_the_one_for_the_driver(computer: Computer, driver: str | None, says: str) -> None:
@@ -91,7 +92,7 @@ def test_two_builds_of_cupy_are_wrong(computer: Computer) -> None:
             "wrong",
             "CuPy",
             "cupy-cuda12x and cupy-cuda13x overwrite each other: pip uninstall -y cupy-cuda12x cupy-cuda13x, then "
-            'pip install "nbtf[cuda13]"',
+            f"{pip_install('cuda13')}",
         )
         == computer.findings()["CuPy"]
     )
@@ -105,7 +106,7 @@ def test_driver_too_old_for_the_wheel_is_wrong(computer: Computer) -> None:
             "wrong",
             "CuPy",
             "14.2.0 (cupy-cuda13x) is for CUDA 13 and needs driver 580 or newer, here is 550.54.14: "
-            'pip uninstall -y cupy-cuda13x, then pip install "nbtf[cuda12]"',
+            f"pip uninstall -y cupy-cuda13x, then {pip_install('cuda12')}",
         )
         == computer.findings()["CuPy"]
     )
@@ -195,7 +196,7 @@ def test_nvml_that_does_not_answer_says_why(computer: Computer, broken: Exceptio
     finding = next(one for one in real_gpus.real_gpus({}, runtime.CardMonitor(load)) if one.subject == "NVML")
 
     assert state == finding.state
-    assert ("nbtf[nvml]" if state == "missing" else str(broken)) in finding.text
+    assert (pip_install("nvml") if state == "missing" else str(broken)) in finding.text
 
 
 def test_container_with_its_own_process_numbers_is_noted(computer: Computer) -> None:

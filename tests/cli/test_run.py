@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from nbtf import cli
+from nbtf._install import pip_install
 
 nbformat = pytest.importorskip("nbformat", reason='needs the extra "lab"')
 pytest.importorskip("nbclient", reason='needs the extra "lab"')
@@ -194,7 +195,7 @@ def test_missing_nbclient_comes_with_the_line_that_installs_it(
 ) -> None:
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name == "nbclient" else object())
 
-    assert '`nbtf run` needs nbclient. Install with: pip install "nbtf[lab]"' in refused([str(tmp_path)], capsys)
+    assert f"`nbtf run` needs nbclient. Install with: {pip_install('lab')}" in refused([str(tmp_path)], capsys)
 
 
 @pytest.mark.parametrize("gpus", ["many", "-1", "1.5"])

@@ -11,6 +11,7 @@ import pytest
 from nbformat.v4 import new_code_cell, new_notebook
 
 from nbtf import cli
+from nbtf._install import pip_install
 from nbtf.cli import command_error, site
 from nbtf.cli.command_error import CommandError
 from nbtf.cli.lab import Lesson
@@ -101,7 +102,7 @@ def test_missing_jupyterlite_is_named(
     monkeypatch.setattr(command_error.importlib.util, "find_spec", lambda name: None if "lite" in name else object())
 
     assert 2 == cli.main(["site", "-o", str(tmp_path / "out")])
-    assert 'pip install "nbtf[site]"' in capsys.readouterr().err
+    assert pip_install("site") in capsys.readouterr().err
 
 
 def test_what_a_program_said_is_told_when_it_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,6 +10,7 @@ import pytest
 
 from nbtf._devices import nvml
 from nbtf._devices.nvml import CardMonitor, CardProcess
+from nbtf._install import pip_install
 from tests.fake_nvml import GIB, MIB, FakeCard, FakeNVML, NVMLError
 
 STRANGE_PIDS = nvml.strange_pids
@@ -181,7 +182,7 @@ def test_library_that_does_not_start_says_why_and_is_asked_again_after_a_second(
 def test_module_that_is_not_installed_says_what_installs_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pynvml", None)
 
-    assert 'NVML\'s Python module is not installed: pip install "nbtf[nvml]"' == CardMonitor().missing
+    assert f"NVML's Python module is not installed: {pip_install('nvml')}" == CardMonitor().missing
 
 
 def test_process_in_a_container_is_not_taken_for_another_with_its_number(monkeypatch: pytest.MonkeyPatch) -> None:

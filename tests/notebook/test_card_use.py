@@ -10,6 +10,7 @@ import pytest
 
 from nbtf import runtime
 from nbtf._devices import nvml
+from nbtf._install import pip_install
 from nbtf.notebook.session import SESSIONS
 from nbtf.notebook.views.feed import Feed
 from tests.fake_nvml import GIB, MIB, FakeCard, NVMLError
@@ -116,7 +117,7 @@ def test_without_nvml_the_table_has_nbtfs_figures_and_says_what_to_install(
     table = shell.run("%gpu_memory").result
 
     assert (device.in_use, None, None) == tuple(table.rows[0][name] for name in ("in_use", "process", "whole"))
-    why = 'NVML\'s Python module is not installed: pip install "nbtf[nvml]"'
+    why = f"NVML's Python module is not installed: {pip_install('nvml')}"
     assert table.notes[0].endswith(f"is not known: the card's memory is not told ({why}).")
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+from nbtf._install import pip_install
 from nbtf.errors import (
     FailedPreconditionError,
     InternalError,
@@ -44,9 +45,7 @@ _CUBLAS_ALLOC, _CUBLAS_NOT_INITIALIZED = 3, 1
 _HARDLY_ANYTHING = 64 << 20
 
 ASYNCHRONOUS = "It may have happened in an earlier op: set NBTF_SYNC=1 to wait for each one."
-_LIBRARIES = (
-    'A library of the CUDA toolkit is missing: pip install "nbtf[cuda12]" or "nbtf[cuda13]", as your driver wants it.'
-)
+_LIBRARIES = f"A library of the CUDA toolkit is missing: {pip_install('cuda12')}; or cuda13, as your driver wants it."
 
 
 class Meaning(NamedTuple):

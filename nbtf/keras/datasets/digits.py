@@ -46,10 +46,10 @@ def _digits() -> tuple[Any, Any]:
         data = read_arrays(_FILE)
         return data["images"], data["target"]
     try:
-        datasets: Any = import_module("sklearn.datasets")  # an extra: `pip install "nbtf[lab]"`
+        datasets: Any = import_module("sklearn.datasets")  # of the extra `lab`
     except ModuleNotFoundError:
         raise ModuleNotFoundError(
-            'The digits come with scikit-learn: pip install scikit-learn, or pip install "nbtf[lab]"', name="sklearn"
+            "The digits come with scikit-learn: pip install scikit-learn", name="sklearn"
         ) from None
     data: Any = datasets.load_digits()
     return data.images.astype(np.uint8), data.target.astype(np.uint8)

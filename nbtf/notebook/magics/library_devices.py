@@ -9,11 +9,12 @@ from importlib.util import find_spec
 from typing import Any
 
 from nbtf import runtime
+from nbtf._install import pip_install
 from nbtf.notebook.device_names import label, short
 from nbtf.notebook.session import Undo
 
 _INSTALLS: Mapping[str, str] = {
-    "cupy": 'pip install "nbtf[cuda12]"',
+    "cupy": pip_install("cuda12"),
     "torch": "pip install torch",
     "jax": "pip install jax",
 }

@@ -8,13 +8,15 @@ from typing import Any
 from uuid import uuid4
 from zlib import crc32
 
+from nbtf._install import pip_install
+
 try:
     import anywidget
     import traitlets
     from IPython import display, get_ipython
 except ModuleNotFoundError as error:
     raise ModuleNotFoundError(
-        f'The live views need {error.name}, which is not installed: pip install "nbtf[lab]"', name=error.name
+        f"The live views need {error.name}, which is not installed: {pip_install('lab')}", name=error.name
     ) from error
 
 from nbtf import runtime

@@ -14,6 +14,7 @@ from xml.etree import ElementTree
 import pytest
 
 import nbtf as tf
+from nbtf._install import pip_install
 from nbtf._runtime.context import CURRENT
 from nbtf.notebook.session import SESSIONS
 from nbtf.notebook.views.pump import HEARTBEAT, pump_of
@@ -432,7 +433,7 @@ def test_without_anywidget_the_views_say_what_to_install(shell: Shell, monkeypat
         error = shell.run(line).error
 
         assert isinstance(error, ImportError)
-        assert 'The live views need anywidget, which is not installed: pip install "nbtf[lab]"' == str(error)
+        assert f"The live views need anywidget, which is not installed: {pip_install('lab')}" == str(error)
 
 
 def test_loading_the_extension_does_not_load_anywidget(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:

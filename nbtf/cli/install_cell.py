@@ -1,0 +1,41 @@
+"""Which cell of a lesson installs nbtf, in a kernel that does not have it?"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from nbtf._install import SOURCE, requirement
+
+IS_MISSING = 'find_spec("nbtf") is None'
+"""Stands in such a cell, and in no other."""
+
+WHERE = "# a kernel of Colab, Kaggle, VS Code or your own that does not have it yet"
+
+_FROM_SOURCE = """\
+from importlib.util import find_spec
+
+if {is_missing}:  {where}
+    %pip install -q "{requirement}\""""
+
+_FROM_FOLDER = """\
+from importlib.util import find_spec
+from pathlib import Path
+
+if {is_missing}:  {where}
+    folder = next((folder for folder in Path.cwd().parents if (folder / "nbtf").is_dir()), "the folder of nbtf")
+    %pip install -q "{requirement}\""""
+
+
+def install_cell(source: str = SOURCE) -> str:
+    """Returns the text of the cell; where nbtf is installed it does nothing, and it replaces no package that suffices.
+
+    Args:
+      source: from where nbtf is installed; from the folder above the notebook when empty.
+    """
+    template = _FROM_SOURCE if source else _FROM_FOLDER
+    return template.format(is_missing=IS_MISSING, where=WHERE, requirement=requirement("views", "{folder}", source))
+
+
+def is_install_cell(cell: Any) -> bool:
+    """Tells whether a cell is there to install nbtf."""
+    return cell["cell_type"] == "code" and IS_MISSING in "".join(cell["source"])

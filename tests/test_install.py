@@ -1,0 +1,79 @@
+"""Is nobody sent to an index that does not have nbtf, and does every text agree on where it is installed from?"""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from nbtf import _install
+from nbtf._install import INDEX, SOURCE, pip_install
+from nbtf.cli.install_cell import install_cell, is_install_cell
+from tests.conftest import ROOT
+
+FROM_INDEX = re.compile(r"""pip install (?:-\S+ )*["'\\]*nbtf(?:\[[\w,]+\])?["'\\]*(?! @)(?:\s|$)""")
+"""What asks an index for nbtf."""
+
+PAGE_INDEX = {"nbtf/cli/in_browser.py", "tests/cli/test_in_browser.py"}
+"""A page without a server brings an index of its own along, in which nbtf is."""
+
+LESSONS = sorted((ROOT / "notebooks").rglob("*.ipynb"))
+
+
+def texts() -> list[Path]:
+    """The files that people or programs read for how to install."""
+    command = ["git", "ls-files", "--cached", "--others", "--exclude-standard"]
+    listed = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout.splitlines()
+    suffixes = {".py", ".md", ".ipynb", ".toml", ".js", ".po", ".yml", ".txt", ".sh", ".rst", ".html"}
+    return [ROOT / name for name in listed if Path(name).suffix in suffixes and name not in PAGE_INDEX]
+
+
+def sends_to_index(text: str) -> bool:
+    return FROM_INDEX.search(text) is not None
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("pip install nbtf", True),
+        ('    "    %pip install -q \\"nbtf[views]\\""', True),
+        ("pip install 'nbtf[lab]' ", True),
+        ('pip install -e ".[lab]"', False),
+        ('pip install "nbtf[lab] @ git+https://github.com/me/nbtf"', False),
+        ("pip install nbtflow", False),
+    ],
+)
+def test_text_that_asks_an_index_is_seen(text: str, expected: bool) -> None:
+    assert expected == sends_to_index(text)
+
+
+@pytest.mark.skipif(SOURCE == INDEX, reason="an index has it")
+def test_no_text_asks_an_index_for_a_package_that_it_does_not_have() -> None:
+    files = [path for path in texts() if path.exists() and path != Path(__file__)]
+    asking = [str(path.relative_to(ROOT)) for path in files if sends_to_index(path.read_text(encoding="utf-8"))]
+
+    assert len(files) > 500
+    assert [] == asking
+
+
+def test_message_says_what_pip_takes(monkeypatch: pytest.MonkeyPatch) -> None:
+    said: list[str] = []
+    for source in ("", "git+https://github.com/me/nbtf", INDEX):
+        monkeypatch.setattr(_install, "SOURCE", source)
+        said.append(pip_install("lab"))
+
+    assert [
+        'pip install ".[lab]", in the folder of nbtf',
+        'pip install "nbtf[lab] @ git+https://github.com/me/nbtf"',
+        'pip install "nbtf[lab]"',
+    ] == said
+
+
+@pytest.mark.parametrize("path", LESSONS, ids=lambda path: f"{path.parent.name}-{path.stem}")
+def test_every_lesson_installs_nbtf_from_there(path: Path) -> None:
+    cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
+
+    assert [install_cell()] == ["".join(cell["source"]) for cell in cells if is_install_cell(cell)]

@@ -73,7 +73,7 @@ if TYPE_CHECKING:
     from nbtf._runtime.gpu_use import GpuUse
 
 
-version = "0.1.0"
+version = "1.0.0"
 """The version of nbtf; `tf.__version__` is that of the TensorFlow whose behaviour it follows."""
 
 

@@ -1,0 +1,172 @@
+"""Memory growth, memory figures, device details, and the older names of what is no longer experimental."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from nbtf._devices.names import DeviceSpec
+from nbtf._runtime.configuration import LogicalDeviceConfiguration, PhysicalDevice
+from nbtf._runtime.context import CURRENT
+from nbtf.config import _devices
+
+
+class experimental:  # noqa: N801  # TensorFlow's name
+    """`tf.config.experimental`: memory growth, memory figures, device details, and older names."""
+
+    VirtualDeviceConfiguration = LogicalDeviceConfiguration
+    list_physical_devices = staticmethod(_devices.list_physical_devices)
+    list_logical_devices = staticmethod(_devices.list_logical_devices)
+    get_visible_devices = staticmethod(_devices.get_visible_devices)
+    set_visible_devices = staticmethod(_devices.set_visible_devices)
+    get_virtual_device_configuration = staticmethod(_devices.get_logical_device_configuration)
+    set_virtual_device_configuration = staticmethod(_devices.set_logical_device_configuration)
+
+    @staticmethod
+    def get_memory_growth(device: PhysicalDevice) -> bool | None:
+        """Returns whether memory growth was asked for; None if nothing was said; `KeyError` for a CPU."""
+        return CURRENT.context.configuration.get_growth(device)
+
+    @staticmethod
+    def set_memory_growth(device: PhysicalDevice, enable: bool) -> None:
+        """Lets a GPU start with little memory and take more when needed; all visible GPUs must agree.
+
+        Raises:
+          ValueError: not a GPU of this machine, or it has logical devices.
+          RuntimeError: the devices are in use already.
+        """
+        CURRENT.context.configuration.set_growth(device, enable)
+
+    @staticmethod
+    def get_device_details(device: Any) -> dict[str, Any]:
+        """Returns what is known of a physical GPU: `device_name`, `compute_capability`; `{}` for a CPU.
+
+        Raises:
+          ValueError: not a device from `list_physical_devices`.
+        """
+        if not isinstance(device, PhysicalDevice):
+            raise ValueError(f"device must be a tf.config.PhysicalDevice, but got: {device}")
+        configuration = CURRENT.context.configuration
+        if device not in configuration.physical:
+            raise ValueError(
+                "The PhysicalDevice must be one obtained from calling `tf.config.list_physical_devices`, "
+                f"but got: {device}"
+            )
+        card = configuration.cards.get(device)
+        if card is None:
+            return {}
+        label = f"{card.card.name} (simulated)" if card.simulated else card.card.name
+        return {"device_name": label, "compute_capability": card.card.compute_capability}
+
+    @staticmethod
+    def get_memory_info(device: str) -> dict[str, int]:
+        """Returns `current` and `peak` of the memory that tensors use on a GPU, in bytes.
+
+        Args:
+          device: a name with type and index, `"GPU:0"`.
+
+        Raises:
+          ValueError: no such device, not a full name, or a CPU, which keeps no account.
+
+        >>> tf.config.experimental.get_memory_info("CPU:0")
+        Traceback (most recent call last):
+        ValueError: Allocator stats not available for device 'CPU:0'
+        """
+        memory = _device_named(device).memory
+        if memory is None:
+            raise ValueError(f"Allocator stats not available for device '{device}'")
+        stats = memory.stats()
+        return {"current": stats.in_use, "peak": stats.peak}
+
+    @staticmethod
+    def reset_memory_stats(device: str) -> None:
+        """Sets the peak of a GPU to what it uses now.
+
+        Args:
+          device: a name with type and index, `"GPU:0"`.
+
+        Raises:
+          ValueError: as `get_memory_info`.
+        """
+        memory = _device_named(device).memory
+        if memory is None:
+            raise ValueError(f"Cannot reset memory stats for device '{device}'")
+        memory.reset_peak()
+
+    @staticmethod
+    def get_memory_usage(device: str) -> int:
+        """Returns the memory that tensors use on a GPU, in bytes: `get_memory_info(device)["current"]`."""
+        return experimental.get_memory_info(device)["current"]
+
+    @staticmethod
+    def get_device_policy() -> str:
+        """Returns what happens to inputs on another device: `"silent"` copies are the default."""
+        return CURRENT.context.settings.device_policy
+
+    @staticmethod
+    def set_device_policy(device_policy: str | None) -> None:
+        """Sets what happens to inputs on another device.
+
+        Args:
+          device_policy: `"silent"` copies them, `"warn"` does so with a warning, `"explicit"` refuses them,
+            `"silent_for_int32"` refuses all but int32. None is the default.
+
+        Raises:
+          ValueError: another text.
+        """
+        policy = "silent" if device_policy is None else device_policy
+        if policy not in ("silent", "silent_for_int32", "warn", "explicit"):
+            raise ValueError(
+                f"Invalid argument `device_policy`: {device_policy!r}. Please refer to "
+                "https://www.tensorflow.org/api_docs/python/tf/config/experimental/set_device_policy "
+                "for valid `device_policy` arguments."
+            )
+        CURRENT.context.change(device_policy=policy)
+
+    @staticmethod
+    def tensor_float_32_execution_enabled() -> bool:
+        """Returns what `enable_tensor_float_32_execution` was given; True at first."""
+        return CURRENT.context.settings.tensor_float_32
+
+    @staticmethod
+    def enable_tensor_float_32_execution(enabled: bool) -> None:
+        """Keeps whether products may be computed in TensorFloat-32; changes no result.
+
+        Simulated GPUs and the CPU compute in float32. On real GPUs CuPy does as well, unless the environment says
+        `CUPY_TF32=1` before it is imported.
+
+        Args:
+          enabled: whether they may.
+        """
+        CURRENT.context.change(tensor_float_32=enabled)
+
+    @staticmethod
+    def get_synchronous_execution() -> bool:
+        """Returns True: an op has run when it returns, as far as Python can tell."""
+        return True
+
+    @staticmethod
+    def set_synchronous_execution(enable: bool | None) -> None:
+        """Accepts what is the case anyway: ops run one after another."""
+
+
+def _device_named(name: str) -> Any:
+    """Returns the device of a name with type and index; initialises the devices, as TensorFlow does."""
+    machine = CURRENT.context.devices
+    if not isinstance(name, str):  # pyright: ignore[reportUnnecessaryIsInstance]  # users do give device objects
+        raise TypeError(f'a device is named by a text such as "GPU:0", got {name!r}')
+    try:
+        spec = DeviceSpec.from_string(name)
+    except ValueError:
+        spec = DeviceSpec()
+    if spec.device_type is None or spec.device_index is None:
+        raise ValueError(
+            f"Failed parsing device name: '{name}'. Note a valid device string should at least contain a device type "
+            'and a device index, like "GPU:0".'
+        )
+    full_spec = DeviceSpec(
+        spec.job or "localhost", spec.replica or 0, spec.task or 0, spec.device_type, spec.device_index
+    )
+    device = machine.by_name.get(full_spec.to_string())
+    if device is None:
+        raise ValueError(f"No matching devices found for '{name}'")
+    return device

@@ -1,0 +1,73 @@
+"""Switches of TensorFlow's compilers, which are kept and read back."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from nbtf._runtime.context import CURRENT
+
+
+class optimizer:  # noqa: N801  # TensorFlow's name
+    """`tf.config.optimizer`: switches of TensorFlow's compilers. Nothing is compiled here, so they change no result."""
+
+    @staticmethod
+    def set_jit(enabled: bool | str) -> None:
+        """Keeps whether graphs may be compiled by XLA.
+
+        Args:
+          enabled: `"autoclustering"` or True; anything else means no.
+
+        >>> tf.config.optimizer.set_jit("autoclustering")
+        >>> tf.config.optimizer.get_jit()
+        'autoclustering'
+        """
+        CURRENT.context.change(jit="autoclustering" if enabled in (True, "autoclustering") else "")
+
+    @staticmethod
+    def get_jit() -> str:
+        """Returns `"autoclustering"`, or an empty text where that was not asked for."""
+        return CURRENT.context.settings.jit
+
+    @staticmethod
+    def set_experimental_options(options: dict[str, Any]) -> None:
+        """Keeps options of the graph optimizer; it has nothing to do here. Names that TensorFlow lacks are passed over.
+
+        Args:
+          options: names and truth values, such as `{"layout_optimizer": False}`.
+        """
+        options_set = dict(CURRENT.context.settings.optimizer_options)
+        options_set |= {name: bool(options[name]) for name in _OPTIMIZER_OPTIONS if options.get(name) is not None}
+        CURRENT.context.change(optimizer_options=tuple(options_set.items()))
+
+    @staticmethod
+    def get_experimental_options() -> dict[str, Any]:
+        """Returns the options that were set, and two that TensorFlow always tells.
+
+        >>> tf.config.optimizer.get_experimental_options()
+        {'disable_model_pruning': False, 'disable_meta_optimizer': False}
+        """
+        options_set = dict(CURRENT.context.settings.optimizer_options)
+        return {
+            n: options_set.get(n, False) for n in _OPTIMIZER_OPTIONS if n in options_set or n.startswith("disable_m")
+        }
+
+
+# Source: context.py of TensorFlow 2.21, get_optimizer_experimental_options.
+_OPTIMIZER_OPTIONS = (
+    "layout_optimizer",
+    "constant_folding",
+    "shape_optimization",
+    "remapping",
+    "arithmetic_optimization",
+    "dependency_optimization",
+    "loop_optimization",
+    "function_optimization",
+    "debug_stripper",
+    "disable_model_pruning",
+    "scoped_allocator_optimization",
+    "pin_to_host_optimization",
+    "implementation_selector",
+    "auto_mixed_precision",
+    "use_plugin_optimizers",
+    "disable_meta_optimizer",
+)

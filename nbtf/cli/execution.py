@@ -2,25 +2,36 @@
 
 from __future__ import annotations
 
+import asyncio
 import importlib
+import logging
 import sys
-from collections.abc import Callable, Mapping
+import time
+from collections.abc import AsyncGenerator, Callable, Collection, Coroutine, Mapping
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from subprocess import DEVNULL
-from typing import Any
+from typing import Any, NoReturn, TypeVar
 
 import nbtf
 from nbtf.cli.command_error import CommandError
-from nbtf.cli.redirect import LEFT_OUT
+
+T = TypeVar("T")
 
 Output = dict[str, Any]
 
+LEFT_OUT = "application/vnd.nbtf.left-out"
+"""An output of this kind is no output of the cell: it says what was left out of it."""
+
+BROKEN = "application/vnd.nbtf.broken"
+"""The same: it says in a line what a check in the kernel has found."""
+
+START_SECONDS = 120
+"""What a kernel may take to start: a computer that is busy with others needs its time."""
+
 # The kernel sits in the notebook's folder, where the nbtf that runs this command may not be on its path.
-STARTUP = """\
-__import__("sys").path.append({place!r})
-__import__("nbtf.cli.redirect", fromlist=["install"]).install(get_ipython(), {tensorflow_1})
-"""
+_PATH = "__import__('sys').path.append({folder!r})\n"
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,14 +44,19 @@ class CellError:
 
 @dataclass(slots=True)
 class CellRun:
-    """One executed cell; `number` counts the code cells from 1, `index` all cells from 0."""
+    """One executed cell; `number` counts the code cells from 1, `index` all cells from 0.
+
+    Later cells may still change its outputs, as `update_display` does.
+    """
 
     number: int
     index: int
     source: str
     outputs: list[Output] = field(default_factory=list[Output])
     left_out: list[str] = field(default_factory=list[str])
+    broken: list[str] = field(default_factory=list[str])
     error: CellError | None = None
+    seconds: float = 0.0
 
 
 class KernelDiedError(Exception):
@@ -62,57 +78,185 @@ class Conditions:
     """How cells are run.
 
     `folder` is the kernel's working directory, `environment` its environment variables, `seconds` what a cell may take
-    at most (None: any time), and `tensorflow_1` says that `import tensorflow` means TensorFlow 1.
+    at most (None: any time). `startup` is code that runs before the first cell and can import this nbtf; `code_before`
+    and `code_after` run around a cell, by its index. None of them is counted as a cell. Cells of `skipped` are not run.
+    `joined_streams` makes one output of what a cell prints in pieces.
     """
 
     folder: Path
     environment: Mapping[str, str]
     seconds: int | None = None
-    tensorflow_1: bool = False
+    startup: str = ""
+    code_before: Mapping[int, str] = field(default_factory=dict[int, str])
+    code_after: Mapping[int, str] = field(default_factory=dict[int, str])
+    skipped: Collection[int] = ()
+    joined_streams: bool = False
 
 
-def run_cells(notebook: Any, conditions: Conditions, tell: Callable[[CellRun], None]) -> None:
-    """Runs all code cells of a notebook, whatever they raise.
+def run_to_end(notebook: Any, conditions: Conditions, tell: Callable[[CellRun], None]) -> Any:
+    """Runs all code cells of a notebook, as `run_cells` does, for who waits for it."""
+    return wait_for(run_cells(notebook, conditions, tell))
+
+
+def wait_for(work: Coroutine[Any, Any, T]) -> T:
+    """Runs a coroutine to its end, in a loop of its own; Ctrl-C cancels it, and its kernels end."""
+    with asyncio.Runner(loop_factory=asyncio.SelectorEventLoop) as runner:  # ZeroMQ wants this loop, also on Windows
+        return runner.run(work)
+
+
+async def run_cells(notebook: Any, conditions: Conditions, tell: Callable[[CellRun], None]) -> Any:
+    """Runs all code cells of a notebook in one kernel, whatever they raise.
 
     Args:
       notebook: as nbformat reads it. Its cells are left as they are.
       conditions: where, with what, and for how long.
-      tell: called with each cell once it has run.
+      tell: called with each cell once it has run; what it raises ends the run.
+
+    Returns:
+      The metadata that the kernel gives a notebook: its language, and the state of the widgets.
 
     Raises:
       KernelDiedError: the kernel ended, or a cell took too long; the cell in which it did has been told.
-      CommandError: nbtf cannot be imported in the kernel.
+      CommandError: the kernel did not start, or the startup code failed.
     """
-    from nbclient import NotebookClient
     from nbclient.exceptions import CellTimeoutError, DeadKernelError
 
-    v4: Any = importlib.import_module("nbformat.v4")  # has no types
-    replies: dict[int, Any] = {}
-
-    def keep_reply(cell: Any, cell_index: int, execute_reply: Any) -> None:
-        replies[cell_index] = execute_reply["content"]
-
-    package_folder = str(Path(nbtf.__file__).parents[1])
-    cells: list[Any] = [v4.new_code_cell(STARTUP.format(place=package_folder, tensorflow_1=conditions.tensorflow_1))]
-    cells += [v4.new_code_cell(cell.source) for _, cell in code_cells(notebook)]
-    copy = v4.new_notebook(cells=cells)
-    client = NotebookClient(copy, km=kernel(), allow_errors=True, on_cell_executed=keep_reply)
-    settings = {"cwd": str(conditions.folder), "env": dict(conditions.environment)}
-    with client.setup_kernel(**settings, stderr=DEVNULL, cleanup_kc=True):
-        client.execute_cell(cells[0], 0, store_history=False)
-        _require_redirect(_error(replies[0]))
-        client.timeout = conditions.seconds
+    cells = _Cells(notebook, conditions)
+    async with _started(cells.client, conditions):
+        if conditions.startup:
+            failed = (await cells.execute_helper(_PATH.format(folder=_package_folder()) + conditions.startup)).error
+            if failed is not None:
+                raise CommandError(f"cannot import nbtf in the notebook's kernel: {failed.name}: {failed.text}")
+        cells.client.timeout = conditions.seconds
         for number, (index, cell) in enumerate(code_cells(notebook), start=1):
+            if index in conditions.skipped:
+                continue
+            run = CellRun(number, index, cell.source)
             try:
-                client.execute_cell(cells[number], number)
+                await cells.execute(run)
             except DeadKernelError as dead:
-                tell(_collected(number, index, cell.source, cells[number].outputs, DEATH))
-                raise KernelDiedError from dead
+                _end(cells, run, DEATH, tell, dead)
             except CellTimeoutError as timeout:
-                error = CellError(TimeoutError.__name__, f"stopped after {conditions.seconds} s (--timeout)")
-                tell(_collected(number, index, cell.source, cells[number].outputs, error))
-                raise KernelDiedError from timeout
-            tell(_collected(number, index, cell.source, cells[number].outputs, _error(replies[number])))
+                text = f"stopped after {conditions.seconds} s (--timeout)"
+                _end(cells, run, CellError(TimeoutError.__name__, text), tell, timeout)
+            tell(run)
+        return await cells.metadata()
+
+
+def _end(cells: _Cells, run: CellRun, error: CellError, tell: Callable[[CellRun], None], cause: Exception) -> NoReturn:
+    """Tells the cell in which the kernel ended."""
+    task = asyncio.current_task()
+    if task is not None and task.cancelling():  # nbclient takes the end of this program for the kernel's
+        raise asyncio.CancelledError from cause
+    cells.collect(run)
+    run.error = error
+    tell(run)
+    raise KernelDiedError from cause
+
+
+class _Cells:
+    """The cells of a notebook in the client that executes them: the first is for code that is none of the notebook."""
+
+    def __init__(self, notebook: Any, conditions: Conditions) -> None:
+        from nbclient import NotebookClient
+
+        v4: Any = importlib.import_module("nbformat.v4")  # has no types
+        self._copy: Any = v4.new_notebook(cells=[v4.new_code_cell(), *map(_copied(v4), code_cells(notebook))])
+        self._replies: dict[int, Any] = {}
+        self._conditions = conditions
+        self.client: Any = NotebookClient(
+            self._copy,
+            km=kernel(),
+            allow_errors=True,
+            record_timing=False,
+            startup_timeout=START_SECONDS,
+            coalesce_streams=conditions.joined_streams,
+            on_cell_executed=self._keep_reply,
+        )
+        self.client.log = _SILENT
+
+    def _keep_reply(self, cell: Any, cell_index: int, execute_reply: Any) -> None:
+        self._replies[cell_index] = execute_reply["content"]
+
+    async def execute(self, run: CellRun) -> None:
+        """Executes a cell, and the code around it."""
+        code_before = self._conditions.code_before.get(run.index)
+        if code_before is not None:
+            await self.execute_helper(code_before)
+        started = time.perf_counter()
+        await self.client.async_execute_cell(self._copy.cells[run.number], run.number)
+        run.seconds = time.perf_counter() - started
+        self.collect(run)
+        run.error = _error(self._replies[run.number])
+        code_after = self._conditions.code_after.get(run.index)
+        if code_after is not None:
+            checked = await self.execute_helper(code_after)
+            run.broken += checked.broken
+            if checked.error is not None:
+                run.broken.append(f"{checked.error.name}: {checked.error.text}")
+
+    async def execute_helper(self, code: str) -> CellRun:
+        """Executes code that is no cell of the notebook."""
+        self._copy.cells[0].source = code
+        await self.client.async_execute_cell(self._copy.cells[0], 0, store_history=False)
+        run = CellRun(0, -1, code, error=_error(self._replies[0]))
+        self.collect(run)
+        return run
+
+    def collect(self, run: CellRun) -> None:
+        """Sorts the messages that are ours from a cell's outputs, and joins streams that came in pieces."""
+        for output in self._copy.cells[run.number].outputs:
+            data = output.get("data", {})
+            if LEFT_OUT in data:
+                run.left_out.append(data[LEFT_OUT])
+            elif BROKEN in data:
+                run.broken.append(data[BROKEN])
+            elif run.outputs and _same_stream(run.outputs[-1], output):
+                run.outputs[-1]["text"] += output["text"]
+            else:
+                run.outputs.append(output)
+
+    async def metadata(self) -> Any:
+        """Returns what the kernel says of its language, and the widgets that it has made."""
+        reply = await self.client.async_wait_for_reply(self.client.kc.kernel_info())
+        if reply is not None:
+            self._copy.metadata["language_info"] = reply["content"]["language_info"]
+        self.client.set_widgets_metadata()
+        return self._copy.metadata
+
+
+def _copied(v4: Any) -> Callable[[tuple[int, Any]], Any]:
+    return lambda indexed: v4.new_code_cell(indexed[1].source)
+
+
+_SILENT = logging.Logger("nbtf.cli.execution", logging.CRITICAL)
+"""For nbclient: what it would log is told as an error of the cell."""
+
+
+@asynccontextmanager
+async def _started(client: Any, conditions: Conditions) -> AsyncGenerator[None]:
+    """Starts the client's kernel and ends it, without the handlers of signals that nbclient would install for each."""
+    manager = client.km
+    settings = {"cwd": str(conditions.folder), "env": dict(conditions.environment)}
+    try:
+        await client.async_start_new_kernel(**settings, stderr=DEVNULL)
+        await client.async_start_new_kernel_client()
+    except (RuntimeError, OSError) as error:
+        await _end_kernel(client, manager)
+        raise CommandError(f"the kernel did not start: {error}") from error
+    try:
+        yield
+    finally:
+        await _end_kernel(client, manager)
+
+
+async def _end_kernel(client: Any, manager: Any) -> None:
+    channels = client.kc
+    if manager.has_kernel and await manager.is_alive():
+        await manager.shutdown_kernel()
+    await manager.cleanup_resources()
+    if channels is not None:
+        channels.stop_channels()
 
 
 def kernel() -> Any:
@@ -131,27 +275,13 @@ def kernel() -> Any:
     return AsyncKernelManager(kernel_name="python3", kernel_spec_manager=ThisPython())
 
 
+def _package_folder() -> str:
+    return str(Path(nbtf.__file__).parents[1])
+
+
 def _error(reply: Mapping[str, Any]) -> CellError | None:
     """What the reply says was raised. A magic that does not exist is found here only: it makes no error output."""
     return CellError(reply["ename"], reply["evalue"]) if reply["status"] == "error" else None
-
-
-def _require_redirect(error: CellError | None) -> None:
-    if error is not None:
-        raise CommandError(f"cannot import nbtf in the notebook's kernel: {error.name}: {error.text}")
-
-
-def _collected(number: int, index: int, source: str, outputs: list[Output], error: CellError | None) -> CellRun:
-    """Sorts the messages that are ours from the cell's outputs, and joins streams that came in pieces."""
-    run = CellRun(number, index, source, error=error)
-    for output in outputs:
-        if LEFT_OUT in output.get("data", {}):
-            run.left_out.append(output["data"][LEFT_OUT])
-        elif run.outputs and _same_stream(run.outputs[-1], output):
-            run.outputs[-1]["text"] += output["text"]
-        else:
-            run.outputs.append(output)
-    return run
 
 
 def _same_stream(earlier: Output, following: Output) -> bool:

@@ -7,19 +7,17 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from nbtf._install import pip_install
 from nbtf._storage import files
 from nbtf.cli.badges import address_in, badges, with_badges
-from nbtf.cli.checking import problems
+from nbtf.cli.checking import command as checking
 from nbtf.cli.command_error import CommandError, require, writing
 from nbtf.cli.images import copy_images
 from nbtf.cli.install_cell import install_cell, is_install_cell
-from nbtf.cli.languages import catalogue_of, differs, language_of, original_of, translation_of
+from nbtf.cli.languages import catalogue_of, language_of, translation_of
 from nbtf.cli.notebook_file import read, write
-from nbtf.cli.recording import execute, tidy
+from nbtf.cli.notebook_paths import notebooks_in
+from nbtf.cli.recording import CELL_SECONDS, execute, tidy
 from nbtf.cli.student import student_copy, teacher_copy
-
-_NBVAL = pip_install("lab,test")
 
 
 def add_command(commands: Any) -> None:
@@ -33,8 +31,8 @@ def add_command(commands: Any) -> None:
     check = doors.add_parser(
         "check",
         help="run them and compare with what is recorded",
-        description="Runs every notebook and compares the outputs with those recorded; shows what differs. Exit "
-        "status 1 if one differs. Times, addresses and cell numbers may vary. No file is changed.",
+        description=checking.DESCRIPTION,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     record = doors.add_parser(
         "record",
@@ -60,28 +58,17 @@ def add_command(commands: Any) -> None:
         description="Puts buttons that open the notebook on Binder and Colab below the title of each, with the address "
         "on GitHub that [project.urls] of the pyproject.toml above it says, and renews the cell that installs nbtf.",
     )
-    doors_and_commands = ((check, check_all), (record, record_all), (student, copy_all), (translate, translate_all))
+    doors_and_commands = ((check, checking.run), (record, record_all), (student, copy_all), (translate, translate_all))
     for door, command in (*doors_and_commands, (badged, badge_all)):
         door.add_argument("paths", nargs="+", type=Path, metavar="PATH")
         door.set_defaults(command=command)
+    checking.add_options(check)
+    checking.add_timeout(record, CELL_SECONDS)
     translate.add_argument("--language", required=True, metavar="LANGUAGE", help="such as ja or zh_CN")
     student.add_argument("-o", "--output", type=Path, required=True, metavar="DIR", help="the folder for the copies")
     student.add_argument(
         "--solutions", action="store_true", help="the teacher's copy: each solution in its exercise cell"
     )
-
-
-def check_all(chosen: argparse.Namespace) -> int:
-    """Checks the notebooks, prints a line for each, and returns the exit status."""
-    require(["nbclient", "nbformat", "ipykernel", "nbval", "pytest"], "nbtf notebooks check", _NBVAL)
-    failed = 0
-    for path in notebooks_in(chosen.paths):
-        notebook = read(path)
-        original = original_of(path, notebook)
-        wrong = problems(path, notebook) if original is None else _not_as_its_original(original, notebook)
-        print(f"{path}: {'differs' if wrong else 'as recorded'}", *wrong, sep="\n", flush=True)
-        failed += bool(wrong)
-    return 1 if failed else 0
 
 
 def record_all(chosen: argparse.Namespace) -> int:
@@ -90,7 +77,7 @@ def record_all(chosen: argparse.Namespace) -> int:
     failed = 0
     for path, notebook in _originals(chosen.paths):
         try:
-            execute(notebook, path.resolve().parent)
+            execute(notebook, path.resolve().parent, chosen.timeout or None)
         except CommandError as error:
             print(f"{path}: left as it was; {error}", flush=True)
             failed += 1
@@ -162,28 +149,3 @@ def _originals(paths: Iterable[Path]) -> Iterator[tuple[Path, Any]]:
         notebook = read(path)
         if not language_of(notebook):
             yield path, notebook
-
-
-def _not_as_its_original(original: Path, notebook: Any) -> list[str]:
-    """Returns what is wrong with a translation, which is not run: its code and outputs are the original's."""
-    if not original.exists():
-        return [f"there is no original {original}"]
-    if differs(read(original), notebook):
-        return [f"its code or outputs are not those of {original}; make it again with `nbtf notebooks translate`"]
-    return []
-
-
-def notebooks_in(paths: Iterable[Path]) -> list[Path]:
-    """Returns the notebooks that paths stand for, each once; those of a folder in order, without checkpoints.
-
-    Raises:
-      CommandError: a path does not exist, or a folder has no notebooks.
-    """
-    notebooks: list[Path] = []
-    for path in paths:
-        inside = sorted(path.rglob("*.ipynb")) if path.is_dir() else [path]
-        inside = [path for path in inside if ".ipynb_checkpoints" not in path.parts]
-        if not path.exists() or not inside:
-            raise CommandError(f"found no notebook at {path}")
-        notebooks += inside
-    return list(dict.fromkeys(notebooks))

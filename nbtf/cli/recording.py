@@ -2,53 +2,58 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
 import re
 from pathlib import Path
-from subprocess import DEVNULL
 from typing import Any
 
+from nbtf.cli import execution
 from nbtf.cli.command_error import CommandError
-from nbtf.cli.execution import kernel
+from nbtf.cli.execution import CellRun, Conditions, KernelDiedError, code_cells
+from nbtf.cli.marks import NOT_RUN, RAISES, tags
 from nbtf.cli.notebook_file import as_text
 
 LARGEST = 150_000
 """Bytes; what is larger is slow to open and to compare."""
 
-_STATES = "application/vnd.jupyter.widget-state+json"
-_VIEW, _SVG = "application/vnd.jupyter.widget-view+json", "image/svg+xml"
+STATES = "application/vnd.jupyter.widget-state+json"
+VIEW, _SVG = "application/vnd.jupyter.widget-view+json", "image/svg+xml"
 _OURS = 'class="nbtf-still"'
 _BETWEEN_MARKS = re.compile(r">(?=<(?!/|title\b))")
 """Where a picture has its next line, so that files can be compared: a mark and its title stand together."""
 
-_CELL_SECONDS = 600
+CELL_SECONDS = 600
+"""What a cell may take: more than any cell of a guide, less than a night in CI."""
+
+LINES_SHOWN = 7
 
 
-def execute(notebook: Any, folder: Path) -> None:
+def execute(notebook: Any, folder: Path, seconds: int | None = CELL_SECONDS) -> None:
     """Runs all cells of a notebook and puts their outputs in.
 
     Args:
       notebook: as nbformat reads it; changed in place.
       folder: the kernel's working directory.
+      seconds: what a cell may take; None: any time.
 
     Raises:
       CommandError: a cell raised something and is not tagged `raises-exception`, or the kernel ended.
     """
-    from nbclient import NotebookClient
-    from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
+    skipped = [index for index, cell in code_cells(notebook) if NOT_RUN in tags(cell)]
+    conditions = Conditions(folder, os.environ, seconds, skipped=skipped, joined_streams=True)
+    cells: list[CellRun] = []
 
-    client = NotebookClient(
-        notebook, km=kernel(), timeout=_CELL_SECONDS, record_timing=False, coalesce_streams=True, allow_errors=False
-    )
-    try:
-        client.execute(cwd=str(folder), stderr=DEVNULL, cleanup_kc=True)
-    except CellExecutionError as error:
-        raise CommandError(f"a cell raised {error.ename}: {error.evalue}\n{_first_lines(error)}") from error
-    except (CellTimeoutError, DeadKernelError) as error:
-        raise CommandError(str(error)) from error
+    def keep(run: CellRun) -> None:
+        if run.error is not None and RAISES not in tags(notebook.cells[run.index]):
+            source_lines = "\n".join(run.source.split("\n")[:LINES_SHOWN])
+            raise CommandError(f"a cell raised {run.error.name}: {run.error.text}\n{source_lines}")
+        cells.append(run)
 
-
-def _first_lines(error: Any) -> str:
-    return "\n".join(str(error).split("\n")[1:8])
+    with contextlib.suppress(KernelDiedError):  # `keep` has told it
+        notebook.metadata.update(execution.run_to_end(notebook, conditions, keep))
+    for count, run in enumerate(cells, start=1):
+        notebook.cells[run.index].update(outputs=run.outputs, execution_count=count)
 
 
 def tidy(notebook: Any) -> list[str]:
@@ -65,8 +70,8 @@ def tidy(notebook: Any) -> list[str]:
         cell.metadata.pop("execution", None)
     models = _take_views_out(notebook.metadata)
     for data in (output.get("data", {}) for cell in notebook.cells for output in cell.get("outputs", [])):
-        if data.get(_VIEW, {}).get("model_id") in models:
-            data.pop(_VIEW)
+        if data.get(VIEW, {}).get("model_id") in models:
+            data.pop(VIEW)
         if _OURS in data.get(_SVG, ""):
             data.pop("text/html", None)  # readers of files take it before the picture, and some then show no image
             data[_SVG] = _BETWEEN_MARKS.sub(">\n", data[_SVG])
@@ -81,7 +86,7 @@ def size(notebook: Any) -> int:
 
 def _take_views_out(metadata: Any) -> set[str]:
     """Takes our views and their layouts out of the saved widgets; returns the names of the views."""
-    states = metadata.get("widgets", {}).get(_STATES, {}).get("state", {})
+    states = metadata.get("widgets", {}).get(STATES, {}).get("state", {})
     views = {
         name for name, model in states.items() if str(model.get("state", {}).get("_anywidget_id")).startswith("nbtf.")
     }

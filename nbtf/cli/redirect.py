@@ -13,13 +13,21 @@ from types import ModuleType
 from typing import Any
 
 from nbtf._runtime.aliases import AliasFinder
+from nbtf.cli.execution import LEFT_OUT
 
-# An output of this kind is no output of the cell: it says what was left out of it.
-LEFT_OUT = "application/vnd.nbtf.left-out"
 # How the message of every name ends that TensorFlow has and nbtf has not.
 MISSING = " is not in nbtf yet"
 LINE_MAGICS = ("tensorflow_version", "pip", "conda")
 CELL_MAGICS = ("bash", "sh", "shell", "script", "system", "sx")
+
+
+def startup(tensorflow_1: bool = False) -> str:
+    """Returns the code that redirects TensorFlow's names in a kernel.
+
+    >>> startup()
+    '__import__("nbtf.cli.redirect", fromlist=["install"]).install(get_ipython(), False)'
+    """
+    return f'__import__("nbtf.cli.redirect", fromlist=["install"]).install(get_ipython(), {tensorflow_1})'
 
 
 def install(shell: Any, tensorflow_1: bool = False) -> None:

@@ -11,9 +11,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from nbtf.cli import execution, redirect
 from nbtf.cli.command_error import CommandError, require
 from nbtf.cli.comparison import MISSING, difference, is_recorded, may_raise, what_is_missing
-from nbtf.cli.execution import CellRun, Conditions, KernelDiedError, code_cells, run_cells
+from nbtf.cli.execution import CellRun, Conditions, KernelDiedError, code_cells
 from nbtf.cli.generation import name_of_tensorflow_1
 from nbtf.cli.notebook_file import read, write
 from nbtf.cli.printable import printable
@@ -64,14 +65,15 @@ def run(chosen: argparse.Namespace) -> int:
     _check_output(chosen.output, chosen.notebook)
     report = Report(notebook)
     old = name_of_tensorflow_1(cell.source for _, cell in code_cells(notebook)) if chosen.tf1 is None else None
+    tensorflow_1, folder = bool(chosen.tf1 or old), chosen.notebook.resolve().parent
     conditions = Conditions(
-        chosen.notebook.resolve().parent, environment(chosen.gpus), chosen.timeout or None, bool(chosen.tf1 or old)
+        folder, environment(chosen.gpus), chosen.timeout or None, startup=redirect.startup(tensorflow_1)
     )
-    print(printable(heading(chosen.notebook, chosen.gpus, conditions.tensorflow_1, old)), flush=True)
+    print(printable(heading(chosen.notebook, chosen.gpus, tensorflow_1, old)), flush=True)
     if any(_IMPORTS_TORCH.search(cell.source) for _, cell in code_cells(notebook)):
         print("PyTorch in it runs as it is here: GPUs are simulated for tensorflow alone.", flush=True)
     try:
-        run_cells(notebook, conditions, report.add)
+        execution.run_to_end(notebook, conditions, report.add)
     except KernelDiedError:
         pass  # the report has it, and counts the cells after it
     try:

@@ -174,7 +174,7 @@ def test_the_summary_is_told_although_the_output_cannot_be_written(
     def full(path: Path, text: str) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr("nbtf.cli.run.run_cells", lambda *ignored: None)
+    monkeypatch.setattr("nbtf.cli.execution.run_to_end", lambda *ignored: None)
     monkeypatch.setattr("nbtf._storage.files.write", full)
     out = tmp_path / "out.ipynb"
 

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import configparser
 import os
-import re
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -16,7 +14,7 @@ from tests.course.scenarios import ALL, TABLE, Marked, lessons, marked, table
 nbformat = pytest.importorskip("nbformat", reason='needs the extra "lab"')
 nbclient = pytest.importorskip("nbclient", reason='needs the extra "lab"')
 
-from nbtf.cli.checking import SANITIZE  # noqa: E402
+from nbtf.cli.checking.sanitizing import BUILT_IN, read_rules, sanitized  # noqa: E402
 from nbtf.cli.execution import kernel  # noqa: E402
 
 MARKED = [one for path in lessons() for one in marked(path)]
@@ -73,15 +71,8 @@ def shown(outputs: Any) -> list[str]:
     texts = [
         output.get("text") or output.get("data", {}).get("text/plain") or output.get("evalue", "") for output in outputs
     ]
-    return [_sanitized(text if isinstance(text, str) else "".join(text)) for text in texts]
-
-
-def _sanitized(text: str) -> str:
-    rules = configparser.RawConfigParser()
-    rules.read(SANITIZE, encoding="utf-8")
-    for section in rules.sections():
-        text = re.sub(rules[section]["regex"], rules[section]["replace"], text)
-    return text
+    rules = read_rules([BUILT_IN])
+    return [sanitized(text if isinstance(text, str) else "".join(text), rules) for text in texts]
 
 
 @pytest.mark.parametrize("path", LESSONS, ids=lambda path: path.stem)

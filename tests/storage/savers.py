@@ -267,7 +267,7 @@ def record(folder: Path) -> None:
 
 
 def run(folder: Path) -> None:
-    with patch("nbtf.cli.run.run_cells", lambda *ignored: None):
+    with patch("nbtf.cli.execution.run_to_end", lambda *ignored: None):
         command("run", folder / "lesson.ipynb", "-o", folder / "out.ipynb")
 
 

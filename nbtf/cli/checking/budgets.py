@@ -1,0 +1,119 @@
+"""Did the ops of a cell run where they should, and did its memory stay within bounds? Runs in the notebook's kernel.
+
+The checks are those of `%%placement --expect` and `%%gpu_memory --at-most`; what they find becomes an output of a type
+of our own, which the command takes out.
+"""
+
+from __future__ import annotations
+
+import importlib
+import linecache
+from collections.abc import Sequence
+from functools import partial
+from typing import Any
+
+from nbtf import runtime
+from nbtf.cli.execution import BROKEN
+from nbtf.cli.limits import Limits
+
+EVENTS = 100_000
+"""What is kept of a cell: totals count everything, and an event says in which line something was."""
+
+CELL, OF_NOTEBOOK = "cell", "all cells: "
+"""The name of the watch over a cell, and what stands before what was found out about all of them."""
+
+NOTHING = "gpu_memory: no GPU was used, so there was nothing to measure; --gpus simulates some"
+
+
+class Watch:
+    """A recording that is begun in one cell of the kernel and checked in another."""
+
+    def __init__(self) -> None:
+        """Begins to record."""
+        recorder = runtime.Recorder(EVENTS)
+        self.record: runtime.Recording = runtime.Recording(recorder)
+        self._stop = runtime.start_recorder(recorder)
+        self.record.watch.start()
+
+    def finish(self) -> runtime.Recording:
+        """Ends the recording and returns it."""
+        self._stop()
+        self.record.finish()
+        return self.record
+
+
+_WATCHES: dict[str, Watch] = {}
+"""What is being recorded: a cell, and the notebook around it."""
+
+
+def startup() -> str:
+    """Returns the code that loads this module in a kernel."""
+    return f"__import__({__name__!r})"
+
+
+def beginning(name: str) -> str:
+    """Returns the code that begins a watch in a kernel."""
+    return f"__import__({__name__!r}, fromlist=['begin']).begin({name!r})"
+
+
+def ending(name: str, limits: Limits, numbers: Sequence[int]) -> str:
+    """Returns the code that ends it there, and tells what is not within limits.
+
+    Args:
+      name: of the watch.
+      limits: what is allowed.
+      numbers: of the notebook's code cells, in the order in which they run.
+    """
+    checked = limits.at_most, limits.kept_memory, limits.placement, limits.no_copies
+    return f"__import__({__name__!r}, fromlist=['end']).end({name!r}, {tuple(numbers)!r}, {checked!r})"
+
+
+def begin(name: str) -> None:
+    """Begins a watch; runs in the kernel."""
+    _WATCHES[name] = Watch()
+
+
+def end(name: str, numbers: Sequence[int], checked: tuple[str | None, str | None, tuple[str, ...], bool]) -> None:
+    """Ends a watch and publishes what is wrong; runs in the kernel."""
+    publish: Any = importlib.import_module("IPython.display").publish_display_data
+    in_words: Any = importlib.import_module("nbtf.notebook.code_lines").in_words
+    undo = runtime.tell_code_lines(lambda site: in_words(site, partial(_cell_of, numbers)))
+    at_most, kept_memory, placement, no_copies = checked
+    limits = Limits(at_most=at_most, kept_memory=kept_memory, placement=placement, no_copies=no_copies)
+    for line in broken(_WATCHES.pop(name).finish(), limits):
+        publish({BROKEN: line if name == CELL else OF_NOTEBOOK + line})
+    undo()
+
+
+def _cell_of(numbers: Sequence[int], file: str) -> str:
+    """Returns the name of the cell whose code is compiled under a file name; an empty text for a file."""
+    shell: Any = importlib.import_module("IPython").get_ipython()
+    code = "".join(linecache.getlines(file)).strip()
+    history: list[str] = shell.history_manager.input_hist_parsed[1:]
+    return next((f"cell {number}" for number, text in zip(numbers, history, strict=False) if text.strip() == code), "")
+
+
+def broken(record: runtime.Recording, limits: Limits) -> list[str]:
+    """Returns what is not within limits, as lines.
+
+    Args:
+      record: of what ran.
+      limits: what is allowed.
+
+    >>> with runtime.recording() as record:
+    ...     pass
+    >>> broken(record, Limits(placement=("MatMul=GPU:1",)))
+    ['placement is not as expected (- expected, + seen)', '- MatMul on GPU:1', '+ no MatMul; the ops that ran: none']
+    """
+    lines: list[str] = []
+    try:
+        record.expect(*limits.placement, no_copies=limits.no_copies)
+    except (runtime.ExpectationError, ValueError) as error:
+        lines += str(error).splitlines()
+    try:
+        if limits.at_most is not None or limits.kept_memory is not None:
+            record.expect_memory(limits.at_most, limits.kept_memory)
+            lines += [] if record.memory else [NOTHING]
+    except runtime.ExpectationError as error:
+        lines += str(error).splitlines()
+    return lines

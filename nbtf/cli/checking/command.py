@@ -1,0 +1,219 @@
+"""`nbtf notebooks check`: which options are there, and what follows from them?"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import math
+import os
+import sys
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+from nbtf._devices.discovery import SIMULATED_GPUS, machine_from_environment
+from nbtf._install import pip_install
+from nbtf._storage import files
+from nbtf.cli.checking.annotations import commands
+from nbtf.cli.checking.junit import junit
+from nbtf.cli.checking.last_failed import cache_file, chosen_again, remember
+from nbtf.cli.checking.notebook_check import Plan
+from nbtf.cli.checking.report import require_free, write_report
+from nbtf.cli.checking.sanitizing import ANNOUNCEMENT, BUILT_IN, read_rules
+from nbtf.cli.checking.schedule import check_all
+from nbtf.cli.checking.settings import Settings, find_settings, read_settings
+from nbtf.cli.checking.text import coloured, last_line, lines_of
+from nbtf.cli.checking.updating import update
+from nbtf.cli.checking.verdicts import NotebookVerdict
+from nbtf.cli.command_error import CommandError, require, writing
+from nbtf.cli.limits import Limits
+from nbtf.cli.notebook_paths import notebooks_in
+from nbtf.cli.recording import CELL_SECONDS
+
+INSTALL = pip_install("ci")
+
+DESCRIPTION = """\
+Runs every notebook once, in a kernel of this Python, and compares the outputs of its cells with those recorded. Exit
+status 0 if all are as recorded, 1 if something differs, 2 if something could not be checked or written.
+
+Cells: the tags and comments of nbval hold (NBVAL_IGNORE_OUTPUT, NBVAL_CHECK_OUTPUT, NBVAL_RAISES_EXCEPTION, NBVAL_SKIP,
+raises-exception, skip-execution). A cell without an execution number and outputs is run and not compared.
+Outputs: times, addresses, cell numbers and the ids in HTML may vary. Pictures are compared by their pixels; of those
+that another version of the drawing program drew only the size counts. Widgets are not compared.
+Limits, as a tag (nbtf-tolerance=1e-6), a comment (# NBTF_TOLERANCE=1e-6), or {"nbtf": {"limits": {"tolerance": 1e-6}}}
+in the metadata of a cell or notebook: tolerance, pictures, and of devices at_most=2GiB and kept=0 (memory of each GPU),
+placement=MatMul=GPU:1, no_copies. Devices are those of nbtf; memory is that of PyTorch, CuPy and JAX, too.
+A pyproject.toml at or above the working folder may have options in [tool.nbtf.check], and limits of notebooks in
+[tool.nbtf.check.limits."NAME*.ipynb"]; the command line goes before its options.
+"""
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Adds the options."""
+    add = parser.add_argument
+    add("-j", "--jobs", type=_jobs, default=1, metavar="N", help="how many notebooks run at once (default: 1), or auto")
+    add_timeout(parser)
+    add("--gpus", type=gpus, metavar="GPUS", help="simulate GPUs in the kernels: 4, or 4xA100-40GB")
+    redirect = "run TensorFlow's notebooks on nbtf; compares what is printed, as `nbtf run`"
+    add("--redirect", choices=["tensorflow"], help=redirect)
+    add("--tolerance", type=_share, metavar="SHARE", help="how far numbers with a point may be off, as in 1e-6")
+    add("--pictures", type=_share, metavar="SHARE", help="share of pixels that may look different; 1: size alone")
+    add("--sanitize", type=Path, action="append", metavar="FILE", help="more rules of what varies, as nbval reads them")
+    add("--exact", action="store_true", help="without the built-in rules of what varies")
+    add("--lax", action="store_true", default=None, help="compare cells marked NBVAL_CHECK_OUTPUT alone")
+    add("--lf", "--last-failed", action="store_true", help="only notebooks that failed last; all if none did")
+    add("--update", action="store_true", help="write the new outputs of cells that differ, if no cell failed")
+    add("--report", type=Path, metavar="DIR", help="write the executed notebooks there, and a page of what differs")
+    add("--junit", type=Path, metavar="FILE", help="write a report in JUnit's XML")
+    add("--github", action="store_true", help="annotate the lines of the notebooks in a GitHub workflow")
+    add("--config", type=Path, metavar="FILE", help="a file with [tool.nbtf.check], instead of the pyproject.toml")
+
+
+def add_timeout(parser: argparse.ArgumentParser, default: int | None = None) -> None:
+    """Adds the option for what a cell may take; without a default the settings of the project may say it."""
+    words = f"seconds that a cell may take (default: {CELL_SECONDS}; 0: any time)"
+    parser.add_argument("--timeout", type=_seconds, default=default, metavar="S", help=words)
+
+
+def run(chosen: argparse.Namespace) -> int:
+    """Checks the notebooks, prints what is said of each, and returns the exit status."""
+    require(["nbclient", "nbformat", "ipykernel"], "nbtf notebooks check", INSTALL)
+    settings = read_settings(chosen.config) if chosen.config else find_settings(Path.cwd())
+    paths = notebooks_in(chosen.paths)
+    cache = cache_file(os.environ)
+    if chosen.lf:
+        paths = chosen_again(paths, cache)
+    if chosen.report is not None:
+        require_free(chosen.report, paths)
+    plan = plan_of(chosen, settings, paths)
+    failures: list[str] = []
+    verdicts = check_all(paths, plan, chosen.jobs, lambda verdict: _tell(verdict, chosen, failures))
+    say(last_line(verdicts))
+    for write in _writers(chosen, verdicts, cache):
+        _attempt(write, failures)
+    statuses = [verdict.status for verdict in verdicts]
+    return 2 if failures else max(statuses, default=0)
+
+
+def _tell(verdict: NotebookVerdict, chosen: argparse.Namespace, failures: list[str]) -> None:
+    if chosen.update:
+        _attempt(lambda: update(verdict), failures)
+    for line in lines_of(verdict):
+        say(coloured(line))
+    if chosen.github:
+        for line in commands(verdict):
+            say(line)
+
+
+def _attempt(write: Callable[[], None], failures: list[str]) -> None:
+    """Writes something; what hinders it is said at once, and sets the exit status."""
+    try:
+        write()
+    except CommandError as error:
+        failures.append(str(error))
+        print(f"nbtf: {error}", file=sys.stderr, flush=True)
+
+
+def _writers(chosen: argparse.Namespace, verdicts: list[NotebookVerdict], cache: Path) -> Iterable[Callable[[], None]]:
+    """Yields what writes the reports that were asked for, and what remembers the outcome."""
+    if chosen.report is not None:
+        yield lambda: write_report(chosen.report, verdicts)
+    if chosen.junit is not None:
+        yield lambda: _write_junit(chosen.junit, verdicts)
+    yield lambda: remember(verdicts, cache)
+
+
+def _write_junit(file: Path, verdicts: list[NotebookVerdict]) -> None:
+    with writing(file):
+        files.make_folder(file.resolve().parent)
+        files.write(file, junit(verdicts))
+
+
+def plan_of(chosen: Any, settings: Settings, paths: Iterable[Path]) -> Plan:
+    """Returns how notebooks are checked.
+
+    Args:
+      chosen: what was typed; None for what was not.
+      settings: what the project's file says, which counts where nothing was typed.
+      paths: the notebooks.
+
+    Raises:
+      CommandError: the file says something that cannot be.
+    """
+
+    def option(name: str) -> Any:
+        typed = getattr(chosen, name)
+        return settings.options.get(name) if typed is None else typed
+
+    machine, redirected = option("gpus"), option("redirect")
+    try:
+        if machine is not None:
+            gpus(machine)
+    except argparse.ArgumentTypeError as error:
+        raise CommandError(f"gpus in the settings: {error}") from error
+    if redirected not in (None, "tensorflow"):
+        raise CommandError(f"redirect in the settings is {redirected!r}; there is tensorflow")
+    seconds = option("timeout")
+    built_in, announced = [] if chosen.exact else [BUILT_IN], [] if machine is None else [ANNOUNCEMENT]
+    return Plan(
+        {**os.environ, **({} if machine is None else {SIMULATED_GPUS: machine})},
+        CELL_SECONDS if seconds is None else seconds or None,
+        [*announced, *read_rules([*built_in, *settings.sanitize, *(chosen.sanitize or ())])],
+        Limits(option("tolerance") or 0.0, option("pictures") or 0.0),
+        {path: limits for path in paths if (limits := settings.limits_of(path))},
+        redirected is not None,
+        bool(option("lax")),
+    )
+
+
+def say(line: str) -> None:
+    """Prints a line at once.
+
+    Raises:
+      CommandError: standard output cannot be written; a reader who has gone is another matter.
+    """
+    try:
+        print(line, flush=True)
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        with contextlib.suppress(OSError):
+            sys.stdout.close()  # what is left in it cannot be written either
+        raise CommandError(f"cannot write what there is to say: {error.strerror}") from error
+
+
+def gpus(text: str) -> str:
+    """Returns what the environment variable for simulated GPUs is to say.
+
+    >>> gpus("4xA100-40GB")
+    '4xA100-40GB'
+    """
+    try:
+        machine_from_environment({SIMULATED_GPUS: text})
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error).replace(f"{SIMULATED_GPUS} is ", "", 1)) from error
+    return text
+
+
+def _jobs(text: str) -> int:
+    if text == "auto":
+        return os.cpu_count() or 1
+    if not text.isdecimal() or int(text) == 0:
+        raise argparse.ArgumentTypeError(f"expected a number of notebooks or auto, got {text!r}")
+    return int(text)
+
+
+def _seconds(text: str) -> int:
+    if not text.isdecimal():
+        raise argparse.ArgumentTypeError(f"expected a number of seconds, got {text!r}")
+    return int(text)
+
+
+def _share(text: str) -> float:
+    try:
+        number = float(text)
+    except ValueError:
+        number = math.nan
+    if not 0 <= number < math.inf:
+        raise argparse.ArgumentTypeError(f"expected a number, 0 or more, got {text!r}")
+    return number

@@ -1,0 +1,199 @@
+"""Is a notebook as recorded? One kernel runs its cells once; then each is compared."""
+
+from __future__ import annotations
+
+import copy
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from nbtf.cli import redirect
+from nbtf.cli.checking import budgets
+from nbtf.cli.checking.outputs import Comparison
+from nbtf.cli.checking.sanitizing import Rule
+from nbtf.cli.checking.verdicts import CellVerdict, NotebookVerdict, State
+from nbtf.cli.command_error import CommandError
+from nbtf.cli.comparison import difference, is_recorded, may_raise, what_is_missing
+from nbtf.cli.execution import CellError, CellRun, Conditions, KernelDiedError, code_cells, run_cells
+from nbtf.cli.generation import name_of_tensorflow_1
+from nbtf.cli.languages import differs, original_of
+from nbtf.cli.limits import STRICT, Limits, read_limits
+from nbtf.cli.marks import Marks, marks
+from nbtf.cli.notebook_file import read
+
+NOTEBOOK = "notebook"
+"""The name of the watch over all cells."""
+
+LINES_OF_ERROR = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """How notebooks are checked: what the command and the settings say of all of them.
+
+    `redirected` runs them as `nbtf run` does: TensorFlow's names mean nbtf, and only what is printed is compared.
+    """
+
+    environment: Mapping[str, str]
+    seconds: int | None = None
+    rules: Sequence[Rule] = ()
+    limits: Limits = STRICT
+    limits_of: Mapping[Path, Mapping[str, Any]] = field(default_factory=dict[Path, Mapping[str, Any]])
+    redirected: bool = False
+    lax: bool = False
+
+
+async def check(path: Path, plan: Plan) -> NotebookVerdict:
+    """Checks a notebook; whatever happens is told, nothing is raised but the end of the program.
+
+    Args:
+      path: its file.
+      plan: how.
+    """
+    verdict, started = NotebookVerdict(path), time.perf_counter()
+    try:
+        notebook = read(path)
+        original = original_of(path, notebook)
+        if original is not None:
+            verdict.translated = True
+            verdict.problems += not_as_its_original(original, notebook)
+        else:
+            await _Check(notebook, plan, verdict).run()
+    except CommandError as error:
+        verdict.unusable, verdict.problems = True, [str(error)]
+    verdict.seconds = time.perf_counter() - started
+    return verdict
+
+
+def not_as_its_original(original: Path, notebook: Any) -> list[str]:
+    """Returns what is wrong with a translation, which is not run: its code and outputs are the original's."""
+    if not original.exists():
+        return [f"there is no original {original}"]
+    if differs(read(original), notebook):
+        return [f"its code or outputs are not those of {original}; make it again with `nbtf notebooks translate`"]
+    return []
+
+
+class _Check:
+    """One notebook on its way: what is asked of its cells, and what became of them."""
+
+    def __init__(self, notebook: Any, plan: Plan, verdict: NotebookVerdict) -> None:
+        """Reads what is asked, and refuses what cannot be understood."""
+        self._recorded, self._plan, self._verdict = notebook, plan, verdict
+        self._cells = code_cells(notebook)
+        numbered = enumerate(self._cells, start=1)
+        self._marks = {index: marks(cell, f"cell {number}") for number, (index, cell) in numbered}
+        in_metadata = read_limits(notebook.metadata.get("nbtf", {}).get("limits", {}), "the notebook's metadata")
+        self._limits = replace(plan.limits, **{**plan.limits_of.get(verdict.path, {}), **in_metadata})
+        self._runs: dict[int, CellRun] = {}
+
+    async def run(self) -> None:
+        """Runs the cells, then says what became of each."""
+        executed = copy.deepcopy(self._recorded)
+        for index, _ in self._cells:
+            if not self._marks[index].skipped:
+                cell_now = executed.cells[index]
+                cell_now.update(outputs=[], execution_count=None)  # what is not reached has no output
+        try:
+            executed.metadata.update(await run_cells(self._recorded, self._conditions(), self._keep))
+        except KernelDiedError:
+            pass  # the cell in which it died has been kept
+        for count, (index, run) in enumerate(self._runs.items(), start=1):
+            executed.cells[index].update(outputs=run.outputs, execution_count=count)
+        self._verdict.executed = executed
+        self._verdict.cells += [self._judge(number, *cell) for number, cell in enumerate(self._cells, start=1)]
+
+    def _keep(self, run: CellRun) -> None:
+        self._runs[run.index] = run
+
+    def _conditions(self) -> Conditions:
+        plan = self._plan
+        code_before, code_after = self._watches()
+        startup: list[str] = []
+        if plan.redirected:
+            old = name_of_tensorflow_1(cell.source for _, cell in self._cells)
+            startup.append(redirect.startup(bool(old)))
+        if code_before:
+            startup.append(budgets.startup())
+        return Conditions(
+            self._verdict.path.resolve().parent,
+            plan.environment,
+            plan.seconds,
+            "\n".join(startup),
+            code_before,
+            code_after,
+            [index for index, marks in self._marks.items() if marks.skipped],
+            joined_streams=not plan.redirected,
+        )
+
+    def _watches(self) -> tuple[dict[int, str], dict[int, str]]:
+        """Returns the code before and after cells that looks at what they do with the devices."""
+        code_before: dict[int, str] = {}
+        code_after: dict[int, str] = {}
+        indices = [index for index, marks in self._marks.items() if not marks.skipped]
+        numbers = [number for number, (index, _) in enumerate(self._cells, start=1) if index in indices]
+        for index in indices:
+            limits = replace(Limits(), **self._marks[index].limits)
+            if limits.of_devices:
+                code_before[index] = budgets.beginning(budgets.CELL)
+                code_after[index] = budgets.ending(budgets.CELL, limits, numbers)
+        if self._limits.of_devices and indices:
+            first, last = indices[0], indices[-1]
+            code_before[first] = "\n".join([budgets.beginning(NOTEBOOK), code_before.get(first, "")])
+            ending = budgets.ending(NOTEBOOK, self._limits, numbers)
+            code_after[last] = "\n".join([code_after.get(last, ""), ending])
+        return code_before, code_after
+
+    def _judge(self, number: int, index: int, cell: Any) -> CellVerdict:
+        verdict = CellVerdict(number, index, cell.source, State.SKIPPED, recorded=list(cell.get("outputs", [])))
+        marks, run = self._marks[index], self._runs.get(index)
+        if marks.skipped:
+            return verdict
+        if run is None:
+            verdict.state, verdict.lines = State.NOT_REACHED, ["not reached: the kernel had ended"]
+            return verdict
+        verdict.printed, verdict.seconds = run.outputs, run.seconds
+        verdict.notes = [f"left out: {line}" for line in run.left_out]
+        if run.error is not None and not self._may_raise(cell, marks, run.error):
+            verdict.state, verdict.lines = State.FAILED, _raised(run.error, self._plan.redirected)
+        elif self._is_compared(cell, marks):
+            verdict.lines, notes = self._compare(cell, marks, run)
+            verdict.notes += notes
+            verdict.state = State.DIFFERS if verdict.lines else State.SAME
+        else:
+            verdict.state = State.RAN
+        self._add_broken(run.broken, verdict)
+        return verdict
+
+    def _add_broken(self, lines: list[str], verdict: CellVerdict) -> None:
+        """Adds what was found out about devices; of a cell that failed for another reason it says nothing."""
+        of_cell = [line for line in lines if not line.startswith(budgets.OF_NOTEBOOK)]
+        of_all = [line.removeprefix(budgets.OF_NOTEBOOK) for line in lines if line not in of_cell]
+        if of_all:
+            self._verdict.problems.append(budgets.OF_NOTEBOOK + "\n".join(of_all))
+        if of_cell and verdict.state is not State.FAILED:
+            verdict.lines += of_cell
+            verdict.state = State.FAILED
+
+    def _may_raise(self, cell: Any, marks: Marks, error: CellError) -> bool:
+        return marks.may_raise or (self._plan.redirected and may_raise(cell, error))
+
+    def _is_compared(self, cell: Any, marks: Marks) -> bool:
+        compared = not self._plan.lax if marks.compared is None else marks.compared
+        return compared and is_recorded(cell)
+
+    def _compare(self, cell: Any, marks: Marks, run: CellRun) -> tuple[list[str], list[str]]:
+        if self._plan.redirected:
+            return difference(cell, run), []
+        limits = self._limits.for_outputs_of(marks.limits)
+        return Comparison(self._plan.rules, limits).differences(cell.get("outputs", []), run.outputs)
+
+
+def _raised(error: CellError, redirected: bool) -> list[str]:
+    """Returns what was raised, as lines."""
+    if redirected:
+        return [what_is_missing(error)]
+    lines = f"{error.name}: {error.text}".rstrip().splitlines() or [error.name]
+    return lines if len(lines) <= LINES_OF_ERROR else [*lines[:LINES_OF_ERROR], "…"]

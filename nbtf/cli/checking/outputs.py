@@ -1,0 +1,156 @@
+"""What of a cell's outputs is compared, and where do they differ from the recorded ones?
+
+The rules are nbval's: outputs are sorted by what they are (`stdout`, `text/plain`, `ename`), so the order counts only
+among those of the same sort; streams that came in pieces are joined; the ids of widgets and tracebacks are left out.
+"""
+
+from __future__ import annotations
+
+import difflib
+import json
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias, cast
+
+from nbtf.cli.checking import pictures
+from nbtf.cli.checking.sanitizing import Rule, sanitized
+from nbtf.cli.checking.tolerance import agree, beyond
+from nbtf.cli.execution import Output
+from nbtf.cli.limits import STRICT, Limits
+
+LINES_SHOWN = 12
+
+STREAMS = ("stdout", "stderr")
+
+Sorted: TypeAlias = dict[str, list[str]]
+"""What outputs hold, by what it is."""
+
+_NOT_COMPARED = ("application/vnd.jupyter.widget-view+json",)
+_FORMULA = "text/latex"
+_OVERWRITTEN = re.compile(r"^.*\r(?=[^\n])", re.MULTILINE)
+_ERASED = re.compile("[^\n]\x08")
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """How outputs are compared: what varies, and what is allowed."""
+
+    rules: Sequence[Rule] = ()
+    limits: Limits = STRICT
+
+    def differences(self, recorded: Iterable[Output], printed: Iterable[Output]) -> tuple[list[str], list[str]]:
+        """Returns what differs, and what was not looked at, as lines.
+
+        Args:
+          recorded: the outputs in the notebook.
+          printed: the outputs of this run.
+        """
+        then, now = sort(recorded), sort(printed)
+        lines: list[str] = []
+        notes: list[str] = []
+        for content in dict.fromkeys([*then, *now]):
+            pair = then.get(content, []), now.get(content, [])
+            if content in pictures.PICTURES:
+                if not (_FORMULA in then and _FORMULA in now):
+                    lines += self._of_pictures(content, *pair, notes)
+            else:
+                lines += self._of_texts(content, *pair)
+        return lines, notes
+
+    def _of_pictures(self, content: str, then: list[str], now: list[str], notes: list[str]) -> Iterator[str]:
+        if len(then) != len(now):
+            yield f"{content}: {_count(len(now), 'picture')}, recorded {'is' if len(then) == 1 else 'are'} {len(then)}"
+            return
+        for recorded, drawn in zip(then, now, strict=True):
+            comparison = pictures.compare(recorded, drawn, self.limits.pictures)
+            if comparison.difference:
+                yield f"{content}: {comparison.difference}"
+            if comparison.note:
+                notes.append(comparison.note)
+
+    def _of_texts(self, content: str, then: list[str], now: list[str]) -> list[str]:
+        recorded, printed = self._sanitized(content, then), self._sanitized(content, now)
+        tolerance = self.limits.tolerance
+        if len(recorded) == len(printed) and all(map(agree, recorded, printed, [tolerance] * len(recorded))):
+            return []
+        title = f"{content}:" if now else f"{content}: nothing now, recorded was"
+        return [title if then else f"{content}: nothing recorded, now there is", *self._changed_lines(then, now)]
+
+    def _sanitized(self, content: str, texts: list[str]) -> list[str]:
+        """Returns what is compared; an empty stream is none."""
+        clean = [sanitized(text, self.rules, content) for text in texts]
+        return [text for text in clean if text or content not in STREAMS]
+
+    def _changed_lines(self, then: list[str], now: list[str]) -> list[str]:
+        """Returns the lines that differ, as they are in the notebook, and the numbers that are too far apart."""
+        recorded, printed = ("\n".join(texts).splitlines() for texts in (then, now))
+        tolerance = self.limits.tolerance
+        if len(recorded) == len(printed):
+            pairs = list(zip(recorded, printed, strict=True))
+            printed = [then if self._agree(then, now) else now for then, now in pairs]
+            far = [text for pair in pairs if not self._agree(*pair) for text in beyond(*pair, tolerance)]
+        else:
+            far = []
+        changed = list(difflib.unified_diff(recorded, printed, n=0, lineterm=""))[2:]
+        lines = [f"{line[0]} {line[1:]}" for line in changed if not line.startswith("@@")]
+        # What is compared may differ where no line does: a blank or a new line at the end.
+        lines = lines or [f"- {text!r}" for text in then] + [f"+ {text!r}" for text in now]
+        return [*_cut(lines), *_cut(far)]
+
+    def _agree(self, recorded: str, printed: str) -> bool:
+        return agree(sanitized(recorded, self.rules), sanitized(printed, self.rules), self.limits.tolerance)
+
+
+def _cut(lines: list[str]) -> list[str]:
+    return lines if len(lines) <= LINES_SHOWN else [*lines[:LINES_SHOWN], f"… {len(lines) - LINES_SHOWN} more lines"]
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def sort(outputs: Iterable[Output]) -> Sorted:
+    """Returns what outputs hold, by what it is; streams are joined as a reader sees them."""
+    fields: Sorted = {}
+    for output in outputs:
+        for content, text in _contents(output):
+            fields.setdefault(content, []).append(text)
+    for stream in STREAMS:
+        if stream in fields:
+            fields[stream] = [as_seen("".join(fields[stream]))]
+    return fields
+
+
+def _contents(output: Output) -> Iterator[tuple[str, str]]:
+    if output["output_type"] == "stream":
+        yield output["name"], _text(output["text"])
+    for name in ("ename", "evalue"):
+        if name in output:
+            yield name, _text(output[name])
+    for content, value in output.get("data", {}).items():
+        if content not in _NOT_COMPARED:
+            yield content, _text(value)
+
+
+def _text(value: Any) -> str:
+    """A text, which a file may hold in lines; what is none as JSON."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, list):
+        lines = cast("list[object]", value)
+        if all(isinstance(line, str) for line in lines):
+            return "".join(map(str, lines))
+    return json.dumps(value, sort_keys=True, indent=1, ensure_ascii=False)
+
+
+def as_seen(stream: str) -> str:
+    r"""Returns what is seen of a stream: without what was erased or written over.
+
+    >>> as_seen("10%\r20%\r100%\nab\x08c")
+    '100%\nac'
+    """
+    stream = stream.replace("\r\n", "\n")  # a terminal's end of a line, as shell commands print it
+    while (shorter := _ERASED.sub("", stream)) != stream:
+        stream = shorter
+    return _OVERWRITTEN.sub("", stream)

@@ -1,0 +1,76 @@
+"""Does a picture still show what the recorded one shows?
+
+Pictures are compared by their pixels, which Pillow reads (it comes with Matplotlib), not by their bytes. Those that
+another version of the drawing program drew differ in letters and edges: of them the size counts alone, and a note says
+so. A picture beside a formula's text is not looked at: the text is compared.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import importlib
+import importlib.util
+import io
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+PICTURES = ("image/png", "image/jpeg")
+
+LEVELS = 8
+"""Of 255: what rounding may change in a channel without being seen."""
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """What differs, in words, and what was not looked at; both empty for the same picture."""
+
+    difference: str = ""
+    note: str = ""
+
+
+def compare(recorded: str, drawn: str, allowed_share: float = 0.0) -> Comparison:
+    """Compares two pictures.
+
+    Args:
+      recorded: the picture in the notebook, in base64.
+      drawn: the picture of this run.
+      allowed_share: which share of the pixels may look different; with 1 the size alone counts.
+    """
+    if "".join(recorded.split()) == "".join(drawn.split()):
+        return Comparison()
+    if importlib.util.find_spec("PIL") is None:
+        return Comparison("the picture has other bytes; with Pillow installed its pixels are compared")
+    try:
+        then, now = _opened(recorded), _opened(drawn)
+        if then.size != now.size:
+            return Comparison(f"the picture has {_size(now)} pixels, recorded are {_size(then)}")
+        programs = (then.info.get("Software", ""), now.info.get("Software", ""))
+        if all(programs) and programs[0] != programs[1]:
+            return Comparison(note=f"of the picture only the size was compared: by {programs[0]}, now {programs[1]}")
+        share = _changed_share(then, now)
+    except (ValueError, OSError, binascii.Error) as error:
+        return Comparison(f"the picture cannot be compared: {error}")
+    if share <= allowed_share:
+        return Comparison()
+    allowed = f", allowed are {allowed_share:.2%}" if allowed_share else ""
+    return Comparison(f"the picture looks different: {max(share, 0.0001):.2%} of its pixels{allowed}")
+
+
+def _opened(encoded: str) -> Any:
+    image: Any = importlib.import_module("PIL.Image")
+    return image.open(io.BytesIO(base64.b64decode(encoded, validate=False)))
+
+
+def _size(picture: Any) -> str:
+    width, height = picture.size
+    return f"{width} × {height}"
+
+
+def _changed_share(then: Any, now: Any) -> float:
+    """Returns the share of the pixels that look different."""
+    pixels_then, pixels_now = (np.asarray(picture.convert("RGBA"), np.int16) for picture in (then, now))
+    changes: Any = np.abs(pixels_then - pixels_now)
+    return float((changes.max(axis=-1) > LEVELS).mean())

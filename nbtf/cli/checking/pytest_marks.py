@@ -1,0 +1,32 @@
+"""Does a test keep to what its markers say of placement and memory? The checks are those of a cell's magics."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
+
+import pytest
+
+from nbtf import runtime
+from nbtf.cli.checking.budgets import NOTHING
+
+
+@contextmanager
+def within_limits(marks: Sequence[pytest.Mark]) -> Generator[None]:
+    """Records a block, and fails where it did not keep to the marks; an error of the block itself goes before.
+
+    Args:
+      marks: `placement` and `gpu_memory`, with the arguments of `Recording.expect` and `Recording.expect_memory`.
+    """
+    with runtime.recording() as record:
+        yield
+    for mark in marks:
+        check = record.expect if mark.name == "placement" else record.expect_memory
+        try:
+            check(*mark.args, **mark.kwargs)
+        except runtime.ExpectationError as error:
+            raise pytest.fail.Exception(str(error), pytrace=False) from None
+        except (TypeError, ValueError) as error:
+            raise pytest.fail.Exception(f"@pytest.mark.{mark.name}: {error}", pytrace=False) from None
+        if mark.name == "gpu_memory" and not record.memory:
+            pytest.fail(NOTHING.replace("--gpus", "--nbtf-gpus"), pytrace=False)

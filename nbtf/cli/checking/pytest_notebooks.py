@@ -1,0 +1,108 @@
+"""How does pytest check notebooks? A test for each runs it once, and fails with what `nbtf notebooks check` says."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from collections.abc import Iterable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+
+from nbtf._devices.discovery import SIMULATED_GPUS
+from nbtf.cli.checking.command import INSTALL, plan_of
+from nbtf.cli.checking.notebook_check import check
+from nbtf.cli.checking.settings import find_settings
+from nbtf.cli.checking.text import lines_of
+from nbtf.cli.checking.verdicts import NotebookVerdict
+from nbtf.cli.command_error import CommandError, require
+from nbtf.cli.execution import wait_for
+
+
+class Notebooks:
+    """The plugin that is there where `--nbtf` or `--nbtf-gpus` was given."""
+
+    def __init__(self, config: pytest.Config) -> None:
+        """Reads options and settings.
+
+        Raises:
+          UsageError: something in them cannot be.
+        """
+        self._collects = bool(config.getoption("--nbtf"))
+        self._gpus: str | None = config.getoption("--nbtf-gpus")
+        self._environment_before = os.environ.get(SIMULATED_GPUS)
+        names = ("gpus", "redirect", "timeout", "tolerance")
+        chosen = argparse.Namespace(pictures=None, sanitize=(), exact=False, lax=None)
+        vars(chosen).update({name: config.getoption(f"--nbtf-{name}") for name in names})
+        try:
+            require(["nbclient", "nbformat", "ipykernel"] if self._collects else [], "pytest --nbtf", INSTALL)
+            self._settings = find_settings(config.rootpath)
+            self._plan = plan_of(chosen, self._settings, ())
+        except CommandError as error:
+            raise pytest.UsageError(str(error)) from error
+        if self._gpus is not None:
+            os.environ[SIMULATED_GPUS] = self._gpus
+
+    def pytest_unconfigure(self) -> None:
+        """Leaves the environment as it was."""
+        if self._environment_before is not None:
+            os.environ[SIMULATED_GPUS] = self._environment_before
+        elif self._gpus is not None:
+            os.environ.pop(SIMULATED_GPUS, None)
+
+    def pytest_collect_file(self, file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
+        """Collects a notebook."""
+        if not self._collects or file_path.suffix != ".ipynb" or ".ipynb_checkpoints" in file_path.parts:
+            return None
+        file: NotebookFile = cast("Any", NotebookFile).from_parent(parent, path=file_path)
+        file.plugin = self
+        return file
+
+    def verdict(self, path: Path) -> NotebookVerdict:
+        """Runs a notebook and returns what is said of it."""
+        return wait_for(check(path, replace(self._plan, limits_of={path: self._settings.limits_of(path)})))
+
+
+class NotebookFile(pytest.File):
+    """A notebook."""
+
+    plugin: Notebooks
+
+    def collect(self) -> Iterable[pytest.Item]:
+        """Yields its one test: cells that are tests of their own would need a kernel that several workers share."""
+        yield cast("Any", NotebookItem).from_parent(self, name="notebook")
+
+
+class NotebookItem(pytest.Item):
+    """The test that a notebook is as recorded."""
+
+    def runtest(self) -> None:
+        """Runs it.
+
+        Raises:
+          NotebookDiffersError: it is not as recorded.
+        """
+        file: Any = self.parent
+        verdict: NotebookVerdict = file.plugin.verdict(self.path)
+        if verdict.is_wrong:
+            raise NotebookDiffersError(verdict)
+
+    def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
+        """Returns what is wrong with it."""
+        if isinstance(excinfo.value, NotebookDiffersError):
+            return str(excinfo.value)
+        return super().repr_failure(excinfo, style)
+
+    def reportinfo(self) -> tuple[Path, None, str]:
+        """Returns what the test is called."""
+        return self.path, None, self.nodeid
+
+
+class NotebookDiffersError(AssertionError):
+    """A notebook is not as recorded; the text says where."""
+
+    def __init__(self, verdict: NotebookVerdict) -> None:
+        """Takes what is said of the notebook."""
+        super().__init__("\n".join(lines_of(verdict)))

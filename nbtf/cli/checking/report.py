@@ -1,0 +1,125 @@
+"""What can be looked at afterwards? A folder with the executed notebooks, and one page that shows what differs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from html import escape
+from os.path import commonpath
+from pathlib import Path
+
+from nbtf._storage import files
+from nbtf.cli.checking.pictures import PICTURES
+from nbtf.cli.checking.text import last_line, title
+from nbtf.cli.checking.verdicts import CellVerdict, NotebookVerdict
+from nbtf.cli.command_error import CommandError, writing
+from nbtf.cli.execution import Output
+from nbtf.cli.notebook_file import write
+
+PAGE = "index.html"
+
+_HEAD = """<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
+<title>Checked notebooks</title><style>
+:root { color-scheme: light dark; font-family: system-ui, sans-serif; line-height: 1.45 }
+body { max-width: 70rem; margin: 0 auto; padding: 1rem }
+pre { overflow-x: auto; padding: .6rem; border: 1px solid GrayText; border-radius: 4px; margin: .4rem 0 }
+.was { color: light-dark(#a40e26, #ff8f98) } .is { color: light-dark(#116329, #6fdd8b) }
+.pair { display: flex; flex-wrap: wrap; gap: 1rem } figure { margin: .4rem 0 } img { max-width: 100%; background: #fff }
+</style></head><body>
+"""
+
+
+def require_free(folder: Path, paths: Iterable[Path]) -> None:
+    """Refuses a folder whose files would be those that are checked.
+
+    Raises:
+      CommandError: a report there would overwrite a notebook.
+    """
+    for copy, path in zip(_copies(folder, list(paths)), paths, strict=True):
+        if copy.exists() and copy.samefile(path):
+            raise CommandError(f"--report {folder} would overwrite {path}. Choose another folder.")
+
+
+def write_report(folder: Path, verdicts: Sequence[NotebookVerdict]) -> None:
+    """Writes the executed notebooks and the page.
+
+    Args:
+      folder: where; made if need be.
+      verdicts: of the notebooks, in order.
+
+    Raises:
+      CommandError: something cannot be written.
+    """
+    copies = _copies(folder, [verdict.path for verdict in verdicts])
+    for copy, verdict in zip(copies, verdicts, strict=True):
+        if verdict.executed is not None:
+            with writing(copy):
+                files.make_folder(copy.parent)
+            write(copy, verdict.executed)
+    with writing(folder / PAGE):
+        files.make_folder(folder)
+        files.write(folder / PAGE, page(verdicts, [copy.relative_to(folder).as_posix() for copy in copies]))
+
+
+def _copies(folder: Path, paths: list[Path]) -> list[Path]:
+    """Returns where each notebook's copy goes: in folders as those of the notebooks are."""
+    full_paths = [path.resolve() for path in paths]
+    if not full_paths:
+        return []
+    try:
+        above = Path(commonpath([path.parent for path in full_paths]))
+    except ValueError:  # on several drives of Windows
+        return [folder / str(number) / path.name for number, path in enumerate(paths, start=1)]
+    return [folder / path.relative_to(above) for path in full_paths]
+
+
+def page(verdicts: Sequence[NotebookVerdict], links: Sequence[str]) -> str:
+    """Returns the page, which needs no network and runs no program.
+
+    Args:
+      verdicts: of the notebooks, in order.
+      links: where the copy of each lies, from the page on.
+    """
+    sections = [_HEAD, "<main><h1>Checked notebooks</h1>", f"<p>{escape(last_line(verdicts))}</p>"]
+    for verdict, link in zip(verdicts, links, strict=True):
+        sections += _of_notebook(verdict, link)
+    return "\n".join([*sections, "</main></body></html>\n"])
+
+
+def _of_notebook(verdict: NotebookVerdict, link: str) -> Iterator[str]:
+    state = "cannot be checked" if verdict.unusable else "differs" if verdict.is_wrong else "as recorded"
+    yield f"<details{' open' if verdict.is_wrong else ''}><summary>{escape(str(verdict.path))}: {state}</summary>"
+    if verdict.executed is not None:
+        yield f'<p><a href="{escape(link)}">the executed notebook</a></p>'
+    if verdict.problems:
+        yield f"<pre>{escape(chr(10).join(verdict.problems))}</pre>"
+    for cell in verdict.wrong_cells():
+        yield f"<section><h2>{escape(title(cell))}</h2><pre>{escape(cell.source)}</pre>"
+        yield f"<pre>{chr(10).join(map(_line, cell.lines))}</pre>"
+        yield from _pictures(cell)
+        yield "</section>"
+    yield "</details>"
+
+
+def _line(line: str) -> str:
+    css_class = {"- ": "was", "+ ": "is"}.get(line[:2])
+    text = escape(line)
+    return f'<span class="{css_class}">{text}</span>' if css_class else text
+
+
+def _pictures(cell: CellVerdict) -> Iterator[str]:
+    """Yields the pictures of a cell side by side, where what it draws differs."""
+    if not any(line.startswith(PICTURES) for line in cell.lines):
+        return
+    yield '<div class="pair">'
+    for caption, outputs in (("recorded", cell.recorded), ("now", cell.printed)):
+        for source in _sources(outputs):
+            yield f'<figure><figcaption>{caption}</figcaption><img alt="{caption}" src="{source}"></figure>'
+    yield "</div>"
+
+
+def _sources(outputs: Iterable[Output]) -> Iterator[str]:
+    for output in outputs:
+        for content in PICTURES:
+            if content in output.get("data", {}):
+                yield f"data:{content};base64,{escape(''.join(str(output['data'][content]).split()))}"

@@ -1,0 +1,45 @@
+"""In which order are notebooks checked, and how many at once? Their verdicts come in the order of the notebooks."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from nbtf.cli.checking.notebook_check import Plan, check
+from nbtf.cli.checking.verdicts import NotebookVerdict
+from nbtf.cli.execution import wait_for
+
+
+def check_all(
+    paths: Sequence[Path], plan: Plan, at_once: int, tell: Callable[[NotebookVerdict], None]
+) -> list[NotebookVerdict]:
+    """Checks notebooks and returns the verdicts.
+
+    Args:
+      paths: the notebooks.
+      plan: how they are checked.
+      at_once: how many kernels may run at the same time.
+      tell: called with each verdict as soon as those before it are there, too.
+    """
+    return wait_for(_check_all(paths, plan, at_once, tell))
+
+
+async def _check_all(
+    paths: Sequence[Path], plan: Plan, at_once: int, tell: Callable[[NotebookVerdict], None]
+) -> list[NotebookVerdict]:
+    free = asyncio.Semaphore(at_once)
+
+    async def check_when_free(path: Path) -> NotebookVerdict:
+        async with free:
+            return await check(path, plan)
+
+    tasks = [asyncio.ensure_future(check_when_free(path)) for path in paths]
+    try:
+        for task in tasks:
+            tell(await task)
+    finally:  # when somebody has stopped it, or nobody reads on: no kernel stays
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+    return [task.result() for task in tasks]

@@ -1,0 +1,114 @@
+"""What does a project say once, so that nobody types it? The tables of a `pyproject.toml`, or of a file of their own.
+
+    [tool.nbtf.check]                          # options of the command, by their names
+    gpus = "4xA100-40GB"
+    timeout = 300
+    tolerance = 1e-6
+    sanitize = ["rules.cfg"]
+
+    [tool.nbtf.check.limits."06_*.ipynb"]      # of notebooks whose path ends so, as in their metadata
+    at_most = "2GiB"
+    placement = ["MatMul=GPU:1"]
+
+What is nearer to the cell counts: its tags and metadata, those of the notebook, this file's limits, the command line,
+this file's options.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, cast
+
+from nbtf.cli.command_error import CommandError
+from nbtf.cli.limits import read_limits
+
+OPTIONS = {"gpus": str, "timeout": int, "tolerance": float, "pictures": float, "redirect": str, "lax": bool}
+"""Options that may stand in the file, and their types; `sanitize` besides, which is a list of paths."""
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What the file says: options by name, files of rules, and limits by pattern."""
+
+    options: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    sanitize: tuple[Path, ...] = ()
+    limits: Mapping[str, Mapping[str, Any]] = field(default_factory=dict[str, Mapping[str, Any]])
+
+    def limits_of(self, path: Path) -> dict[str, Any]:
+        """Returns the limits of a notebook; of two patterns the later one counts.
+
+        Args:
+          path: its file.
+        """
+        limits: dict[str, Any] = {}
+        for pattern, named in self.limits.items():
+            if path.resolve().match(pattern):
+                limits |= named
+        return limits
+
+
+def find_settings(start: Path) -> Settings:
+    """Returns what the nearest `pyproject.toml` at or above a folder says; nothing where it has no such table."""
+    for folder in (start.resolve(), *start.resolve().parents):
+        file = folder / "pyproject.toml"
+        if file.is_file():
+            tables = _tables(file)
+            return read_tables(tables, file) if tables is not None else Settings()
+    return Settings()
+
+
+def read_settings(file: Path) -> Settings:
+    """Returns what a file says.
+
+    Raises:
+      CommandError: it cannot be read, has no table `[tool.nbtf.check]`, or says something that there is not.
+    """
+    tables = _tables(file)
+    if tables is None:
+        raise CommandError(f"{file} has no table [tool.nbtf.check]")
+    return read_tables(tables, file)
+
+
+def read_tables(tables: object, file: Path) -> Settings:
+    """Returns what the table `[tool.nbtf.check]` says.
+
+    Args:
+      tables: the table, read.
+      file: where it stands; paths in it start there.
+
+    Raises:
+      CommandError: it says something that there is not.
+    """
+    if not isinstance(tables, Mapping):
+        raise CommandError(f"{file}: [tool.nbtf.check] is no table")
+    named = dict(cast("Mapping[str, Any]", tables))
+    limits, rules = named.pop("limits", {}), named.pop("sanitize", [])
+    for name, value in named.items():
+        expected = OPTIONS.get(name)
+        if expected is None:
+            raise CommandError(f"{file}: there is no option {name!r}; there are {', '.join([*OPTIONS, 'sanitize'])}")
+        if type(value) is not expected and not (expected is float and type(value) is int):
+            raise CommandError(f"{file}: {name} is {value!r}, expected is {_WORDS[expected]}")
+    if not isinstance(limits, Mapping):
+        raise CommandError(f"{file}: [tool.nbtf.check.limits] is no table")
+    by_pattern = {
+        pattern: read_limits(value, f"{file}, limits of {pattern}")
+        for pattern, value in cast("Mapping[str, object]", limits).items()
+    }
+    paths = [rules] if isinstance(rules, str) else list(rules)
+    return Settings(named, tuple(file.parent / path for path in paths), by_pattern)
+
+
+_WORDS = {str: "a text", int: "a whole number", float: "a number", bool: "true or false"}
+
+
+def _tables(file: Path) -> object | None:
+    """Returns the table of a file; None where it has none."""
+    try:
+        content = tomllib.loads(file.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise CommandError(f"cannot read {file}: {error}") from error
+    return content.get("tool", {}).get("nbtf", {}).get("check")

@@ -1,0 +1,68 @@
+"""What does the terminal say of checked notebooks? Plain text; colours only where a person looks at a terminal."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+
+from nbtf.cli.checking.verdicts import CellVerdict, NotebookVerdict, State
+from nbtf.cli.printable import printable
+
+WIDEST = 200
+"""Characters of a line that are shown: a page of HTML may be one line."""
+
+_COLOURS = {"- ": "31", "+ ": "32"}
+
+
+def lines_of(verdict: NotebookVerdict) -> list[str]:
+    """Returns what is said of a notebook: a line, and below it what is wrong."""
+    lines = [f"{verdict.path}: {_summary(verdict)}"]
+    lines += [f"  {line}" for problem in verdict.problems for line in problem.splitlines()]
+    for cell in verdict.cells:
+        if cell.state in (State.DIFFERS, State.FAILED):
+            lines += [f"  {title(cell)}", *(f"    {line}" for line in cell.lines)]
+        lines += [f"  cell {cell.number}: {note}" for note in cell.notes]
+    missed = verdict.count(State.NOT_REACHED)
+    if missed:
+        lines.append(f"  {missed} {'cell' if missed == 1 else 'cells'} after it not reached")
+    return [_cut(printable(line)) for line in lines]
+
+
+def title(cell: CellVerdict) -> str:
+    """Returns what a cell is called: its number, and the code that it begins with."""
+    return f"cell {cell.number} {cell.state.value}: {cell.first_line}"
+
+
+def _summary(verdict: NotebookVerdict) -> str:
+    if verdict.unusable:
+        return "cannot be checked"
+    if verdict.is_wrong:
+        return "differs"
+    if verdict.translated:
+        return "as its original"
+    cells = "1 cell" if verdict.updated == 1 else f"{verdict.updated} cells"
+    return f"as recorded; {cells} updated" if verdict.updated else "as recorded"
+
+
+def last_line(verdicts: Sequence[NotebookVerdict]) -> str:
+    """Returns how many notebooks and cells there were, and how many of them are wrong."""
+    cells = [cell for verdict in verdicts for cell in verdict.cells]
+    words = {State.DIFFERS: "differ"}
+    states = [f"{sum(cell.state is state for cell in cells)} {words.get(state, state.value)}" for state in State]
+    counted = [text for text in states if not text.startswith("0 ")]
+    wrong = sum(verdict.is_wrong for verdict in verdicts)
+    notebooks = f"{len(verdicts)} {'notebook' if len(verdicts) == 1 else 'notebooks'}"
+    outcome = f"{wrong} not as recorded" if wrong else "all as recorded"
+    return f"{notebooks}, {outcome}; cells: {', '.join(counted) or 'none'}"
+
+
+def coloured(line: str) -> str:
+    """Returns a line with the colour of what was and what is, where standard output is a terminal that shows it."""
+    colour = _COLOURS.get(line.lstrip()[:2])
+    shows = sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+    return f"\x1b[{colour}m{line}\x1b[0m" if colour and shows else line
+
+
+def _cut(line: str) -> str:
+    return line if len(line) <= WIDEST else line[: WIDEST - 1] + "…"

@@ -1,0 +1,76 @@
+"""What pytest loads in every project of an environment that has nbtf: names only, and nbtf itself when it is asked for.
+
+In the wheel this file lies beside the package, not in it: importing `nbtf` would cost every run of pytest.
+
+    pytest --nbtf notebooks/        # checks notebooks as `nbtf notebooks check` does, a test for each
+
+    def test_products_stay_on_their_card(device_record):
+        ...
+        device_record.expect("MatMul=GPU:1", no_copies=True)
+
+    @pytest.mark.gpu_memory(at_most="2GiB", kept=0)
+    @pytest.mark.placement("MatMul=GPU:1", no_copies=True)
+    def test_training(): ...
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterator
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from nbtf.runtime import Recording
+
+MARKERS = {
+    "gpu_memory": "gpu_memory(at_most=None, kept=None, without=()): nbtf: bounds of each GPU's memory in this test",
+    "placement": "placement(*rules, no_copies=False, without=()): nbtf: where this test's ops run, as 'MatMul=GPU:1'",
+}
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Adds the options."""
+    group = parser.getgroup("nbtf", "notebooks that nbtf checks")
+    group.addoption("--nbtf", action="store_true", help="check notebooks: run each once and compare its outputs")
+    group.addoption("--nbtf-timeout", type=int, metavar="S", help="seconds that a cell may take; 0: any time")
+    group.addoption("--nbtf-gpus", metavar="GPUS", help="simulate GPUs in notebooks and tests: 4, or 4xA100-40GB")
+    group.addoption("--nbtf-redirect", choices=["tensorflow"], help="run TensorFlow's notebooks on nbtf")
+    group.addoption("--nbtf-tolerance", type=float, metavar="SHARE", help="how far numbers with a point may be off")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Names the markers; loads what checks notebooks where that was asked for."""
+    for line in MARKERS.values():
+        config.addinivalue_line("markers", line)
+    if config.getoption("--nbtf") or config.getoption("--nbtf-gpus"):
+        from nbtf.cli.checking.pytest_notebooks import Notebooks
+
+        config.pluginmanager.register(Notebooks(config), "nbtf-notebooks")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Generator[None, Any, Any]:
+    """Records a marked test, and checks the record when the test itself has passed."""
+    marks = [mark for mark in item.iter_markers() if mark.name in MARKERS]
+    if not marks or all(is_of_project(item.config, mark.name) for mark in marks):
+        return (yield)
+    from nbtf.cli.checking.pytest_marks import within_limits
+
+    with within_limits([mark for mark in marks if not is_of_project(item.config, mark.name)]):
+        return (yield)
+
+
+def is_of_project(config: pytest.Config, name: str) -> bool:
+    """Tells whether the project declares a marker of this name itself: then it means something else by it."""
+    declared: list[str] = config.getini("markers")
+    return any(line not in MARKERS.values() and line.split(":")[0].split("(")[0].strip() == name for line in declared)
+
+
+@pytest.fixture
+def device_record() -> Iterator[Recording]:
+    """A `tf.runtime.Recording` of what the test does on the devices: ops, reasons, copies, memory."""
+    from nbtf import runtime
+
+    with runtime.recording() as record:
+        yield record

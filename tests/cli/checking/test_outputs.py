@@ -1,0 +1,107 @@
+"""Which differences of outputs are told, and how?"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from nbtf.cli.checking.outputs import LINES_SHOWN, Comparison
+from nbtf.cli.checking.sanitizing import BUILT_IN, read_rules
+from nbtf.cli.limits import Limits
+from tests.cli.checking.cells import error, png, result, shown, stream
+
+RULES = read_rules([BUILT_IN])
+VIEW = "application_vnd.jupyter.widget-view+json"
+
+
+def different(recorded: list[Any], printed: list[Any], tolerance: float = 0.0) -> list[str]:
+    return Comparison(RULES, Limits(tolerance)).differences(recorded, printed)[0]
+
+
+SVG = '<svg><defs><path id="m{0}"/></defs><use xlink:href="#m{0}"/><dc:date>{1}</dc:date></svg>'
+
+
+@pytest.mark.parametrize(
+    ("recorded", "printed"),
+    [
+        ([], []),
+        ([stream("a\nb\n")], [stream("a\n"), stream("b\n")]),
+        ([stream("a\n"), stream("x\n", "stderr"), stream("b\n")], [stream("x\n", "stderr"), stream("a\nb\n")]),
+        ([stream("1%\r99%\n")], [stream("99%\n")]),
+        ([stream("abc\x08\x08d\n")], [stream("ad\n")]),
+        ([result("1"), stream("a")], [stream("a"), result("1")]),
+        ([result("1")], [shown(text_plain="1")]),
+        ([result("<f at 0x7f00aa12bc30>")], [result("<f at 0x7fffaa12bc99>")]),
+        ([stream("took 3.5 ms")], [stream("took 12 s")]),
+        ([result("1f0e6f3a-3d4f-4f5a-9a55-0123456789ab")], [result("2f0e6f3a-3d4f-4f5a-9a55-0123456789ab")]),
+        ([shown(image_png=png())], [shown(image_png=png(Comment="again"))]),
+        ([shown(image_png=png(), text_latex="$x$")], [shown(image_png=png(dots=9), text_latex="$x$")]),
+        ([shown(text_html='<b id="T_1">3</b>')], [shown(text_html='<b id="T_2">3</b>')]),
+        ([shown(**{"image_svg+xml": SVG.format(1, 2)})], [shown(**{"image_svg+xml": SVG.format(3, 4)})]),
+        ([shown(**{VIEW: {"model_id": "a"}})], [shown(**{VIEW: {"model_id": "b"}})]),
+        ([error("ValueError", "at 0x7f00aa12bc30")], [error("ValueError", "at 0x7f00aa12bc31")]),
+        ([shown(application_json={"b": 1, "a": [2]})], [shown(application_json={"a": [2], "b": 1})]),
+    ],
+)
+def test_outputs_are_the_same(recorded: list[Any], printed: list[Any]) -> None:
+    assert different(recorded, printed) == []
+
+
+@pytest.mark.parametrize(
+    ("recorded", "printed", "lines"),
+    [
+        ([stream("a\nb\nc\n")], [stream("a\nB\nc\n")], ["stdout:", "- b", "+ B"]),
+        ([stream("a\n")], [], ["stdout: nothing now, recorded was", "- a"]),
+        ([], [stream("w\n", "stderr")], ["stderr: nothing recorded, now there is", "+ w"]),
+        ([stream("a\n")], [stream("a")], ["stdout:", "- 'a\\n'", "+ 'a'"]),
+        ([stream("a\n")], [stream("a\n", "stderr")], ["stdout: nothing now", "- a", "stderr: nothing", "+ a"]),
+        ([result("1"), result("2")], [result("2"), result("1")], ["text/plain:", "+ 2", "- 2"]),
+        ([error("ValueError", "a")], [error("KeyError", "a")], ["ename:", "- ValueError", "+ KeyError"]),
+        ([error("ValueError", "a")], [error("ValueError", "b")], ["evalue:", "- a", "+ b"]),
+        ([shown(image_png=png())], [], ["image/png: 0 pictures, recorded is 1"]),
+        ([], [shown(image_png=png())], ["image/png: 1 picture, recorded are 0"]),
+        (
+            [shown(image_png=png())],
+            [shown(image_png=png((0, 0, 0)))],
+            ["image/png: the picture looks different: 100.00%"],
+        ),
+        (
+            [shown(image_png=png(), text_latex="$x$")],
+            [shown(image_png=png(), text_latex="$y$")],
+            ["text/latex:", "-", "+"],
+        ),
+        ([shown(text_html='<b id="T">3</b>')], [shown(text_html='<b id="T">4</b>')], ["text/html:", "- ", "+ "]),
+        ([shown(application_json={"a": 1})], [shown(application_json={"a": 2})], ["json:", '-  "a": 1', '+  "a": 2']),
+    ],
+)
+def test_a_difference_is_shown_line_by_line(recorded: list[Any], printed: list[Any], lines: list[str]) -> None:
+    told = different(recorded, printed)
+
+    assert len(told) == len(lines), told
+    assert [line for line, words in zip(told, lines, strict=True) if words not in line] == []
+
+
+def test_within_a_tolerance_only_numbers_beyond_it_are_shown() -> None:
+    recorded, printed = [stream("loss 0.5\nacc 0.25\n")], [stream("loss 0.50001\nacc 0.35\n")]
+
+    assert different(recorded, printed, tolerance=1e-3) == [
+        "stdout:",
+        "- acc 0.25",
+        "+ acc 0.35",
+        "0.25 → 0.35: 0.29 apart, tolerance 0.001",
+    ]
+
+
+def test_numbers_wrapped_elsewhere_are_the_same_within_a_tolerance() -> None:
+    assert different([result("[0.1,\n 0.2]")], [result("[0.1000001,  0.2]")], tolerance=1e-5) == []
+
+
+def test_a_long_difference_is_cut_and_counted() -> None:
+    told = different([], [stream("".join(f"line {number}\n" for number in range(40)))])
+
+    assert (len(told), told[-1]) == (LINES_SHOWN + 2, f"… {40 - LINES_SHOWN} more lines")
+
+
+def test_without_rules_everything_counts() -> None:
+    assert Comparison().differences([stream("3 ms")], [stream("4 ms")])[0] == ["stdout:", "- 3 ms", "+ 4 ms"]

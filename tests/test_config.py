@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import inspect
 import re
 from collections.abc import Callable
+from operator import attrgetter
 from typing import Any
 
 import pytest
 
 import nbtf as tf
+from nbtf._runtime.context import Context, use_context
 from tests.machines import LOCAL, MIB, SCRATCH, machine
 
 anything: Any = tf.config
@@ -385,3 +388,57 @@ def test_tensor_float_32_is_only_kept() -> None:
     tf.config.experimental.enable_tensor_float_32_execution(False)
 
     assert [True, False] == [before, tf.config.experimental.tensor_float_32_execution_enabled()]
+
+
+CPU = tf.config.PhysicalDevice("/physical_device:CPU:0", "CPU")
+GPU = tf.config.PhysicalDevice("/physical_device:GPU:0", "GPU")
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "error"),
+    [
+        ("get_logical_device_configuration", ("x",), ValueError),
+        ("set_logical_device_configuration", ("x", []), ValueError),
+        ("set_logical_device_configuration", (CPU, wish(None)), RuntimeError),
+        ("set_visible_devices", ("x",), ValueError),
+        ("set_visible_devices", ([], "GPU"), RuntimeError),
+        ("set_soft_device_placement", ("no",), TypeError),
+        ("threading.set_intra_op_parallelism_threads", (2,), RuntimeError),
+        ("threading.set_inter_op_parallelism_threads", (2,), RuntimeError),
+        ("gpu.set_per_process_memory_fraction", (-1.0,), ValueError),
+        ("gpu.set_per_process_memory_fraction", (0.5,), RuntimeError),
+        ("gpu.set_per_process_memory_growth", (), RuntimeError),
+        ("experimental.get_memory_growth", (CPU,), KeyError),
+        ("experimental.get_memory_growth", ("x",), ValueError),
+        ("experimental.set_memory_growth", (CPU, True), ValueError),
+        ("experimental.set_memory_growth", (GPU, True), RuntimeError),
+        ("experimental.get_device_details", ("x",), ValueError),
+        ("experimental.get_memory_info", ("CPU:0",), ValueError),
+        ("experimental.get_memory_info", (3,), TypeError),
+        ("experimental.get_memory_usage", ("GPU:7",), ValueError),
+        ("experimental.get_memory_usage", (3,), TypeError),
+        ("experimental.reset_memory_stats", ("CPU:0",), ValueError),
+        ("experimental.reset_memory_stats", (3,), TypeError),
+        ("experimental.set_device_policy", ("loud",), ValueError),
+    ],
+)
+def test_docstring_says_what_is_raised(name: str, arguments: tuple[Any, ...], error: type[Exception]) -> None:
+    function = attrgetter(name)(tf.config)
+
+    with machine(1):
+        tf.constant(1.0)
+        with pytest.raises(error):
+            function(*arguments)
+
+    _, _, section = inspect.cleandoc(function.__doc__).partition("Raises:\n")
+    assert f"  {error.__name__}: " in section
+
+
+@pytest.mark.parametrize("name", ["list_physical_devices", "list_logical_devices", "get_visible_devices"])
+def test_listing_devices_says_that_the_environment_may_be_wrong(name: str) -> None:
+    function = attrgetter(name)(tf.config)
+
+    with use_context(Context(environ={"NBTF_SIMULATED_GPUS": "banana"})), pytest.raises(ValueError, match="banana"):
+        function()
+
+    assert "`NBTF_SIMULATED_GPUS` cannot be read" in function.__doc__

@@ -1,13 +1,15 @@
-"""What docstrings say is there: arguments that exist, and something about every public class and method."""
+"""What docstrings say is there: arguments that exist, something about every public class, examples that run."""
 
 from __future__ import annotations
 
 import ast
+import doctest
 import importlib
 import inspect
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -21,6 +23,9 @@ NAMESPACES = [
         "callbacks constraints initializers layers losses metrics models optimizers optimizers.schedules regularizers"
     ).split()
 ] + ["nbtf.compat._v1", "nbtf.compat._v1.layers", "nbtf.compat._v1.train"]
+
+WITH_EXAMPLES = ["nbtf.config"]
+"""Namespaces in which every function, class and method has an example."""
 
 
 def documented_arguments(docstring: str) -> list[str]:
@@ -69,3 +74,46 @@ def test_every_public_class_and_method_says_what_it_is(namespace: str) -> None:
     assert ours
     assert [] == [value.__name__ for value in ours if not value.__doc__]
     assert [] == [name for name, member in members if not inspect.getdoc(member)]
+
+
+def public_members(owner: Any) -> dict[str, Any]:
+    """The functions, classes and methods of a namespace, and theirs, by their names."""
+    names = dir(owner) if inspect.ismodule(owner) else vars(owner)
+    members: dict[str, Any] = {}
+    for name in names:
+        value = inspect.getattr_static(owner, name)
+        if isinstance(value, property):
+            value = value.fget
+        elif inspect.ismodule(owner):
+            value = getattr(owner, name)  # what is loaded on first use is not in the module before
+        value = getattr(value, "__func__", value)
+        if name.startswith("_") or not (inspect.isfunction(value) or inspect.isclass(value)):
+            continue
+        members[name] = value
+        if inspect.isclass(value):
+            members |= {f"{name}.{member}": function for member, function in public_members(value).items()}
+    return members
+
+
+def has_example_that_runs(member: Any) -> bool:
+    """Whether a docstring has an example that the tests do not skip."""
+    examples = doctest.DocTestParser().get_examples(member.__doc__ or "")
+    return any(not example.options.get(doctest.SKIP) for example in examples)
+
+
+@pytest.mark.parametrize("namespace", WITH_EXAMPLES)
+def test_every_public_name_has_an_example_that_runs(namespace: str) -> None:
+    members = public_members(importlib.import_module(namespace))
+
+    assert len(members) > 7
+    assert [] == [name for name, member in members.items() if not has_example_that_runs(member)]
+
+
+@pytest.mark.parametrize(
+    ("example", "runs"), [("", False), (">>> 1\n1", True), (">>> 1  # doctest: +SKIP\n1", False), ("1 + 1", False)]
+)
+def test_an_example_that_is_skipped_does_not_count(example: str, runs: bool) -> None:
+    class Documented:
+        __doc__ = example
+
+    assert runs == has_example_that_runs(Documented)

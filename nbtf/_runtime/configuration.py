@@ -12,14 +12,30 @@ from nbtf._devices.discovery import SIMULATED_GPUS, SimulatedMachine, gpus, mach
 
 
 class PhysicalDevice(NamedTuple):
-    """A device of this machine, before it is split: `tf.config.PhysicalDevice`."""
+    """A device of this machine, before it is split: `tf.config.PhysicalDevice`.
+
+    Attributes:
+      name: `"/physical_device:GPU:0"`.
+      device_type: `"CPU"` or `"GPU"`.
+
+    >>> tf.config.list_physical_devices("CPU")[0].name
+    '/physical_device:CPU:0'
+    """
 
     name: str
     device_type: str
 
 
 class LogicalDevice(NamedTuple):
-    """A device that ops can be placed on: `tf.config.LogicalDevice`."""
+    """A device that ops can be placed on: `tf.config.LogicalDevice`.
+
+    Attributes:
+      name: `"/device:GPU:0"`, as `tf.device` takes it.
+      device_type: `"CPU"` or `"GPU"`.
+
+    >>> tf.config.list_logical_devices("CPU")[0].name
+    '/device:CPU:0'
+    """
 
     name: str
     device_type: str
@@ -32,6 +48,9 @@ class LogicalDeviceConfiguration(NamedTuple):
       memory_limit: MiB of the physical GPU; needed for GPUs, refused for CPUs.
       experimental_priority: accepted for GPUs and ignored.
       experimental_device_ordinal: accepted for GPUs and ignored.
+
+    >>> tf.config.LogicalDeviceConfiguration(memory_limit=1024).memory_limit
+    1024
     """
 
     memory_limit: float | None = None

@@ -14,6 +14,9 @@ def list_physical_devices(device_type: str | None = None) -> list[PhysicalDevice
     Args:
       device_type: `"CPU"` or `"GPU"`, spelled just so; another text gives an empty list. None: all.
 
+    Raises:
+      ValueError: `NBTF_SIMULATED_GPUS` cannot be read.
+
     >>> tf.config.list_physical_devices("CPU")
     [PhysicalDevice(name='/physical_device:CPU:0', device_type='CPU')]
     """
@@ -28,7 +31,7 @@ def list_logical_devices(device_type: str | None = None) -> list[LogicalDevice]:
       device_type: `"CPU"` or `"GPU"`; None: all.
 
     Raises:
-      ValueError: memory growth differs between GPUs.
+      ValueError: memory growth differs between GPUs, or `NBTF_SIMULATED_GPUS` cannot be read.
 
     >>> tf.config.list_logical_devices("CPU")
     [LogicalDevice(name='/device:CPU:0', device_type='CPU')]
@@ -37,7 +40,21 @@ def list_logical_devices(device_type: str | None = None) -> list[LogicalDevice]:
 
 
 def get_visible_devices(device_type: str | None = None) -> list[PhysicalDevice]:
-    """Returns the physical devices that are used, all or of one type."""
+    """Returns the physical devices that are used, all or of one type.
+
+    Args:
+      device_type: `"CPU"` or `"GPU"`; None: all.
+
+    Raises:
+      ValueError: `NBTF_SIMULATED_GPUS` cannot be read.
+
+    >>> tf.runtime.restart()
+    >>> _ = tf.runtime.simulate_gpus(2)
+    2 simulated GPUs (Tesla V100-SXM2-16GB, 16 GiB each): NumPy on this computer's CPU. No GPU is used.
+    >>> tf.config.set_visible_devices([], "GPU")
+    >>> tf.config.get_visible_devices()
+    [PhysicalDevice(name='/physical_device:CPU:0', device_type='CPU')]
+    """
     return CURRENT.context.configuration.list_visible(device_type)
 
 
@@ -51,12 +68,33 @@ def set_visible_devices(devices: PhysicalDevice | list[PhysicalDevice], device_t
     Raises:
       ValueError: not a device of this machine, or not of `device_type`.
       RuntimeError: the devices are in use already.
+
+    >>> tf.runtime.restart()
+    >>> _ = tf.runtime.simulate_gpus(2)
+    2 simulated GPUs (Tesla V100-SXM2-16GB, 16 GiB each): NumPy on this computer's CPU. No GPU is used.
+    >>> gpus = tf.config.list_physical_devices("GPU")
+    >>> tf.config.set_visible_devices(gpus[1], "GPU")
+    >>> tf.config.list_logical_devices("GPU")
+    [LogicalDevice(name='/device:GPU:0', device_type='GPU')]
     """
     CURRENT.context.configuration.set_visible(devices, device_type)
 
 
 def get_logical_device_configuration(device: PhysicalDevice) -> list[LogicalDeviceConfiguration] | None:
-    """Returns how a physical device was asked to be split; None if it was not."""
+    """Returns how a physical device was asked to be split; None if it was not.
+
+    Args:
+      device: from `list_physical_devices`.
+
+    Raises:
+      ValueError: not a device of this machine.
+
+    >>> tf.runtime.restart()
+    >>> cpu = tf.config.list_physical_devices("CPU")[0]
+    >>> tf.config.set_logical_device_configuration(cpu, [tf.config.LogicalDeviceConfiguration()] * 2)
+    >>> len(tf.config.get_logical_device_configuration(cpu))
+    2
+    """
     return CURRENT.context.configuration.get_logical(device)
 
 
@@ -70,12 +108,25 @@ def set_logical_device_configuration(device: PhysicalDevice, logical_devices: li
     Raises:
       ValueError: an unknown device, a GPU without limit, a CPU with one.
       RuntimeError: the devices are in use already.
+
+    >>> tf.runtime.restart()
+    >>> _ = tf.runtime.simulate_gpus(1)
+    1 simulated GPU (Tesla V100-SXM2-16GB, 16 GiB): NumPy on this computer's CPU. No GPU is used.
+    >>> gpu = tf.config.list_physical_devices("GPU")[0]
+    >>> half = tf.config.LogicalDeviceConfiguration(memory_limit=8192)
+    >>> tf.config.set_logical_device_configuration(gpu, [half, half])
+    >>> tf.config.list_logical_devices("GPU")
+    [LogicalDevice(name='/device:GPU:0', device_type='GPU'), LogicalDevice(name='/device:GPU:1', device_type='GPU')]
     """
     CURRENT.context.configuration.set_logical(device, logical_devices)
 
 
 def get_soft_device_placement() -> bool:
-    """Returns whether ops run elsewhere when the device asked for cannot run them. True at the start."""
+    """Returns whether ops run elsewhere when the device asked for cannot run them. True at the start.
+
+    >>> tf.config.get_soft_device_placement()
+    True
+    """
     return CURRENT.context.settings.soft_placement
 
 
@@ -87,6 +138,16 @@ def set_soft_device_placement(enabled: bool | None) -> None:
 
     Raises:
       TypeError: not a truth value.
+
+    >>> with tf.device("GPU:7"):
+    ...     x = tf.constant([1.0])
+    >>> x.device
+    '/job:localhost/replica:0/task:0/device:CPU:0'
+    >>> tf.config.set_soft_device_placement(False)
+    >>> with tf.device("GPU:7"):
+    ...     x = tf.constant([1.0])
+    Traceback (most recent call last):
+    nbtf.errors.MissingDeviceError: Could not satisfy device specification ...
     """
     CURRENT.context.change(soft_placement=True if enabled is None else _flag(enabled))
 
@@ -98,10 +159,29 @@ def _flag(value: Any) -> bool:
 
 
 def functions_run_eagerly() -> bool:
-    """Tells whether `run_functions_eagerly(True)` was called, so that a `tf.function` is not traced."""
+    """Tells whether `run_functions_eagerly(True)` was called, so that a `tf.function` is not traced.
+
+    >>> tf.config.functions_run_eagerly()
+    False
+    """
     return CURRENT.context.settings.functions_eager
 
 
 def run_functions_eagerly(run_eagerly: bool) -> None:
-    """Has the Python code of a `tf.function` run in each call, or not; what it returns stays as it is."""
+    """Has the Python code of a `tf.function` run in each call, or not; what it returns stays as it is.
+
+    Args:
+      run_eagerly: False traces functions again, as at the start.
+
+    >>> @tf.function
+    ... def double(x):
+    ...     print("in Python")
+    ...     return 2 * x
+    >>> _ = double(1), double(1)
+    in Python
+    >>> tf.config.run_functions_eagerly(True)
+    >>> _ = double(1), double(1)
+    in Python
+    in Python
+    """
     CURRENT.context.settings.functions_eager = bool(run_eagerly)

@@ -11,7 +11,14 @@ from nbtf.config import _devices
 
 
 class experimental:  # noqa: N801  # TensorFlow's name
-    """`tf.config.experimental`: memory growth, memory figures, device details, and older names."""
+    """`tf.config.experimental`: memory growth, memory figures, device details, and older names.
+
+    >>> tf.runtime.restart()
+    >>> _ = tf.runtime.simulate_gpus(1)
+    1 simulated GPU (Tesla V100-SXM2-16GB, 16 GiB): NumPy on this computer's CPU. No GPU is used.
+    >>> for gpu in tf.config.experimental.list_physical_devices("GPU"):
+    ...     tf.config.experimental.set_memory_growth(gpu, True)
+    """
 
     VirtualDeviceConfiguration = LogicalDeviceConfiguration
     list_physical_devices = staticmethod(_devices.list_physical_devices)
@@ -23,16 +30,45 @@ class experimental:  # noqa: N801  # TensorFlow's name
 
     @staticmethod
     def get_memory_growth(device: PhysicalDevice) -> bool | None:
-        """Returns whether memory growth was asked for; None if nothing was said; `KeyError` for a CPU."""
+        """Returns whether memory growth was asked for; None if nothing was said.
+
+        Args:
+          device: a GPU from `list_physical_devices`.
+
+        Raises:
+          KeyError: a CPU.
+          ValueError: not a device of this machine.
+
+        >>> tf.runtime.restart()
+        >>> _ = tf.runtime.simulate_gpus(1)
+        1 simulated GPU (Tesla V100-SXM2-16GB, 16 GiB): NumPy on this computer's CPU. No GPU is used.
+        >>> gpu = tf.config.list_physical_devices("GPU")[0]
+        >>> tf.config.experimental.set_memory_growth(gpu, True)
+        >>> tf.config.experimental.get_memory_growth(gpu)
+        True
+        """
         return CURRENT.context.configuration.get_growth(device)
 
     @staticmethod
     def set_memory_growth(device: PhysicalDevice, enable: bool) -> None:
         """Lets a GPU start with little memory and take more when needed; all visible GPUs must agree.
 
+        Args:
+          device: a GPU from `list_physical_devices`.
+          enable: False has it take its memory at once.
+
         Raises:
           ValueError: not a GPU of this machine, or it has logical devices.
           RuntimeError: the devices are in use already.
+
+        >>> tf.runtime.restart()
+        >>> _ = tf.runtime.simulate_gpus(1)
+        1 simulated GPU (Tesla V100-SXM2-16GB, 16 GiB): NumPy on this computer's CPU. No GPU is used.
+        >>> for gpu in tf.config.list_physical_devices("GPU"):
+        ...     tf.config.experimental.set_memory_growth(gpu, True)
+        >>> x = tf.zeros([256])
+        >>> tf.runtime.devices()[1].pool / 2**20
+        2.0
         """
         CURRENT.context.configuration.set_growth(device, enable)
 
@@ -40,8 +76,18 @@ class experimental:  # noqa: N801  # TensorFlow's name
     def get_device_details(device: Any) -> dict[str, Any]:
         """Returns what is known of a physical GPU: `device_name`, `compute_capability`; `{}` for a CPU.
 
+        Args:
+          device: from `list_physical_devices`.
+
         Raises:
           ValueError: not a device from `list_physical_devices`.
+
+        >>> tf.runtime.restart()
+        >>> _ = tf.runtime.simulate_gpus(1)
+        1 simulated GPU (Tesla V100-SXM2-16GB, 16 GiB): NumPy on this computer's CPU. No GPU is used.
+        >>> gpu = tf.config.list_physical_devices("GPU")[0]
+        >>> tf.config.experimental.get_device_details(gpu)
+        {'device_name': 'Tesla V100-SXM2-16GB (simulated)', 'compute_capability': (7, 0)}
         """
         if not isinstance(device, PhysicalDevice):
             raise ValueError(f"device must be a tf.config.PhysicalDevice, but got: {device}")
@@ -66,7 +112,14 @@ class experimental:  # noqa: N801  # TensorFlow's name
 
         Raises:
           ValueError: no such device, not a full name, or a CPU, which keeps no account.
+          TypeError: not a text.
 
+        >>> tf.runtime.restart()
+        >>> _ = tf.runtime.simulate_gpus(1)
+        1 simulated GPU (Tesla V100-SXM2-16GB, 16 GiB): NumPy on this computer's CPU. No GPU is used.
+        >>> x = tf.zeros([1024, 1024])
+        >>> tf.config.experimental.get_memory_info("GPU:0")["current"] // 2**20
+        4
         >>> tf.config.experimental.get_memory_info("CPU:0")
         Traceback (most recent call last):
         ValueError: Allocator stats not available for device 'CPU:0'
@@ -86,6 +139,17 @@ class experimental:  # noqa: N801  # TensorFlow's name
 
         Raises:
           ValueError: as `get_memory_info`.
+          TypeError: not a text.
+
+        >>> tf.runtime.restart()
+        >>> _ = tf.runtime.simulate_gpus(1)
+        1 simulated GPU (Tesla V100-SXM2-16GB, 16 GiB): NumPy on this computer's CPU. No GPU is used.
+        >>> x = tf.zeros([1024, 1024])
+        >>> del x
+        >>> tf.config.experimental.reset_memory_stats("GPU:0")
+        >>> info = tf.config.experimental.get_memory_info("GPU:0")
+        >>> info["peak"] == info["current"]
+        True
         """
         memory = _device_named(device).memory
         if memory is None:
@@ -94,12 +158,31 @@ class experimental:  # noqa: N801  # TensorFlow's name
 
     @staticmethod
     def get_memory_usage(device: str) -> int:
-        """Returns the memory that tensors use on a GPU, in bytes: `get_memory_info(device)["current"]`."""
+        """Returns the memory that tensors use on a GPU, in bytes: `get_memory_info(device)["current"]`.
+
+        Args:
+          device: a name with type and index, `"GPU:0"`.
+
+        Raises:
+          ValueError: as `get_memory_info`.
+          TypeError: not a text.
+
+        >>> tf.runtime.restart()
+        >>> _ = tf.runtime.simulate_gpus(1)
+        1 simulated GPU (Tesla V100-SXM2-16GB, 16 GiB): NumPy on this computer's CPU. No GPU is used.
+        >>> x = tf.zeros([1024, 1024])
+        >>> tf.config.experimental.get_memory_usage("GPU:0") // 2**20
+        4
+        """
         return experimental.get_memory_info(device)["current"]
 
     @staticmethod
     def get_device_policy() -> str:
-        """Returns what happens to inputs on another device: `"silent"` copies are the default."""
+        """Returns what happens to inputs on another device: `"silent"` copies are the default.
+
+        >>> tf.config.experimental.get_device_policy()
+        'silent'
+        """
         return CURRENT.context.settings.device_policy
 
     @staticmethod
@@ -112,6 +195,17 @@ class experimental:  # noqa: N801  # TensorFlow's name
 
         Raises:
           ValueError: another text.
+
+        >>> tf.runtime.restart()
+        >>> _ = tf.runtime.simulate_gpus(1)
+        1 simulated GPU (Tesla V100-SXM2-16GB, 16 GiB): NumPy on this computer's CPU. No GPU is used.
+        >>> with tf.device("CPU:0"):
+        ...     x = tf.constant([1.0])
+        >>> tf.config.experimental.set_device_policy("explicit")
+        >>> with tf.device("GPU:0"):
+        ...     y = x + x
+        Traceback (most recent call last):
+        nbtf.errors.InvalidArgumentError: Tensors on conflicting devices: cannot compute AddV2 as input #0 ...
         """
         policy = "silent" if device_policy is None else device_policy
         if policy not in ("silent", "silent_for_int32", "warn", "explicit"):
@@ -124,7 +218,11 @@ class experimental:  # noqa: N801  # TensorFlow's name
 
     @staticmethod
     def tensor_float_32_execution_enabled() -> bool:
-        """Returns what `enable_tensor_float_32_execution` was given; True at first."""
+        """Returns what `enable_tensor_float_32_execution` was given; True at first.
+
+        >>> tf.config.experimental.tensor_float_32_execution_enabled()
+        True
+        """
         return CURRENT.context.settings.tensor_float_32
 
     @staticmethod
@@ -136,17 +234,33 @@ class experimental:  # noqa: N801  # TensorFlow's name
 
         Args:
           enabled: whether they may.
+
+        >>> tf.config.experimental.enable_tensor_float_32_execution(False)
+        >>> tf.config.experimental.tensor_float_32_execution_enabled()
+        False
         """
         CURRENT.context.change(tensor_float_32=enabled)
 
     @staticmethod
     def get_synchronous_execution() -> bool:
-        """Returns True: an op has run when it returns, as far as Python can tell."""
+        """Returns True: an op has run when it returns, as far as Python can tell.
+
+        >>> tf.config.experimental.get_synchronous_execution()
+        True
+        """
         return True
 
     @staticmethod
     def set_synchronous_execution(enable: bool | None) -> None:
-        """Accepts what is the case anyway: ops run one after another."""
+        """Accepts what is the case anyway: ops run one after another.
+
+        Args:
+          enable: has no effect.
+
+        >>> tf.config.experimental.set_synchronous_execution(False)
+        >>> tf.config.experimental.get_synchronous_execution()
+        True
+        """
 
 
 def _device_named(name: str) -> Any:

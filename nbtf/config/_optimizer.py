@@ -8,7 +8,10 @@ from nbtf._runtime.context import CURRENT
 
 
 class optimizer:  # noqa: N801  # TensorFlow's name
-    """`tf.config.optimizer`: switches of TensorFlow's compilers. Nothing is compiled here, so they change no result."""
+    """`tf.config.optimizer`: switches of TensorFlow's compilers. Nothing is compiled here, so they change no result.
+
+    >>> tf.config.optimizer.set_jit(True)
+    """
 
     @staticmethod
     def set_jit(enabled: bool | str) -> None:
@@ -25,7 +28,11 @@ class optimizer:  # noqa: N801  # TensorFlow's name
 
     @staticmethod
     def get_jit() -> str:
-        """Returns `"autoclustering"`, or an empty text where that was not asked for."""
+        """Returns `"autoclustering"`, or an empty text where that was not asked for.
+
+        >>> tf.config.optimizer.get_jit()
+        ''
+        """
         return CURRENT.context.settings.jit
 
     @staticmethod
@@ -34,6 +41,10 @@ class optimizer:  # noqa: N801  # TensorFlow's name
 
         Args:
           options: names and truth values, such as `{"layout_optimizer": False}`.
+
+        >>> tf.config.optimizer.set_experimental_options({"constant_folding": False})
+        >>> tf.config.optimizer.get_experimental_options()["constant_folding"]
+        False
         """
         options_set = dict(CURRENT.context.settings.optimizer_options)
         options_set |= {name: bool(options[name]) for name in _OPTIMIZER_OPTIONS if options.get(name) is not None}

@@ -6,26 +6,62 @@ from nbtf._runtime.context import CURRENT
 
 
 class threading:  # noqa: N801  # TensorFlow's name
-    """`tf.config.threading`: accepted and reported; NumPy's own threads do the work."""
+    """`tf.config.threading`: accepted and reported; NumPy's own threads do the work.
+
+    >>> tf.runtime.restart()
+    >>> tf.config.threading.set_intra_op_parallelism_threads(1)
+    """
 
     @staticmethod
     def get_intra_op_parallelism_threads() -> int:
-        """Returns the number that was set; 0 means that the system chooses."""
+        """Returns the number that was set; 0 means that the system chooses.
+
+        >>> tf.config.threading.get_intra_op_parallelism_threads()
+        0
+        """
         return CURRENT.context.settings.intra_op_threads
 
     @staticmethod
     def set_intra_op_parallelism_threads(num_threads: int) -> None:
-        """Takes a number down; `RuntimeError` after the devices are in use."""
+        """Takes a number down; before the devices are in use.
+
+        Args:
+          num_threads: 0 leaves it to the system.
+
+        Raises:
+          RuntimeError: the devices are in use already.
+
+        >>> tf.runtime.restart()
+        >>> tf.config.threading.set_intra_op_parallelism_threads(2)
+        >>> tf.config.threading.get_intra_op_parallelism_threads()
+        2
+        """
         _set_threads("intra_op_threads", "Intra", num_threads)
 
     @staticmethod
     def get_inter_op_parallelism_threads() -> int:
-        """Returns the number that was set; 0 means that the system chooses."""
+        """Returns the number that was set; 0 means that the system chooses.
+
+        >>> tf.config.threading.get_inter_op_parallelism_threads()
+        0
+        """
         return CURRENT.context.settings.inter_op_threads
 
     @staticmethod
     def set_inter_op_parallelism_threads(num_threads: int) -> None:
-        """Takes a number down; `RuntimeError` after the devices are in use."""
+        """Takes a number down; before the devices are in use.
+
+        Args:
+          num_threads: 0 leaves it to the system.
+
+        Raises:
+          RuntimeError: the devices are in use already.
+
+        >>> tf.runtime.restart()
+        >>> tf.config.threading.set_inter_op_parallelism_threads(2)
+        >>> tf.config.threading.get_inter_op_parallelism_threads()
+        2
+        """
         _set_threads("inter_op_threads", "Inter", num_threads)
 
 
@@ -39,21 +75,40 @@ def _set_threads(setting: str, label: str, number: int) -> None:
 
 
 class gpu:  # noqa: N801  # the alpha's name
-    """`tf.config.gpu` of the 2.0 alpha: memory settings for all GPUs of the process, before first use."""
+    """`tf.config.gpu` of the 2.0 alpha: memory settings for all GPUs of the process, before first use.
+
+    >>> tf.runtime.restart()
+    >>> tf.config.gpu.set_per_process_memory_growth()
+    """
 
     @staticmethod
     def set_per_process_memory_fraction(fraction: float) -> None:
         """Takes this part of each GPU's whole memory.
 
+        Args:
+          fraction: 0.25 is a quarter.
+
         Raises:
-          ValueError: a negative fraction.
+          ValueError: a negative fraction, or one that is no finite number.
           RuntimeError: the devices are in use already.
+
+        >>> tf.runtime.restart()
+        >>> _ = tf.runtime.simulate_gpus(1)
+        1 simulated GPU (Tesla V100-SXM2-16GB, 16 GiB): NumPy on this computer's CPU. No GPU is used.
+        >>> tf.config.gpu.set_per_process_memory_fraction(0.25)
+        >>> x = tf.zeros([256])
+        >>> tf.runtime.devices()[1].memory_limit / 2**30
+        4.0
         """
         CURRENT.context.configuration.set_for_process(fraction=fraction)
 
     @staticmethod
     def get_per_process_memory_fraction() -> float:
-        """Returns the part that was set; 1.0 if none was."""
+        """Returns the part that was set; 1.0 if none was.
+
+        >>> tf.config.gpu.get_per_process_memory_fraction()
+        1.0
+        """
         fraction = CURRENT.context.configuration.fraction
         return 1.0 if fraction is None else fraction
 
@@ -61,12 +116,27 @@ class gpu:  # noqa: N801  # the alpha's name
     def set_per_process_memory_growth(enabled: bool = True) -> None:
         """Lets every GPU start small and grow. The alpha needed the argument; the guide writes none.
 
+        Args:
+          enabled: False has them take their memory at once, as at the start.
+
         Raises:
           RuntimeError: the devices are in use already.
+
+        >>> tf.runtime.restart()
+        >>> _ = tf.runtime.simulate_gpus(1)
+        1 simulated GPU (Tesla V100-SXM2-16GB, 16 GiB): NumPy on this computer's CPU. No GPU is used.
+        >>> tf.config.gpu.set_per_process_memory_growth()
+        >>> x = tf.zeros([256])
+        >>> tf.runtime.devices()[1].pool / 2**20
+        2.0
         """
         CURRENT.context.configuration.set_for_process(growth=enabled)
 
     @staticmethod
     def get_per_process_memory_growth() -> bool:
-        """Returns whether growth was set for the process."""
+        """Returns whether growth was set for the process.
+
+        >>> tf.config.gpu.get_per_process_memory_growth()
+        False
+        """
         return bool(CURRENT.context.configuration.process_growth)

@@ -28,7 +28,7 @@ ROOT = Path(__file__).parents[1]
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 
 # What starts kernels, pages and other programs takes longest: workers begin with it, and end with what is short.
-SLOW_FOLDERS = tuple(ROOT / folder for folder in ("tests/browser", "tests/course", "tests/gpu", "notebooks"))
+SLOW_FOLDERS = tuple(ROOT / folder for folder in ("tests/browser", "tests/course", "tests/gpu"))
 
 
 def pytest_configure(config: pytest.Config) -> None:

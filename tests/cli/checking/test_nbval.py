@@ -1,0 +1,28 @@
+"""Does `pytest --nbval` still accept a lesson? What it says of single cells is in `test_cells.py`."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import nbtf
+from nbtf.cli.checking.sanitizing import BUILT_IN
+
+ROOT = Path(nbtf.__file__).parents[1]
+LESSON = ROOT / "notebooks" / "03_placing_by_hand.ipynb"
+
+
+def test_nbval_accepts_a_lesson() -> None:
+    options = ["--nbval", "--nbval-current-env", f"--nbval-sanitize-with={BUILT_IN}", "-p", "no:cacheprovider", "-q"]
+
+    ended = subprocess.run(
+        [sys.executable, "-m", "pytest", "-n0", *options, str(LESSON)],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert ended.returncode == 0, ended.stdout
+    assert " passed" in ended.stdout

@@ -9,6 +9,8 @@ import os
 import shutil
 import sys
 from collections.abc import Generator, Iterator
+from contextlib import ExitStack
+from functools import cache
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
@@ -23,6 +25,9 @@ from nbtf._devices.discovery import simulated_machine
 from nbtf._runtime.context import Context, use_context
 
 ROOT = Path(__file__).parents[1]
+
+Names = dict[str, Any]
+"""Those of an example."""
 
 # The programs that playwright can drive as Chromium, as Debian, Fedora and Google name them.
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
@@ -130,9 +135,20 @@ class ForTestsAndDoctests:
     """Fixtures for both. They are a plugin, since those of this file itself are not seen by the doctests in nbtf/."""
 
     @pytest.fixture
-    def doctest_namespace(self) -> dict[str, Any]:
-        """The names that the example in a docstring may use: `tf` and `np`."""
-        return {"tf": importlib.import_module("nbtf"), "np": np}
+    def doctest_namespace(self, fresh_context: Context, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Names]:
+        """The names that the example in a docstring may use: `tf`, `np`, and `get_ipython`, as in a notebook."""
+        tf = importlib.import_module("nbtf")
+        with ExitStack() as stack:
+
+            @cache
+            def get_ipython() -> Any:
+                from tests.shells import interactive_shell
+
+                shell = stack.enter_context(interactive_shell(tmp_path_factory.mktemp("ipython")))
+                stack.callback(tf.unload_ipython_extension, shell)
+                return shell
+
+            yield {"tf": tf, "np": np, "get_ipython": get_ipython}
 
     @pytest.fixture(autouse=True)
     def fresh_context(self, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[Context]:

@@ -24,7 +24,7 @@ NAMESPACES = [
     ).split()
 ] + ["nbtf.compat._v1", "nbtf.compat._v1.layers", "nbtf.compat._v1.train"]
 
-WITH_EXAMPLES = ["nbtf.config"]
+WITH_EXAMPLES = ["nbtf.config", "nbtf.notebook"]
 """Namespaces in which every function, class and method has an example."""
 
 
@@ -78,20 +78,15 @@ def test_every_public_class_and_method_says_what_it_is(namespace: str) -> None:
 
 def public_members(owner: Any) -> dict[str, Any]:
     """The functions, classes and methods of a namespace, and theirs, by their names."""
-    names = dir(owner) if inspect.ismodule(owner) else vars(owner)
+    offered = {name: getattr(owner, name) for name in dir(owner)} if inspect.ismodule(owner) else dict(vars(owner))
     members: dict[str, Any] = {}
-    for name in names:
-        value = inspect.getattr_static(owner, name)
-        if isinstance(value, property):
-            value = value.fget
-        elif inspect.ismodule(owner):
-            value = getattr(owner, name)  # what is loaded on first use is not in the module before
-        value = getattr(value, "__func__", value)
-        if name.startswith("_") or not (inspect.isfunction(value) or inspect.isclass(value)):
+    for name, value in offered.items():
+        function = value.fget if isinstance(value, property) else getattr(value, "__func__", value)
+        if name.startswith("_") or not (inspect.isfunction(function) or inspect.isclass(function)):
             continue
-        members[name] = value
-        if inspect.isclass(value):
-            members |= {f"{name}.{member}": function for member, function in public_members(value).items()}
+        members[name] = function
+        if inspect.isclass(function):
+            members |= {f"{name}.{member}": below for member, below in public_members(function).items()}
     return members
 
 

@@ -53,6 +53,10 @@ def load_ipython_extension(shell: Any) -> None:
 
     Args:
       shell: IPython's shell.
+
+    >>> tf.load_ipython_extension(get_ipython())  # as `%load_ext nbtf` does
+    >>> get_ipython().run_line_magic("device", "CPU:0")
+    default device: CPU:0 (was auto)
     """
     # Late: IPython may be missing where tf.notebook is only looked at.
     from nbtf.notebook.magics.register import add_magics
@@ -64,7 +68,16 @@ def load_ipython_extension(shell: Any) -> None:
 
 
 def unload_ipython_extension(shell: Any) -> None:
-    """Removes everything that loading added; the default device is again what it was then."""
+    """Removes everything that loading added; the default device is again what it was then.
+
+    Args:
+      shell: IPython's shell; one that has nothing of ours stays as it is.
+
+    >>> tf.load_ipython_extension(get_ipython())
+    >>> tf.unload_ipython_extension(get_ipython())  # as `%unload_ext nbtf` does
+    >>> "device" in get_ipython().magics_manager.magics["line"]
+    False
+    """
     session = _SESSIONS.pop(shell, None)
     if session is not None:
         session.stop()

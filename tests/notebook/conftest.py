@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import atexit
-import builtins
 import os
 from collections.abc import Iterator
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -15,12 +12,10 @@ import pytest
 import nbtf as tf
 from nbtf.notebook.holders import search
 from tests.machines import machine
+from tests.shells import interactive_shell
 
 ENOUGH = 600.0
 """Seconds that no search takes, however busy the machine is: what is looked for is found, or is not there."""
-
-OLD_IPYTHON = version("ipython").startswith("7.")  # Colab's
-NO_COLOURS = "NoColor" if OLD_IPYTHON else "nocolor"
 
 INSTALLED = (*search._installed(), f"{Path(__file__).parents[1]}{os.sep}")
 
@@ -50,30 +45,13 @@ class Shell:
 @pytest.fixture
 def bare(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Shell]:
     """A shell that has not loaded the extension."""
-    from IPython.core import async_helpers
-    from IPython.core.interactiveshell import InteractiveShell
-    from traitlets.config import Config
-
     # A person's modules lead to a person's objects; those of the tests lead to all tests of the run.
     monkeypatch.setattr(search, "_installed", lambda: INSTALLED)
-    monkeypatch.setenv("IPYTHONDIR", str(tmp_path / "ipython"))
     monkeypatch.chdir(tmp_path)
-    monkeypatch.delattr(builtins, "_", raising=False)  # a doctest leaves it, and IPython then gives users no `_`
-    before = set(vars(builtins))
-    config = Config({"HistoryManager": {"enabled": False}, "InteractiveShell": {"colors": NO_COLOURS}})
-    InteractiveShell.clear_instance()
-    shell = InteractiveShell.instance(config=config)
-    shell.user_ns["tf"] = tf
-    with machine(2, memory="2GiB"):
+    with interactive_shell(tmp_path / "ipython") as shell, machine(2, memory="2GiB"):
+        shell.user_ns["tf"] = tf
         yield Shell(shell, capsys)
         tf.unload_ipython_extension(shell)
-    shell.reset(new_session=False)
-    atexit.unregister(shell.atexit_operations)  # else every shell stays, and is reset again when Python ends
-    InteractiveShell.clear_instance()
-    if not OLD_IPYTHON:  # whose loop is that of all programs of the process
-        async_helpers.get_asyncio_loop().close()  # cells with `await` ran in it
-    for name in set(vars(builtins)) - before:  # IPython leaves its mark there, by which the placement log knows it
-        delattr(builtins, name)
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from tests.machines import LOCAL
-from tests.notebook.conftest import OLD_IPYTHON
+from tests.shells import OLD_IPYTHON
 
 manager = pytest.importorskip("jupyter_client.manager", reason="needs the lab extra")
 

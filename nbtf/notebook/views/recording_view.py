@@ -79,7 +79,17 @@ class RecordingView(widgets.Widget):
         return in_words(self._answers.snapshot)
 
     def shows(self, record: Record) -> bool:
-        """Tells whether this is the view of a recording, all of it, and answers."""
+        """Tells whether this is the view of a recording, all of it, and answers.
+
+        Args:
+          record: that a view is wanted of.
+
+        >>> with tf.runtime.recording() as record:
+        ...     c = tf.matmul([[1.0]], [[2.0]])
+        >>> view = tf.notebook.RecordingView(record)
+        >>> view.shows(record)
+        True
+        """
         is_same = record is self.record or (isinstance(record, CellRecording) and record == self.record)
         return is_same and self.comm is not None and _heard(record) == self._answers.snapshot.heard
 

@@ -280,7 +280,15 @@ class DeviceMap(View):
     Raises:
       RuntimeError: the extension is not loaded.
 
-    >>> tf.notebook.DeviceMap()  # doctest: +SKIP
+    >>> tf.runtime.restart()
+    >>> _ = tf.runtime.simulate_gpus(2)
+    2 simulated GPUs (Tesla V100-SXM2-16GB, 16 GiB each): NumPy on this computer's CPU. No GPU is used.
+    >>> get_ipython().run_line_magic("load_ext", "nbtf")  # as `%load_ext nbtf` does
+    >>> with tf.device("GPU:1"):
+    ...     x = tf.zeros([1024, 1024])
+    >>> view = tf.notebook.DeviceMap()  # the last line of a cell shows it
+    >>> view.still().title
+    'Device map. GPU:1: Fill × 1 (asked for by tf.device)'
     """
 
     module: str = "device_map"
@@ -292,11 +300,24 @@ class DeviceMap(View):
         super().__init__()
 
     def still(self) -> Picture | None:
-        """Returns a room for each device, with what went between them; None before the first op."""
+        """Returns a room for each device, with what went between them; None before the first op.
+
+        >>> get_ipython().run_line_magic("load_ext", "nbtf")  # as `%load_ext nbtf` does
+        >>> x = tf.zeros([2])
+        >>> tf.notebook.DeviceMap().still().title
+        'Device map. CPU:0: Fill × 1 (no GPU)'
+        """
         return map_of_session(self.session).picture if self.state["ops"] else None
 
     def table(self) -> Table:
-        """Returns the devices as `%devices` does."""
+        """Returns the devices as `%devices` does.
+
+        >>> get_ipython().run_line_magic("load_ext", "nbtf")  # as `%load_ext nbtf` does
+        >>> tf.notebook.DeviceMap().table()
+        device  kind  ops
+        CPU:0   host    0
+        No GPU here: ops run on CPU:0.
+        """
         return device_table.logical(self.session)
 
 
@@ -313,7 +334,15 @@ class MemoryView(View):
       ValueError: not the name of a device.
       MissingDeviceError: a device that is not here.
 
-    >>> tf.notebook.MemoryView("GPU:0")  # doctest: +SKIP
+    >>> tf.runtime.restart()
+    >>> _ = tf.runtime.simulate_gpus(2)
+    2 simulated GPUs (Tesla V100-SXM2-16GB, 16 GiB each): NumPy on this computer's CPU. No GPU is used.
+    >>> get_ipython().run_line_magic("load_ext", "nbtf")  # as `%load_ext nbtf` does
+    >>> with tf.device("GPU:1"):
+    ...     x = tf.zeros([1024, 1024])
+    >>> view = tf.notebook.MemoryView("GPU:1")  # the last line of a cell shows it
+    >>> view.still().title
+    'Memory of GPU:1: 4 MiB of 15 GiB in use.'
     """
 
     maps = True
@@ -328,7 +357,16 @@ class MemoryView(View):
         super().__init__(tuple(short(name) for name in names if name is not None))
 
     def still(self) -> Picture | None:
-        """Returns what was where in the GPU to which anything happened; of several, what is where, all to one scale."""
+        """Returns what was where in the GPU to which anything happened; of several, what is where, all to one scale.
+
+        >>> tf.runtime.restart()
+        >>> _ = tf.runtime.simulate_gpus(2)
+        2 simulated GPUs (Tesla V100-SXM2-16GB, 16 GiB each): NumPy on this computer's CPU. No GPU is used.
+        >>> get_ipython().run_line_magic("load_ext", "nbtf")  # as `%load_ext nbtf` does
+        >>> x = tf.zeros([1024, 1024])
+        >>> tf.notebook.MemoryView().still().title
+        'Memory in use: GPU:0 4 MiB, GPU:1 1,280 B.'
+        """
         overview = memory_overview(self.state)
         shown = [device["name"] for device in self.state["devices"] if device["memory"] is not None]
         is_short = self.session.recorder.snapshot(0).heard <= MOST_EVENTS
@@ -340,7 +378,18 @@ class MemoryView(View):
         return overview
 
     def table(self) -> Table:
-        """Returns the memory as `%gpu_memory` does."""
+        """Returns the memory as `%gpu_memory` does.
+
+        >>> tf.runtime.restart()
+        >>> _ = tf.runtime.simulate_gpus(2)
+        2 simulated GPUs (Tesla V100-SXM2-16GB, 16 GiB each): NumPy on this computer's CPU. No GPU is used.
+        >>> get_ipython().run_line_magic("load_ext", "nbtf")  # as `%load_ext nbtf` does
+        >>> x = tf.zeros([1024, 1024])
+        >>> tf.notebook.MemoryView().table()
+        device  kind        in use  of limit                 peak    pool   limit
+        GPU:0   simulated    4 MiB  █░░░░░░░░░ under 1 %    4 MiB  15 GiB  15 GiB
+        GPU:1   simulated  1,280 B  █░░░░░░░░░ under 1 %  1,280 B  15 GiB  15 GiB
+        """
         return memory_table.table(self.session, set(self.only))
 
 

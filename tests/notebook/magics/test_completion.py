@@ -9,7 +9,8 @@ from IPython.core.completer import provisionalcompleter
 
 from nbtf.notebook.magics.completion import words
 from nbtf.notebook.session import SESSIONS
-from tests.notebook.conftest import OLD_IPYTHON, Shell
+from tests.notebook.conftest import Shell
+from tests.shells import OLD_IPYTHON
 
 
 @pytest.mark.parametrize(

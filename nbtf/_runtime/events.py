@@ -205,3 +205,4 @@ class Traced(NamedTuple):
 
 
 Event: TypeAlias = OpPlaced | OpExecuted | Copied | Allocated | Freed | Refused | Traced
+"""What observers are told, and what recordings have: one of the seven records."""

@@ -8,7 +8,8 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
+from contextlib import contextmanager
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -58,18 +59,24 @@ class Served(NamedTuple):
     errors: list[str]
 
 
+@contextmanager
+def site_server(folder: Path) -> Generator[str]:
+    """Serves a folder; yields the address."""
+    with ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=folder)) as server:
+        Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
+
+
 @pytest.fixture
 def served(site: Path, windows: Callable[..., Any]) -> Iterator[Served]:
     """A page in a browser beside a file server, with the site below a folder, as many hosts have it."""
-    with ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=site.parent)) as server:
-        Thread(target=server.serve_forever, daemon=True).start()
-        address = f"http://127.0.0.1:{server.server_port}/{site.name}"
-        one = Served(windows().new_page(), address, [], [])
+    with site_server(site.parent) as address:
+        one = Served(windows().new_page(), f"{address}/{site.name}", [], [])
         one.page.on("request", lambda request: one.asked.append(urlsplit(request.url).netloc))
         one.page.on("pageerror", lambda error: one.errors.append(str(error)))
         yield one
         one.page.close()
-        server.shutdown()
 
 
 def others(served: Served) -> set[str]:

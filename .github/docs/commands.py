@@ -1,0 +1,62 @@
+"""What does each command take? The page of commands, with the options of their parsers below each heading."""
+
+from __future__ import annotations
+
+import argparse
+import re
+from collections.abc import Iterator
+
+from nbtf.cli import _parser
+
+_HEADING = re.compile(r"^## `(nbtf[^`]*)`$", re.MULTILINE)
+
+
+def commands_page(text: str) -> str:
+    """Returns the page: what each command does and takes stands before the example that the text has for it."""
+    parsers = dict(leaves(_parser()))
+    sections = {name: section(name, parser) for name, parser in parsers.items()}
+    page = _HEADING.sub(lambda heading: sections.pop(heading[1], heading[0]), text)
+    return "\n\n".join([page.rstrip(), *sections.values()])
+
+
+def leaves(parser: argparse.ArgumentParser) -> Iterator[tuple[str, argparse.ArgumentParser]]:
+    """Yields the commands that do something, each by all its words: `nbtf notebooks check`."""
+    doors = [action for action in parser._actions if isinstance(action, argparse._SubParsersAction)]
+    if not doors:
+        yield parser.prog, parser
+    for door in doors:
+        for child in door.choices.values():
+            yield from leaves(child)
+
+
+def section(name: str, parser: argparse.ArgumentParser) -> str:
+    """Returns the heading of a command, what it does, how it is called, and a line for each of its options."""
+    usage = " ".join(parser.format_usage().removeprefix("usage: ").split())
+    anchor = name.replace(" ", "-")
+    parts = [f"({anchor})=\n## `{name}`", plain(parser.description or ""), f"```text\n{usage}\n```"]
+    parts += [f"{names(action)}\n: {plain(explained(action))}" for action in parser._actions if told(action)]
+    return "\n\n".join([*parts, *([plain(parser.epilog)] if parser.epilog else [])])
+
+
+def told(action: argparse.Action) -> bool:
+    """Tells whether an option has a line; `--help` has none."""
+    return action.help not in (None, argparse.SUPPRESS) and "--help" not in action.option_strings
+
+
+def names(action: argparse.Action) -> str:
+    """Returns an option as it is typed: `-o DIR`, `--output DIR`."""
+    value = action.metavar if isinstance(action.metavar, str) else (action.dest.upper() if action.nargs != 0 else "")
+    if not action.option_strings:
+        return f"`{value}`"
+    return ", ".join(f"`{option} {value}`" if action.nargs != 0 else f"`{option}`" for option in action.option_strings)
+
+
+def explained(action: argparse.Action) -> str:
+    """Returns what the parser says of an option, with its values filled in."""
+    values = vars(action) | {"prog": "nbtf"}
+    return str(action.help) % values
+
+
+def plain(text: str) -> str:
+    """Returns a text in which Markdown sees code alone."""
+    return re.sub(r"(`[^`]*`)|([*_<\[\]])", lambda match: match[1] or f"\\{match[2]}", text)

@@ -1,0 +1,63 @@
+"""Which names of a page are links? Those in code that the reference has, as `tf.runtime.recording` or `nbtf run`."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+from docutils import nodes
+from sphinx.addnodes import pending_xref
+from sphinx.application import Sphinx
+from sphinx.environment import BuildEnvironment
+from sphinx.transforms.post_transforms import SphinxPostTransform
+
+import nbtf
+
+NAMES = ("runtime", "config", "notebook")
+
+sys.modules["tf"] = nbtf  # as everybody imports it, and as it stands on the pages
+sys.modules.update({f"tf.{name}": getattr(nbtf, name) for name in NAMES})
+
+
+def public_target(name: str, environment: BuildEnvironment) -> str:
+    """Returns under which name a page has what Python calls `nbtf._runtime.recorder.Recorder`; empty if none has."""
+    objects = environment.domains.python_domain.objects
+    last = name.removeprefix("nbtf.").rpartition(".")[2]
+    candidates = (name, name.replace("nbtf.", "tf.", 1), *(f"tf.{namespace}.{last}" for namespace in NAMES))
+    return next((candidate for candidate in candidates if candidate in objects), "")
+
+
+def resolve(app: Sphinx, environment: BuildEnvironment, node: pending_xref, text: nodes.TextElement) -> Any:
+    """Links a type of a signature to its page; others, such as Python's own, stay text without a warning."""
+    if node["refdomain"] != "py":
+        return None
+    target = public_target(node["reftarget"], environment)
+    if not target:
+        return text
+    return environment.domains.python_domain.resolve_xref(
+        environment, node["refdoc"], app.builder, "obj", target, node, text
+    )
+
+
+class LinkedNames(SphinxPostTransform):
+    """Makes a link of each piece of code that is a name of the reference, but for those on its own entry."""
+
+    default_priority = 5
+
+    def run(self, **options: Any) -> None:
+        """Looks at all pieces of code of a page."""
+        objects = self.env.domains.python_domain.objects
+        for literal in list(self.document.findall(nodes.literal)):
+            name = literal.astext().partition("(")[0]
+            if name in objects and name.startswith("tf.") and not isinstance(literal.parent, nodes.reference):
+                reference = pending_xref(
+                    "", literal.deepcopy(), refdomain="py", reftype="obj", reftarget=name, refdoc=self.env.docname
+                )
+                literal.replace_self(reference)
+
+
+def setup(app: Sphinx) -> dict[str, Any]:
+    """Adds both to Sphinx."""
+    app.connect("missing-reference", resolve)
+    app.add_post_transform(LinkedNames)
+    return {"parallel_read_safe": True}

@@ -1,0 +1,172 @@
+"""What do pages come from that no file of this folder has? Lessons, docstrings, and the parsers of magics."""
+
+from __future__ import annotations
+
+import inspect
+import json
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+from xml.etree import ElementTree
+
+from commands import commands_page
+from IPython.core.interactiveshell import InteractiveShell
+from IPython.utils.capture import capture_output
+from sphinx.pycode import ModuleAnalyzer
+
+import nbtf
+from nbtf.cli.images import copy_images
+from nbtf.cli.notebook_file import read, write
+from nbtf.cli.variables import VARIABLES
+from nbtf.notebook.magics.export_schema import export_schema
+from nbtf.notebook.session import SESSIONS
+
+NAMESPACES = ("runtime", "config", "notebook")
+"""Those of `tf` that have a page of their own."""
+
+
+def write_sources(folder: Path) -> None:
+    """Adds to a folder the pages of the reference that are generated."""
+    reference = folder / "reference"
+    for name in NAMESPACES:
+        (reference / f"{name}.rst").write_text(namespace_page(getattr(nbtf, name)), encoding="utf-8")
+    (reference / "magic_options.md").write_text(magics_page(), encoding="utf-8")
+    (reference / "variables.md").write_text(variables_page(), encoding="utf-8")
+    commands = reference / "commands.md"
+    commands.write_text(commands_page(commands.read_text(encoding="utf-8")), encoding="utf-8")
+    (folder / "extra").mkdir()
+    (folder / "extra" / "events.schema.json").write_text(json.dumps(export_schema(), indent=2), encoding="utf-8")
+
+
+# ---- lessons
+
+
+def write_lessons(notebooks: Path, folder: Path) -> None:
+    """Puts the lessons of a folder where Sphinx looks for them, with their stored outputs and their drawings."""
+    for path in sorted(notebooks.glob("*.ipynb")):
+        notebook = read(path)
+        write(folder / path.name, lesson(notebook))
+        copy_images(notebook, path.parent, folder)
+
+
+def lesson(notebook: Any) -> Any:
+    """Returns a lesson as a page: without the cell that installs and the line of languages; what is folded stays so."""
+    cells = [cell for cell in notebook.cells if not cell.metadata.get("jupyter", {}).get("source_hidden")]
+    for cell in cells:
+        if cell.cell_type == "markdown":
+            cell.source = re.sub(r"^.*\[English\]\(.*\n\n?", "", cell.source, flags=re.MULTILINE)
+            continue
+        if cell.metadata.get("jupyter", {}).get("outputs_hidden"):
+            cell.metadata["tags"] = [*cell.metadata.get("tags", []), "hide-output"]
+        for drawing in drawings(cell):
+            cell.metadata["mystnb"] = {"image": {"alt": drawing.get("aria-label", "")}}
+    notebook.cells = cells
+    return notebook
+
+
+def drawings(cell: Any) -> Iterator[ElementTree.Element]:
+    """Yields the pictures among a cell's outputs."""
+    for output in cell.outputs:
+        if "image/svg+xml" in output.get("data", {}):
+            yield ElementTree.fromstring(output.data["image/svg+xml"])
+
+
+# ---- the API
+
+
+def namespace_page(module: ModuleType) -> str:
+    """Returns the page of a namespace: its functions, its classes, its records, its values, then what is below it."""
+    title = module.__name__.replace("nbtf", "tf", 1)
+    public = {name: getattr(module, name) for name in dir(module) if not name.startswith("_")}
+    below = {name: value for name, value in public.items() if inspect.isclass(value) and name.islower()}
+    lines = [f".. py:module:: {title}", "", title, "=" * len(title), "", str(inspect.getdoc(module)), ""]
+    for chapter in ("Functions", "Classes", "Records", "Values"):
+        names = [name for name, value in public.items() if name not in below and chapter_of(value) == chapter]
+        if names:
+            lines += [chapter, "-" * len(chapter), ""]
+        for name in names:
+            lines += [*entry(f"{title}.{name}", public[name]), ""]
+    for name, value in below.items():
+        lines += inner_namespace(f"{title}.{name}", value)
+    return "\n".join(lines)
+
+
+def inner_namespace(title: str, namespace: type) -> list[str]:
+    """Returns the chapter of a class that holds functions, as `tf.config.experimental` does."""
+    own_name = title.rpartition(".")[2]
+    lines = [title, "-" * len(title), "", f".. py:class:: {own_name}", "   :no-typesetting:", ""]
+    lines += [str(inspect.getdoc(namespace)), ""]
+    for name, value in vars(namespace).items():
+        if inspect.isclass(value):
+            lines += [f".. py:class:: {own_name}.{name}", "", f"   The same as `tf.config.{value.__name__}`.", ""]
+        elif not name.startswith("_"):
+            lines += [f".. automethod:: {title}.{name}", ""]
+    return lines
+
+
+def chapter_of(value: object) -> str:
+    """Returns where a name stands on its page."""
+    if inspect.isclass(value):
+        return "Records" if hasattr(value, "_fields") else "Classes"
+    return "Functions" if callable(value) else "Values"
+
+
+def entry(name: str, value: object) -> list[str]:
+    """Returns the directive of a name. The fields of a record stand in its signature."""
+    if chapter_of(value) == "Values":
+        own_name = name.rpartition(".")[2]
+        return [f".. py:data:: {own_name}", "", *(f"   {line}" for line in value_docstring(own_name, value))]
+    if not inspect.isclass(value):
+        return [f".. autofunction:: {name}"]
+    fields = (*getattr(value, "_fields", ()), "with_traceback", "add_note")
+    return [f".. autoclass:: {name}", "   :members:", f"   :exclude-members: {', '.join(fields)}"]
+
+
+def value_docstring(name: str, value: object) -> list[str]:
+    """Returns what is said of a value, below it, in the module of ours that defines it."""
+    for path, module in list(sys.modules.items()):
+        if path.startswith("nbtf.") and vars(module).get(name) is value:
+            documented = ModuleAnalyzer.for_module(module.__name__).find_attr_docs()
+            if ("", name) in documented:
+                return documented["", name]
+    raise LookupError(f"no module says what {name} is")
+
+
+# ---- magics and variables
+
+
+def magics_page() -> str:
+    """Returns the page of what each magic says with `-h`."""
+    shell = InteractiveShell.instance()
+    nbtf.load_ipython_extension(shell)
+    lines = ["# Options of the magics", "", MAGICS_INTRODUCTION, ""]
+    for magic in sorted(SESSIONS[shell].magic_words, key=lambda name: (name.lstrip("%"), name)):
+        anchor = f"{'cell' if magic.startswith('%%') else 'line'}-{magic.lstrip('%')}"
+        lines += [f"({anchor})=", "", f"## `{magic}`", "", "```text", help_of(shell, magic), "```", ""]
+    nbtf.unload_ipython_extension(shell)
+    return "\n".join(lines)
+
+
+MAGICS_INTRODUCTION = """\
+`%load_ext nbtf` adds these to a notebook. Below is what each of them prints with `-h`; [the magics](MAGICS.md) tells
+more, with examples."""
+
+
+def help_of(shell: InteractiveShell, magic: str) -> str:
+    """Returns what a magic prints with `-h`."""
+    with capture_output() as captured:
+        shell.run_cell(f"{magic} -h\n" + ("pass" if magic.startswith("%%") else ""))
+    return str(captured.stdout).strip()
+
+
+def variables_page() -> str:
+    """Returns the page of our environment variables."""
+    lines = ["# Environment variables", "", "`nbtf doctor` says whether those that are set can be read.", ""]
+    for variable in VARIABLES:
+        words = " · ".join(f"`{word}`" for word in variable.words)
+        lines += [f"({variable.name})=", "", f"## `{variable.name}`", "", variable.purpose, ""]
+        lines += [f"Values: {words}", ""] if words else []
+    return "\n".join(lines)

@@ -1,0 +1,35 @@
+"""Is every page translated? A page with a text that its catalogue lacks is a warning, and fails the build."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from docutils import nodes
+from sphinx.application import Sphinx
+from sphinx.util import logging
+
+ENGLISH = ("reference/", "lessons/0", "lessons/1")
+"""The reference is in English; lessons are translated before, as `nbtf notebooks translate` does."""
+
+
+def tell_untranslated(app: Sphinx, doctree: nodes.document, page: str) -> None:
+    """Warns of a page that is not translated as a whole; the texts of one without a catalogue have no mark at all."""
+    if app.config.language == "en" or page.startswith(ENGLISH):
+        return
+    texts = [node for node in doctree.findall(nodes.Element) if "translated" in node]
+    missing = [node for node in texts if is_english(node)]
+    if missing or not texts:
+        logging.getLogger(__name__).warning(
+            "%d of %d texts are not translated", len(missing), len(texts), location=page
+        )
+
+
+def is_english(node: nodes.Element) -> bool:
+    """Tells whether a text is not translated; Sphinx marks a picture by its file, so its description is looked at."""
+    return node.get("alt", "").isascii() if isinstance(node, nodes.image) else not node["translated"]
+
+
+def setup(app: Sphinx) -> dict[str, Any]:
+    """Adds it to Sphinx."""
+    app.connect("doctree-resolved", tell_untranslated)
+    return {"parallel_read_safe": True}

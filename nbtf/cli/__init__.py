@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from nbtf.cli import devices, doctor, lab, notebooks, run, site
 from nbtf.cli.command_error import CommandError
-from nbtf.cli.printable import printable
+from nbtf.cli.printable import printable, write_out_foreign_letters
 from nbtf.runtime import version
 
 
@@ -23,6 +23,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
       0 when all went well, 1 when a notebook's cell failed or the doctor found something wrong, 2 when the command
       could not do what was asked, 130 when it was stopped with Ctrl-C, 141 when nobody read its output to the end.
     """
+    write_out_foreign_letters(sys.stdout)
     chosen = _parser().parse_args(arguments)
     try:
         status = chosen.command(chosen)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import io
 import re
+from typing import TextIO
 
 # Control characters (escape sequences begin with one), those that turn the direction of text, and halves of characters.
 _STEERS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
@@ -15,3 +17,17 @@ def printable(text: str) -> str:
     \x1b[2Jgone
     """
     return _STEERS.sub(lambda match: ascii(match[0])[1:-1], text)
+
+
+def write_out_foreign_letters(stream: TextIO) -> None:
+    r"""Has a stream write letters that its encoding lacks as `\u2013`, as standard error does, instead of failing.
+
+    A pipe of Windows has the encoding of the country, which lacks even dashes.
+
+    >>> stream = io.TextIOWrapper(io.BytesIO(), encoding="cp932")
+    >>> write_out_foreign_letters(stream)
+    >>> stream.write("– none")
+    6
+    """
+    if isinstance(stream, io.TextIOWrapper) and stream.errors == "strict":
+        stream.reconfigure(errors="backslashreplace")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes.util
 import os
 import re
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from importlib import import_module
 from importlib.metadata import distributions
@@ -81,7 +82,8 @@ def driver_version(file: Path = DRIVER_FILE) -> str | None:
     if file.exists():
         match = re.search(r"\b(\d+\.\d+(?:\.\d+)?)\b", file.read_text(errors="replace"))
         return match[1] if match else "unknown"
-    return "unknown" if ctypes.util.find_library("cuda") else None  # Windows and WSL have no such file
+    library = "nvcuda" if sys.platform == "win32" else "cuda"
+    return "unknown" if ctypes.util.find_library(library) else None  # Windows and WSL have no such file
 
 
 def cupy_packages() -> list[CuPy]:

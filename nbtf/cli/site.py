@@ -165,7 +165,9 @@ def _check_output(output: Path) -> None:
 
 def _run(command: Sequence[str], failed: str, folder: Path | None = None) -> None:
     quiet = {**os.environ, "PYTHONWARNINGS": "ignore"}
-    process = subprocess.run(command, cwd=folder, env=quiet, capture_output=True, text=True, check=False)
+    process = subprocess.run(
+        command, cwd=folder, env=quiet, capture_output=True, text=True, errors="replace", check=False
+    )
     if process.returncode:
         last_lines = [line for line in (process.stdout + process.stderr).splitlines() if line.strip()][-8:]
         raise CommandError("\n".join([f"{failed}:", *last_lines]))

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import argparse
+import os
+import subprocess
+import sys
 
 import pytest
 
@@ -59,3 +62,31 @@ def test_package_that_is_missing_comes_with_the_line_that_installs_it() -> None:
         require(["sys", "no_such_package"], "nbtf run")
 
     assert f"`nbtf run` needs no_such_package. Install with: {pip_install('lab')}" == str(error.value)
+
+
+def nbtf_module(*words: str, **environ: str) -> subprocess.CompletedProcess[bytes]:
+    """Runs `python -m nbtf` in a process of its own."""
+    return subprocess.run([sys.executable, "-m", "nbtf", *words], env=os.environ | environ, capture_output=True)
+
+
+@pytest.mark.parametrize(("words", "status"), [(["-h"], 0), (["no-such-command"], 2), (["run", "no-such-file"], 2)])
+def test_module_is_the_command(words: list[str], status: int, capfd: pytest.CaptureFixture[str]) -> None:
+    ended = nbtf_module(*words, COLUMNS="80", PYTHONIOENCODING="utf-8")
+    try:
+        here = cli.main(words)
+    except SystemExit as end:  # of the parser
+        here = end.code
+
+    assert status == ended.returncode == here
+    assert (ended.stdout.decode().split(), ended.stderr.decode().split()) == tuple(
+        text.split() for text in capfd.readouterr()
+    )
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "cp932", "cp1252"])
+def test_letters_that_an_encoding_lacks_are_written_out(encoding: str) -> None:
+    ended = nbtf_module("devices", NBTF_SIMULATED_GPUS="1", PYTHONIOENCODING=encoding)
+    dashes = {"cp1252": "\u2013"}.get(encoding, r"\u2013")
+
+    assert (0, b"") == (ended.returncode, ended.stderr)
+    assert dashes in ended.stdout.decode(encoding)

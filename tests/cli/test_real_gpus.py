@@ -284,6 +284,16 @@ def test_driver_version_is_read_from_its_file(tmp_path: Path) -> None:
     assert "550.54.14" == real_gpus.driver_version(file)
 
 
+@pytest.mark.parametrize(("system", "library"), [("win32", "nvcuda"), ("linux", "cuda")])
+def test_driver_without_a_file_is_told_by_its_library(
+    system: str, library: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(real_gpus.sys, "platform", system)
+    monkeypatch.setattr(real_gpus.ctypes.util, "find_library", lambda name: name if name == library else None)
+
+    assert "unknown" == real_gpus.driver_version(tmp_path / "version")
+
+
 def test_without_file_and_library_there_is_no_driver(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(real_gpus.ctypes.util, "find_library", lambda name: None)
 

@@ -12,8 +12,9 @@ _UNKNOWN = sys.maxsize
 def available_bytes(root: str = "") -> int:
     """Returns how much more memory a program can expect: of the machine, of its container, of its address space.
 
-    It reads a few small files, about 0.1 ms, so it is for large requests. Where the system does not say, the result
-    is very large, and only a failing allocation tells.
+    It reads a few small files, about 0.1 ms, so it is for large requests. macOS has none: there it is what is built in.
+    Where the system does not say that either, as on Windows, the result is very large, and only a failing allocation
+    tells.
 
     Args:
       root: the folder with `proc` and `sys`, without a slash at its end.
@@ -25,7 +26,12 @@ def available_bytes(root: str = "") -> int:
 def _of_machine(root: str) -> int:
     # Includes what the kernel would give up of its file cache. Source: proc_meminfo(5).
     kib = _table(_read(f"{root}/proc/meminfo")).get("MemAvailable:")
-    return _UNKNOWN if kib is None else kib * 1024
+    return _installed() if kib is None else kib * 1024
+
+
+def _installed() -> int:
+    """Returns the memory that is built in, more than which cannot be given, where the system tells no better figure."""
+    return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") if sys.platform == "darwin" else _UNKNOWN
 
 
 def _of_address_space(root: str) -> int:

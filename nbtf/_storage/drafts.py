@@ -112,7 +112,7 @@ def sync_folder(folder: str) -> None:
 
 
 def sync(descriptor: int) -> None:
-    """Has a file or folder on the disk when it returns."""
+    """Has a file or folder on the disk when it returns; on macOS with the drive, which may not have written it yet."""
     try:
         os.fsync(descriptor)
     except OSError as error:

@@ -1,5 +1,6 @@
 """How much this computer can still give."""
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -23,8 +24,17 @@ def _write(root: Path, files: dict[str, str]) -> str:
 MEMINFO = "MemTotal:       8388608 kB\nMemFree:        1024 kB\nMemAvailable:   2048000 kB\n"
 
 
-def test_where_nothing_is_known_there_is_no_end(tmp_path: Path) -> None:
+def test_where_nothing_is_known_there_is_no_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "platform", "win32")
+
     assert sys.maxsize == available_bytes(str(tmp_path))
+
+
+def test_macos_gives_at_most_what_is_built_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "platform", "darwin")
+    monkeypatch.setattr(os, "sysconf", {"SC_PHYS_PAGES": 2**19, "SC_PAGE_SIZE": 2**14}.get, raising=False)
+
+    assert 2**33 == available_bytes(str(tmp_path))
 
 
 def test_a_browser_says_nothing_of_the_address_space(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

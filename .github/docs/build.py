@@ -29,9 +29,9 @@ def main() -> int:
     chosen = parser.parse_args()
     with TemporaryDirectory() as scratch:
         if chosen.catalogues:
-            return update_catalogues(lay_out(Path(scratch) / "en", "en"), Path(scratch) / "templates")
+            return update_catalogues(lay_out(Path(scratch) / "en", "en", has_site=False), Path(scratch) / "templates")
         for language in LANGUAGES:
-            source = lay_out(Path(scratch) / language, language)
+            source = lay_out(Path(scratch) / language, language, has_site=chosen.site is not None)
             target = chosen.output if language == "en" else chosen.output / language
             if status := sphinx("html", source, target, language, has_site=chosen.site is not None):
                 return status
@@ -41,7 +41,7 @@ def main() -> int:
     return 0
 
 
-def lay_out(folder: Path, language: str) -> Path:
+def lay_out(folder: Path, language: str, has_site: bool) -> Path:
     """Puts all that the pages of a language are made of into a folder, and returns it."""
     from sources import write_lessons, write_sources
 
@@ -51,7 +51,8 @@ def lay_out(folder: Path, language: str) -> Path:
     for name in ("MAGICS.md", "EVENTS.md"):
         shutil.copy(DOCS.parent / name, folder / "reference" / name)
     notebooks = ROOT / "notebooks"
-    write_lessons(notebooks if language == "en" else notebooks / language, folder / "lessons")
+    lessons = notebooks if language == "en" else notebooks / language
+    write_lessons(lessons, folder / "lessons", language, has_site)
     write_sources(folder)
     return folder
 

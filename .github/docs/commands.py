@@ -31,9 +31,14 @@ def leaves(parser: argparse.ArgumentParser) -> Iterator[tuple[str, argparse.Argu
 
 def section(name: str, parser: argparse.ArgumentParser) -> str:
     """Returns the heading of a command, what it does, how it is called, and a line for each of its options."""
-    usage = " ".join(parser.format_usage().removeprefix("usage: ").split())
+    formatter = parser.formatter_class(prog=parser.prog, width=80)
+    formatter.add_usage(parser.usage, parser._actions, parser._mutually_exclusive_groups, prefix="")
     anchor = name.replace(" ", "-")
-    parts = [f"({anchor})=\n## `{name}`", plain(parser.description or ""), f"```text\n{usage}\n```"]
+    parts = [
+        f"({anchor})=\n## `{name}`",
+        plain(parser.description or ""),
+        f"```text\n{formatter.format_help().strip()}\n```",
+    ]
     parts += [f"{names(action)}\n: {plain(explained(action))}" for action in parser._actions if told(action)]
     return "\n\n".join([*parts, *([plain(parser.epilog)] if parser.epilog else [])])
 
@@ -45,7 +50,8 @@ def told(action: argparse.Action) -> bool:
 
 def names(action: argparse.Action) -> str:
     """Returns an option as it is typed: `-o DIR`, `--output DIR`."""
-    value = action.metavar if isinstance(action.metavar, str) else (action.dest.upper() if action.nargs != 0 else "")
+    choices = "|".join(map(str, action.choices)) if action.choices else action.dest.upper()
+    value = action.metavar if isinstance(action.metavar, str) else choices
     if not action.option_strings:
         return f"`{value}`"
     return ", ".join(f"`{option} {value}`" if action.nargs != 0 else f"`{option}`" for option in action.option_strings)
@@ -58,5 +64,6 @@ def explained(action: argparse.Action) -> str:
 
 
 def plain(text: str) -> str:
-    """Returns a text in which Markdown sees code alone."""
+    """Returns a text in which Markdown sees code alone; a line that begins a sentence begins a paragraph."""
+    text = re.sub(r"\.\n(?=[A-Z])", ".\n\n", text)
     return re.sub(r"(`[^`]*`)|([*_<\[\]])", lambda match: match[1] or f"\\{match[2]}", text)

@@ -45,8 +45,11 @@ class LinkedNames(SphinxPostTransform):
     default_priority = 5
 
     def run(self, **options: Any) -> None:
-        """Looks at all pieces of code of a page."""
+        """Looks at a page."""
         objects = self.env.domains.python_domain.objects
+        for text in list(self.document.findall(nodes.Text)):
+            if text.astext() == " -- ":  # as Sphinx writes it between an argument and what is said of it
+                text.parent.replace(text, nodes.Text(" – "))
         for literal in list(self.document.findall(nodes.literal)):
             name = literal.astext().partition("(")[0]
             if name in objects and name.startswith("tf.") and not isinstance(literal.parent, nodes.reference):

@@ -44,11 +44,31 @@ def write_sources(folder: Path) -> None:
 # ---- lessons
 
 
-def write_lessons(notebooks: Path, folder: Path) -> None:
-    """Puts the lessons of a folder where Sphinx looks for them, with their stored outputs and their drawings."""
+RUN_IT = {
+    "en": "Run this lesson in this browser",
+    "ja": "このレッスンをこのブラウザーで実行する",
+    "zh_CN": "在这个浏览器里运行这一课",
+}
+
+
+def write_lessons(notebooks: Path, folder: Path, language: str, has_site: bool) -> None:
+    """Puts the lessons of a folder where Sphinx looks for them, with their stored outputs and their drawings.
+
+    Args:
+      notebooks: the folder of the lessons.
+      folder: where they go.
+      language: theirs.
+      has_site: whether each has a page that runs it.
+    """
     for path in sorted(notebooks.glob("*.ipynb")):
         notebook = read(path)
-        write(folder / path.name, lesson(notebook))
+        text = lesson(notebook).cells[0]
+        if has_site:
+            address = f"{path.name}" if language == "en" else f"{language}%2F{path.name}"
+            up = "../" if language == "en" else "../../"
+            button = f'<a class="nbtf-button" href="{up}try/lab/index.html?path={address}">{RUN_IT[language]}</a>'
+            text.source = re.sub(r"^(# .*)$", rf"\1\n\n{button}", text.source, count=1, flags=re.MULTILINE)
+        write(folder / path.name, notebook)
         copy_images(notebook, path.parent, folder)
 
 

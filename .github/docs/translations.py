@@ -6,10 +6,18 @@ from typing import Any
 
 from docutils import nodes
 from sphinx.application import Sphinx
+from sphinx.config import Config
 from sphinx.util import logging
 
 ENGLISH = ("reference/", "lessons/0", "lessons/1")
 """The reference is in English; lessons are translated before, as `nbtf notebooks translate` does."""
+
+
+FOLDED = {
+    "en": ("Show what it printed", "Hide what it printed"),
+    "ja": ("表示されたものを見る", "表示されたものを隠す"),
+    "zh_CN": ("显示它的输出", "隐藏它的输出"),
+}
 
 
 def tell_untranslated(app: Sphinx, doctree: nodes.document, page: str) -> None:
@@ -29,7 +37,13 @@ def is_english(node: nodes.Element) -> bool:
     return node.get("alt", "").isascii() if isinstance(node, nodes.image) else not node["translated"]
 
 
+def name_folded(app: Sphinx, config: Config) -> None:
+    """Says in the page's language what opens the outputs that a lesson has folded."""
+    config["nb_code_prompt_show"], config["nb_code_prompt_hide"] = FOLDED[config.language]
+
+
 def setup(app: Sphinx) -> dict[str, Any]:
-    """Adds it to Sphinx."""
+    """Adds both to Sphinx."""
+    app.connect("config-inited", name_folded)
     app.connect("doctree-resolved", tell_untranslated)
     return {"parallel_read_safe": True}

@@ -147,7 +147,7 @@ def test_try_it_now_opens_a_lesson(site: Path, windows: Callable[..., Any]) -> N
         page.goto(f"{address}/{site.name}/ja/try_it.html")
         page.locator(".nbtf-button").click()
         page.locator(".jp-CodeCell .cm-content").first.wait_for()
-        page.get_by_text("Shift+Enter").first.wait_for()
+        page.get_by_role("heading", name="Shift+Enterを押したとき、何が起きたのか").wait_for()
         page.close()
 
     assert asked <= {urlsplit(address).netloc, CDN, ""}

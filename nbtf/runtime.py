@@ -15,6 +15,8 @@ from nbtf._devices.names import without_cuda as without_cuda
 from nbtf._devices.nvml import CardMonitor as CardMonitor
 from nbtf._devices.nvml import CardProcess as CardProcess
 from nbtf._devices.nvml import CardReading as CardReading
+from nbtf._devices.processes import ProcessOwner as ProcessOwner
+from nbtf._devices.processes import process_owner as process_owner
 from nbtf._devices.sites import WORDING
 from nbtf._ops.linalg.products import matmul
 from nbtf._public import public_names as _public_names

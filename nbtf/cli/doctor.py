@@ -7,12 +7,12 @@ import os
 import platform
 import re
 from collections.abc import Iterator, Mapping
-from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 from nbtf.cli.command_error import LAB
 from nbtf.cli.finding import Finding
 from nbtf.cli.front_end import front_end, import_error
+from nbtf.cli.other_libraries import installed, other_libraries
 from nbtf.cli.real_gpus import real_gpus
 from nbtf.cli.table import table
 from nbtf.cli.variables import variables
@@ -37,9 +37,9 @@ def add_command(commands: Any) -> None:
     parser: argparse.ArgumentParser = commands.add_parser(
         "doctor",
         help="say what is installed, and what is missing for what",
-        description="Looks at Python, NumPy, CuPy, the NVIDIA driver, the Jupyter packages and our environment "
-        "variables, one line each. What is missing comes with its purpose and the line that installs it, what is wrong "
-        "with the line that mends it; then the exit status is 1. No device is opened.",
+        description="Looks at Python, NumPy, CuPy, the NVIDIA driver, the Jupyter packages, PyTorch, JAX and our "
+        "environment variables, one line each. What is missing comes with its purpose and the line that installs it, "
+        "what is wrong with the line that mends it; then the exit status is 1. No device is opened.",
     )
     parser.set_defaults(command=doctor)
 
@@ -59,15 +59,8 @@ def findings() -> Iterator[Finding]:
     for package, purpose in LAB_PACKAGES.items():
         yield _lab_package(package, purpose, installed(package))
     yield from front_end()
+    yield from other_libraries(installed)
     yield from variables(os.environ)
-
-
-def installed(package: str) -> str | None:
-    """Returns the version of an installed package, or None; does not import it."""
-    try:
-        return version(package)
-    except PackageNotFoundError:
-        return None
 
 
 def _numpy(version: str | None) -> Finding:

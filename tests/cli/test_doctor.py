@@ -15,6 +15,8 @@ from nbtf.cli.front_end import EXTENSIONS
 
 EVERYTHING = {"numpy": "2.4.6"} | dict.fromkeys(doctor.LAB_PACKAGES, "8.0.0")
 EVERYTHING["anywidget"] = "0.11.0"
+EVERYTHING |= {"torch": "2.13.0", "jax": "0.9.1", "jax-cuda13-plugin": "0.9.1", "nvidia-ml-py": "13.590.1"}
+OTHER_LIBRARIES = ("PyTorch", "JAX", "nvidia-ml-py")
 
 
 def found(monkeypatch: pytest.MonkeyPatch, packages: Mapping[str, str]) -> dict[str, Finding]:
@@ -69,7 +71,7 @@ def test_doctor_prints_a_line_for_each_and_imports_no_cupy(
     cli.main(["doctor"])
     lines = capsys.readouterr().out.splitlines()
 
-    assert 3 + len(doctor.LAB_PACKAGES) + len(EXTENSIONS) + 1 == len(lines)
+    assert 3 + len(doctor.LAB_PACKAGES) + len(EXTENSIONS) + 1 + len(OTHER_LIBRARIES) == len(lines)
     assert {"ok", "missing", "wrong", "note"} >= {line.split()[0] for line in lines}
     assert "cupy" not in sys.modules
 

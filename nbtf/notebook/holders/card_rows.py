@@ -10,7 +10,6 @@ from nbtf import runtime
 from nbtf.notebook.holders.containers import Gather, Row
 from nbtf.notebook.holders.holders import Holders
 from nbtf.notebook.holders.library_rows import ForeignArrays, addresses, pool_rows
-from nbtf.notebook.holders.processes import owner
 from nbtf.notebook.session import Session
 
 Cards = list[list[runtime.DeviceInfo]]
@@ -86,8 +85,8 @@ def on_cards(session: Session, cards: Cards, rows: Sequence[Row]) -> tuple[list[
 
 
 def _process(device: str, process: runtime.CardProcess) -> Row:
-    process_owner = owner(process.pid)
-    return _row(device, process_owner.text, process.nbytes) | process_owner._asdict()
+    owner = runtime.process_owner(process.pid)
+    return _row(device, owner.text, process.nbytes) | owner._asdict()
 
 
 def _row(device: str, holder: str, nbytes: int | None) -> Row:

@@ -15,7 +15,7 @@ from nbtf import runtime
 from nbtf._frameworks import cupy as cupy_framework
 from nbtf._frameworks import torch as torch_framework
 from nbtf.notebook.holders import card_rows
-from nbtf.notebook.holders.processes import Owner
+from nbtf.runtime import ProcessOwner
 from tests.fake_nvml import GIB, MIB, FakeCard
 from tests.notebook.conftest import ENOUGH, Shell
 from tests.notebook.real_cards import gpu, one_busy_card, use_cards
@@ -62,8 +62,11 @@ def no_libraries(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
         "nbtf.notebook.holders.table.SECONDS", ENOUGH
     )  # a busy computer searches for longer than people wait
-    known = {700_001: Owner(700_001, "bob"), 700_002: Owner(700_002, "ada", True, "python", "a.ipynb", True, 750.0)}
-    monkeypatch.setattr(card_rows, "owner", known.__getitem__)
+    known = {
+        700_001: ProcessOwner(700_001, "bob"),
+        700_002: ProcessOwner(700_002, "ada", True, "python", "a.ipynb", True, 750.0),
+    }
+    monkeypatch.setattr(runtime, "process_owner", known.__getitem__)
 
 
 # Processes

@@ -7,16 +7,15 @@ from __future__ import annotations
 
 import os
 import re
-from pathlib import Path
 from typing import NamedTuple
 
-PROC = Path("/proc")
+PROC = "/proc"
 
 SESSION = b"JPY_SESSION_NAME="
 """Where Jupyter Server tells a kernel its notebook's path."""
 
 
-class Owner(NamedTuple):
+class ProcessOwner(NamedTuple):
     """Whose a process is; None where that cannot be seen.
 
     Of the user's own processes also: the `command`, the `notebook` in which it runs or was started, whether it is a
@@ -46,24 +45,27 @@ class Owner(NamedTuple):
         return f"your process {self.pid}{command}{f', started in {location}' if location else ''}"
 
 
-def owner(pid: int, proc: Path = PROC) -> Owner:
-    """Returns whose a process is.
+def process_owner(pid: int, proc: str | os.PathLike[str] = PROC) -> ProcessOwner:
+    """Returns whose a process is, and which notebook runs in it.
 
     Args:
-      pid: its number.
+      pid: its number, as `CardProcess` has it.
       proc: where the system tells of processes.
+
+    >>> process_owner(os.getpid()).text
+    'this process'
     """
-    folder = proc / str(pid)
+    folder = os.path.join(proc, str(pid))
     try:
-        uid = folder.stat().st_uid
+        uid = os.stat(folder).st_uid
     except OSError:  # it has ended, or another container has it
-        return Owner(pid)
+        return ProcessOwner(pid)
     if uid != os.getuid():
-        return Owner(pid, _user(uid))
-    command = _read(folder / "comm").decode(errors="replace").strip() or None
-    kernel = b"ipykernel" in _read(folder / "cmdline")
+        return ProcessOwner(pid, _user(uid))
+    command = _read(folder, "comm").decode(errors="replace").strip() or None
+    kernel = b"ipykernel" in _read(folder, "cmdline")
     idle = _idle(folder, proc) if kernel else None
-    return Owner(pid, _user(uid), True, command, _notebook(folder), kernel, idle)
+    return ProcessOwner(pid, _user(uid), True, command, _notebook(folder), kernel, idle)
 
 
 def duration(seconds: float) -> str:
@@ -87,9 +89,9 @@ def _user(uid: int) -> str:
         return f"user {uid}"
 
 
-def _notebook(folder: Path) -> str | None:
+def _notebook(folder: str) -> str | None:
     """Returns the one variable that is looked for; the others of an environment may be secret, and are not kept."""
-    for entry in _read(folder / "environ").split(b"\0"):
+    for entry in _read(folder, "environ").split(b"\0"):
         if entry.startswith(SESSION) and entry != SESSION:
             path = entry.removeprefix(SESSION).decode(errors="replace")
             home = os.path.expanduser("~") + os.sep
@@ -97,19 +99,20 @@ def _notebook(folder: Path) -> str | None:
     return None
 
 
-def _idle(folder: Path, proc: Path) -> float | None:
+def _idle(folder: str, proc: str | os.PathLike[str]) -> float | None:
     """Returns for how long a process's main thread has not run, as the scheduler tells; this one's runs now."""
-    now, then = _last_run(proc / "self"), _last_run(folder)
+    now, then = _last_run(os.path.join(proc, "self")), _last_run(folder)
     return None if now is None or then is None else max(0.0, now - then)
 
 
-def _last_run(folder: Path) -> float | None:
-    match = re.search(rb"se\.exec_start\s*:\s*([0-9.]+)", _read(folder / "sched"))
+def _last_run(folder: str) -> float | None:
+    match = re.search(rb"se\.exec_start\s*:\s*([0-9.]+)", _read(folder, "sched"))
     return None if match is None else float(match[1]) / 1000  # it tells milliseconds
 
 
-def _read(file: Path) -> bytes:
+def _read(folder: str, name: str) -> bytes:
     try:
-        return file.read_bytes()
+        with open(os.path.join(folder, name), "rb") as file:
+            return file.read()
     except OSError:  # it has just ended, or this kernel does not tell
         return b""

@@ -35,6 +35,7 @@ def main() -> int:
             target = chosen.output if language == "en" else chosen.output / language
             if status := sphinx("html", source, target, language, has_site=chosen.site is not None):
                 return status
+            shutil.rmtree(target / "jupyter_execute", ignore_errors=True)  # the lessons again, to which nothing leads
     if chosen.site is not None:
         shutil.copytree(chosen.site, chosen.output / "try", dirs_exist_ok=True)
     print(f"Site: {(chosen.output / 'index.html').resolve()}")  # noqa: T201  # a command

@@ -23,7 +23,7 @@ README = (GITHUB.parent / "README.md").read_text(encoding="utf-8")
 EVERYWHERE = {"seq", "time", "site", "node", "replica", "phase", "layer"}
 """Fields of all events."""
 
-USED = ("%device", "%devices", "%placement_log", "%gpu_memory", "%%device", "%%placement", "%%gpu_memory")
+USED = ("%device", "%devices", "%placement_log", "%gpu_memory", "%%device", "%%placement", "%%gpu_memory", "%check")
 
 
 def blocks(page: str) -> list[tuple[str, str]]:

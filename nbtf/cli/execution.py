@@ -28,7 +28,9 @@ BROKEN = "application/vnd.nbtf.broken"
 """The same: it says in a line what a check in the kernel has found."""
 
 START_SECONDS = 120
-"""What a kernel may take to start: a computer that is busy with others needs its time."""
+"""What a kernel may take to start, or to hand over what a cell has printed: a busy computer needs its time."""
+
+WAKE_SECONDS = 0.2
 
 # The kernel sits in the notebook's folder, where the nbtf that runs this command may not be on its path.
 _PATH = "__import__('sys').path.append({folder!r})\n"
@@ -170,6 +172,7 @@ class _Cells:
             allow_errors=True,
             record_timing=False,
             startup_timeout=START_SECONDS,
+            iopub_timeout=START_SECONDS,
             coalesce_streams=conditions.joined_streams,
             on_cell_executed=self._keep_reply,
         )
@@ -183,8 +186,11 @@ class _Cells:
         code_before = self._conditions.code_before.get(run.index)
         if code_before is not None:
             await self.execute_helper(code_before)
-        started = time.perf_counter()
-        await self.client.async_execute_cell(self._copy.cells[run.number], run.number)
+        started, waking = time.perf_counter(), asyncio.ensure_future(self._wake())
+        try:
+            await self.client.async_execute_cell(self._copy.cells[run.number], run.number)
+        finally:
+            waking.cancel()
         run.seconds = time.perf_counter() - started
         self.collect(run)
         run.error = _error(self._replies[run.number])
@@ -194,6 +200,17 @@ class _Cells:
             run.broken += checked.broken
             if checked.error is not None:
                 run.broken.append(f"{checked.error.name}: {checked.error.text}")
+
+    async def _wake(self) -> None:
+        """Looks at the kernel's sockets now and then.
+
+        nbclient answers an `Output` widget through a socket on which it waits for the cell's end: sending may take
+        the signal that something has come, and the cell would seem to run until its time is over.
+        """
+        while True:
+            await asyncio.sleep(WAKE_SECONDS)
+            for channel in (self.client.kc.shell_channel, self.client.kc.iopub_channel):
+                await channel.socket.poll(1)  # a millisecond; it is the wait that looks at what has come
 
     async def execute_helper(self, code: str) -> CellRun:
         """Executes code that is no cell of the notebook."""

@@ -1,0 +1,54 @@
+"""Does the one runner of notebooks run cells once, in one kernel, and lose nothing of what they print?"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from nbtf.cli.command_error import CommandError
+from nbtf.cli.execution import CellRun, Conditions, run_to_end
+from tests.cli.checking.cells import cell
+
+nbformat = pytest.importorskip("nbformat", reason='needs the extra "lab"')
+
+LIMIT = 30
+"""Seconds a cell may take here; none of them needs one."""
+
+WIDGETS = "from ipywidgets import Output\noutput = Output()\nfor number in range({}):\n    with output: print(number)"
+
+
+def runs_of(folder: Path, *cells: Any, **conditions: Any) -> list[CellRun]:
+    runs: list[CellRun] = []
+    notebook = nbformat.v4.new_notebook(cells=list(cells))
+    run_to_end(notebook, Conditions(folder, dict(os.environ), LIMIT, **conditions), runs.append)
+    return runs
+
+
+def test_no_cell_with_a_widget_for_outputs_waits_until_its_time_is_over(tmp_path: Path) -> None:
+    runs = runs_of(tmp_path, *(cell(WIDGETS.format(number)) for number in range(1, 26)))
+
+    assert [run.number for run in runs if run.seconds >= LIMIT or run.error is not None] == []
+
+
+def test_code_around_a_cell_is_no_cell(tmp_path: Path) -> None:
+    runs = runs_of(
+        tmp_path,
+        cell("number"),
+        cell("never"),
+        cell("import IPython\nlen(In) - 1"),
+        startup="number = 1",
+        code_before={0: "number += 1"},
+        code_after={0: "raise OSError('after')"},
+        skipped=[1],
+    )
+
+    assert [(run.number, run.outputs[0]["data"]["text/plain"]) for run in runs] == [(1, "2"), (3, "2")]
+    assert runs[0].broken == ["OSError: after"]
+
+
+def test_startup_that_fails_is_told(tmp_path: Path) -> None:
+    with pytest.raises(CommandError, match="cannot import nbtf in the notebook's kernel: ModuleNotFoundError"):
+        runs_of(tmp_path, cell("1"), startup="import no_such_module")

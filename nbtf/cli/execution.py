@@ -256,7 +256,7 @@ async def _started(client: Any, conditions: Conditions) -> AsyncGenerator[None]:
     manager = client.km
     settings = {"cwd": str(conditions.folder), "env": dict(conditions.environment)}
     try:
-        await client.async_start_new_kernel(**settings, stderr=DEVNULL)
+        await client.async_start_new_kernel(**settings, stdout=DEVNULL, stderr=DEVNULL)
         await client.async_start_new_kernel_client()
     except (RuntimeError, OSError) as error:
         await _end_kernel(client, manager)

@@ -6,6 +6,7 @@ import contextlib
 import hashlib
 import io
 import json
+import os
 import re
 from argparse import Namespace
 from collections.abc import Callable
@@ -23,7 +24,9 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_outp
 import nbtf as tf
 from nbtf import cli
 from nbtf.cli import pyodide_folder
+from nbtf.cli.checking.verdicts import CellVerdict, NotebookVerdict, State
 from nbtf.cli.lab import Lesson
+from nbtf.cli.notebook_file import read
 from nbtf.notebook.magics import placement_log
 from tests.storage.events import values_of
 
@@ -257,13 +260,32 @@ def of_notebook(name: str) -> Callable[[Path], Any]:
     return load
 
 
-def execute(notebook: Any, folder: Path) -> None:
+def execute(notebook: Any, folder: Path, seconds: int | None) -> None:
     notebook.cells[1].outputs = [new_output("stream", text="2" * 100_000)]
 
 
 def record(folder: Path) -> None:
     with patch("nbtf.cli.notebooks.execute", execute):
         command("notebooks", "record", folder / "lesson.ipynb")
+
+
+def check(*options: str) -> Callable[[Path], None]:
+    """A check of a notebook in which a cell prints something new."""
+
+    def check_all(paths: list[Path], plan: object, at_once: int, tell: Callable[[NotebookVerdict], None]) -> Any:
+        executed = read(paths[0])
+        execute(executed, paths[0].parent, None)
+        cell = CellVerdict(1, 1, "1 + 1", State.DIFFERS, ["+ 2"], printed=executed.cells[1].outputs)
+        tell(verdict := NotebookVerdict(paths[0], [cell], executed=executed))
+        return [verdict]
+
+    def save(folder: Path) -> None:
+        outside = patch.dict(os.environ, XDG_CACHE_HOME=str(folder / "cache"))
+        with patch("nbtf.cli.checking.command.check_all", check_all), outside:
+            words = [option.replace("DIR", str(folder)) for option in options]
+            command("notebooks", "check", folder / "lesson.ipynb", *words, accepted=(0, 1))  # 1: it differs
+
+    return save
 
 
 def run(folder: Path) -> None:
@@ -278,6 +300,17 @@ def before_run(folder: Path) -> None:
 
 def student(folder: Path) -> None:
     command("notebooks", "student", folder / "lesson.ipynb", "-o", folder / "copies")
+
+
+def before_update(folder: Path) -> None:
+    notebook(folder / "lesson.ipynb", "Title")
+
+
+def before_report(folder: Path) -> None:
+    notebook(folder / "lesson.ipynb", "New")
+    notebook(folder / "out" / "lesson.ipynb", "Old")
+    (folder / "out" / "index.html").write_text("Old")
+    (folder / "out" / "junit.xml").write_text("Old")
 
 
 def before_student(folder: Path) -> None:
@@ -408,6 +441,16 @@ SAVERS = (
     in_versions("export", by_export, of_export),
     in_versions("page", page_of, of_page),
     Saver("recorded notebook", lambda f: notebook(f / "lesson.ipynb", "Title"), record, of_notebook("lesson.ipynb")),
+    Saver(
+        "updated notebook",
+        lambda f: notebook(f / "lesson.ipynb", "Title"),
+        check("--update"),
+        of_notebook("lesson.ipynb"),
+    ),
+    Saver("report of a check", before_report, check("--report=DIR/out"), of_text("out/index.html")),
+    Saver("checked notebook", before_report, check("--report=DIR/out"), of_notebook("out/lesson.ipynb")),
+    Saver("report for a server", before_report, check("--junit=DIR/out/junit.xml"), of_text("out/junit.xml")),
+    Saver("notebooks that failed", before_report, check(), of_text("cache/nbtf/failed-notebooks.json")),
     Saver("run notebook", before_run, run, of_notebook("out.ipynb")),
     Saver("student's copy", before_student, student, of_notebook("copies/lesson.ipynb")),
     Saver("image of a lesson", before_images, student, of_text("copies/idea.svg")),

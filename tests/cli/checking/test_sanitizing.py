@@ -19,9 +19,10 @@ RULES = read_rules([BUILT_IN])
         ("in 3.5 ms", "in 120 s"),
         ("cell 3, line 2", "cell 14, line 2"),
         ("a  b", "a     b"),
+        ("/tmp/ipykernel_7/4116945699.py:2: UserWarning", "C:\\Temp\\ipykernel_11\\4116945699.py:2: UserWarning"),
         ("1f0e6f3a-3d4f-4f5a-9a55-0123456789ab", "2f0e6f3a-3d4f-4f5a-9a55-0123456789ab"),
     ],
-    ids=["address", "time", "cell", "blanks", "UUID"],
+    ids=["address", "time", "cell", "blanks", "file of a cell", "UUID"],
 )
 def test_what_varies_is_the_same(first: str, second: str) -> None:
     assert sanitized(first, RULES) == sanitized(second, RULES)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from typing import Any
 
@@ -39,24 +40,43 @@ def resolve(app: Sphinx, environment: BuildEnvironment, node: pending_xref, text
     )
 
 
+def label_of(code: str) -> str:
+    """Returns the label under which the reference has a command, a magic or a variable; empty for other code.
+
+    `nbtf notebooks check FOLDER` has `nbtf-notebooks-check`, `%gpu_memory --who` has `line-gpu_memory`.
+    """
+    if command := re.match(r"nbtf (?:notebooks )?[a-z]+(?![\w.])", code):
+        return command[0].replace(" ", "-")
+    if magic := re.match(r"(%%?)(\w+)", code):
+        return f"{'line' if magic[1] == '%' else 'cell'}-{magic[2]}"
+    variable = re.match(r"NBTF_[A-Z_]+", code)
+    return variable[0].lower() if variable else ""
+
+
 class LinkedNames(SphinxPostTransform):
-    """Makes a link of each piece of code that is a name of the reference, but for those on its own entry."""
+    """Makes a link of each piece of code that is in the reference, but for titles, and those of its own page."""
 
     default_priority = 5
 
     def run(self, **options: Any) -> None:
         """Looks at a page."""
-        objects = self.env.domains.python_domain.objects
         for text in list(self.document.findall(nodes.Text)):
             if text.astext() == " -- ":  # as Sphinx writes it between an argument and what is said of it
                 text.parent.replace(text, nodes.Text(" – "))
         for literal in list(self.document.findall(nodes.literal)):
-            name = literal.astext().partition("(")[0]
-            if name in objects and name.startswith("tf.") and not isinstance(literal.parent, nodes.reference):
-                reference = pending_xref(
-                    "", literal.deepcopy(), refdomain="py", reftype="obj", reftarget=name, refdoc=self.env.docname
-                )
-                literal.replace_self(reference)
+            target = self.target(literal.astext())
+            if target and not isinstance(literal.parent, nodes.reference | nodes.title | pending_xref):
+                literal.replace_self(pending_xref("", literal.deepcopy(), refdoc=self.env.docname, **target))
+
+    def target(self, code: str) -> dict[str, Any]:
+        """Returns what a piece of code refers to; nothing where the reference does not have it."""
+        name, label = code.partition("(")[0], label_of(code)
+        if name.startswith("tf.") and name in self.env.domains.python_domain.objects:
+            return {"refdomain": "py", "reftype": "obj", "reftarget": name}
+        page, _ = self.env.domains.standard_domain.anonlabels.get(label, ("", ""))
+        if page and page != self.env.docname:
+            return {"refdomain": "std", "reftype": "ref", "reftarget": label, "refexplicit": True}
+        return {}
 
 
 def setup(app: Sphinx) -> dict[str, Any]:

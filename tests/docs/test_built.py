@@ -139,6 +139,14 @@ def test_every_command_and_variable_is_on_its_page(pages: dict[Path, Page], site
     assert [] == [variable.name for variable in VARIABLES if variable.name.lower().replace("_", "-") not in variables]
 
 
+def test_code_that_the_reference_has_is_a_link(pages: dict[Path, Page], site: Path) -> None:
+    links = pages[site / "questions" / "who_holds_my_memory.html"].links
+
+    assert "../reference/runtime.html#tf.runtime.memory_map" in links
+    assert "../reference/magic_options.html#line-gpu-memory" in links
+    assert "../reference/commands.html#nbtf-top" in links
+
+
 def test_every_lesson_shows_its_stored_outputs(site: Path) -> None:
     lessons = sorted((site / "lessons").glob("[0-9]*.html"))
 

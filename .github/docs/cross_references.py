@@ -11,6 +11,7 @@ from sphinx.addnodes import pending_xref
 from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
 from sphinx.transforms.post_transforms import SphinxPostTransform
+from sphinx.util.nodes import make_refnode
 
 import nbtf
 
@@ -64,19 +65,17 @@ class LinkedNames(SphinxPostTransform):
             if text.astext() == " -- ":  # as Sphinx writes it between an argument and what is said of it
                 text.parent.replace(text, nodes.Text(" – "))
         for literal in list(self.document.findall(nodes.literal)):
-            target = self.target(literal.astext())
-            if target and not isinstance(literal.parent, nodes.reference | nodes.title | pending_xref):
-                literal.replace_self(pending_xref("", literal.deepcopy(), refdoc=self.env.docname, **target))
+            if not isinstance(literal.parent, nodes.reference | nodes.title | pending_xref):
+                literal.replace_self(self.linked(literal))
 
-    def target(self, code: str) -> dict[str, Any]:
-        """Returns what a piece of code refers to; nothing where the reference does not have it."""
-        name, label = code.partition("(")[0], label_of(code)
-        if name.startswith("tf.") and name in self.env.domains.python_domain.objects:
-            return {"refdomain": "py", "reftype": "obj", "reftarget": name}
-        page, _ = self.env.domains.standard_domain.anonlabels.get(label, ("", ""))
-        if page and page != self.env.docname:
-            return {"refdomain": "std", "reftype": "ref", "reftarget": label, "refexplicit": True}
-        return {}
+    def linked(self, literal: nodes.literal) -> nodes.Element:
+        """Returns a piece of code with its link; itself where the reference does not have it."""
+        page, domains = self.env.docname, self.env.domains
+        name = literal.astext().partition("(")[0]
+        if name.startswith("tf.") and name in domains.python_domain.objects:
+            return pending_xref("", literal.deepcopy(), refdomain="py", reftype="obj", reftarget=name, refdoc=page)
+        target, anchor = domains.standard_domain.anonlabels.get(label_of(literal.astext()), (page, ""))
+        return literal if target == page else make_refnode(self.app.builder, page, target, anchor, literal.deepcopy())
 
 
 def setup(app: Sphinx) -> dict[str, Any]:

@@ -312,7 +312,7 @@ def _save_page(record: runtime.Recording, path: _Any) -> None:
     _import_module("nbtf.notebook").save_page(record, path)  # late: few programs draw
 
 
-runtime.Recording.page_writer = staticmethod(_save_page)
+runtime.Recording._page_writer = staticmethod(_save_page)
 
 
 if not _typing.TYPE_CHECKING:  # a type checker would take it for a promise that any name exists

@@ -151,6 +151,15 @@ def restart(keep_settings: bool = False) -> None:
 
     Args:
       keep_settings: keeps soft placement, the placement log, the default device and the like.
+
+    >>> _ = tf.runtime.simulate_gpus(2, model="Tesla K20m")
+    2 simulated GPUs (Tesla K20m, 5 GiB each): NumPy on this computer's CPU. No GPU is used.
+    >>> x = tf.constant(1.0)
+    >>> tf.runtime.restart()
+    >>> _ = tf.runtime.simulate_gpus(1)
+    1 simulated GPU (Tesla V100-SXM2-16GB, 16 GiB): NumPy on this computer's CPU. No GPU is used.
+    >>> len(tf.config.list_physical_devices("GPU"))
+    1
     """
     previous = CURRENT.context
     install(previous.successor(keep_settings))
@@ -226,6 +235,13 @@ def set_default_device(name: str | None) -> None:
 
     Raises:
       ValueError: not a device string.
+
+    >>> _ = tf.runtime.simulate_gpus(2, model="Tesla K20m")
+    2 simulated GPUs (Tesla K20m, 5 GiB each): NumPy on this computer's CPU. No GPU is used.
+    >>> tf.runtime.set_default_device("GPU:1")
+    >>> tf.constant(1.0).device
+    '/job:localhost/replica:0/task:0/device:GPU:1'
+    >>> tf.runtime.set_default_device(None)
     """
     CURRENT.context.set_default_device(name)
 
@@ -286,6 +302,13 @@ def cell_device(name: str) -> Callable[[], None]:
     Raises:
       TypeError: not a text.
       ValueError: not a device string; nothing has changed.
+
+    >>> _ = tf.runtime.simulate_gpus(2, model="Tesla K20m")
+    2 simulated GPUs (Tesla K20m, 5 GiB each): NumPy on this computer's CPU. No GPU is used.
+    >>> undo = tf.runtime.cell_device("GPU:1")
+    >>> tf.constant(1.0).device
+    '/job:localhost/replica:0/task:0/device:GPU:1'
+    >>> undo()
     """
     if not isinstance(name, str):  # pyright: ignore[reportUnnecessaryIsInstance]  # users do give device objects
         raise TypeError(f'cell_device takes a device string such as "GPU:1", got {name!r}')
@@ -317,9 +340,17 @@ def observe(observer: Callable[[Event], object]) -> Callable[[], None]:
 
 
 class Recording:
-    """What `recording()` took down; it stays readable after the block."""
+    """What `recording()` took down; it stays readable after the block.
 
-    page_writer: ClassVar[Callable[[Recording, str | PathLike[str]], None]]
+    >>> with tf.runtime.recording() as record:
+    ...     c = tf.add(1.0, 2.0)
+    >>> record
+    Recording: 3 ops, 0 copies
+    >>> record.ops
+    [('_EagerConst', 'CPU:0'), ('_EagerConst', 'CPU:0'), ('AddV2', 'CPU:0')]
+    """
+
+    _page_writer: ClassVar[Callable[[Recording, str | PathLike[str]], None]]
     """Saves a page. Set from above: the runtime does not know the views."""
 
     def __init__(self, recorder: Recorder) -> None:
@@ -346,32 +377,77 @@ class Recording:
         return f"Recording: {ops:,} {'op' if ops == 1 else 'ops'}, {copies:,} {'copy' if copies == 1 else 'copies'}"
 
     def finish(self) -> None:
-        """Notes what is in use now: `memory` stays as it is when the block is over."""
+        """Notes what is in use now: `memory` stays as it is when the block is over.
+
+        >>> _ = tf.runtime.simulate_gpus(1, memory="1GiB")
+        1 simulated GPU (Tesla V100-SXM2-16GB, 1 GiB): NumPy on this computer's CPU. No GPU is used.
+        >>> with tf.runtime.recording() as record:
+        ...     x = tf.fill([1000], 1.0)
+        >>> record.finish()
+        >>> del x
+        >>> record.memory[0].kept
+        4096
+        """
         self.watch.stop()
         self._after = accounts()
 
     def snapshot(self, last: int | None = None) -> Snapshot:
-        """Returns totals and the last events."""
+        """Returns totals and the last events.
+
+        >>> with tf.runtime.recording() as record:
+        ...     c = tf.add(1.0, 2.0)
+        >>> record.snapshot().executed
+        3
+        """
         return self._recorder.snapshot(last)
 
     @property
     def events(self) -> Sequence[Event]:
-        """The events, the oldest first, made when they are looked at; the recorder's capacity bounds them."""
+        """The events, the oldest first, made when they are looked at; the recorder's capacity bounds them.
+
+        >>> with tf.runtime.recording() as record:
+        ...     c = tf.add(1.0, 2.0)
+        >>> [type(event).__name__ for event in record.events[-2:]]
+        ['OpPlaced', 'OpExecuted']
+        """
         return self._recorder.snapshot().events
 
     @property
     def ops(self) -> list[tuple[str, str]]:
-        """The ops that were placed, in order, each with the short name of its device."""
+        """The ops that were placed, in order, each with the short name of its device.
+
+        >>> with tf.runtime.recording() as record:
+        ...     c = tf.add(1.0, 2.0)
+        >>> record.ops
+        [('_EagerConst', 'CPU:0'), ('_EagerConst', 'CPU:0'), ('AddV2', 'CPU:0')]
+        """
         return [(e.op, short_name(e.device)) for e in self.events if isinstance(e, OpPlaced)]
 
     @property
     def copies(self) -> list[tuple[str, str, int]]:
-        """The copies between devices: source, target, bytes."""
+        """The copies between devices: source, target, bytes.
+
+        >>> _ = tf.runtime.simulate_gpus(1, memory="1GiB")
+        1 simulated GPU (Tesla V100-SXM2-16GB, 1 GiB): NumPy on this computer's CPU. No GPU is used.
+        >>> with tf.runtime.recording() as record:
+        ...     total = float(tf.constant(1.0) + tf.fill([], 2.0))
+        >>> record.copies[-1]
+        ('GPU:0', 'CPU:0', 4)
+        """
         return [(short_name(e.source), short_name(e.target), e.nbytes) for e in self.events if isinstance(e, Copied)]
 
     @property
     def traces(self) -> list[Traced]:
-        """The functions that `tf.function` has traced, in order, each with what was new if it was traced before."""
+        """The functions that `tf.function` has traced, in order, each with what was new if it was traced before.
+
+        >>> @tf.function
+        ... def double(x):
+        ...     return tf.add(x, x)
+        >>> with tf.runtime.recording() as record:
+        ...     results = double(tf.constant(1.0)), double(tf.constant(1))
+        >>> [(trace.cause, trace.arguments) for trace in record.traces]
+        [('first', ('x: float32[]',)), ('arguments', ('x: int32[]',))]
+        """
         return list(self._recorder.snapshot(0).traces)
 
     @property
@@ -379,6 +455,13 @@ class Recording:
         """What happened to the memory of each GPU since the recording began, in bytes.
 
         Of PyTorch, CuPy and JAX, where they are imported, there is an entry for each card that they have begun to use.
+
+        >>> _ = tf.runtime.simulate_gpus(1, memory="1GiB")
+        1 simulated GPU (Tesla V100-SXM2-16GB, 1 GiB): NumPy on this computer's CPU. No GPU is used.
+        >>> with tf.runtime.recording() as record:
+        ...     x = tf.fill([1000], 1.0)
+        >>> [(use.label, use.peak, use.kept) for use in record.memory]
+        [('GPU:0 (simulated)', 5632, 4096)]
         """
         uses = memory_use(self._recorder.snapshot(0), self._before, self._after or accounts())
         return uses + self.watch.memory()
@@ -404,7 +487,7 @@ class Recording:
         >>> file.read_text(encoding="utf-8")[:15]
         '<!doctype html>'
         """
-        type(self).page_writer(self, path)
+        type(self)._page_writer(self, path)
 
     def fits(
         self,
@@ -453,6 +536,14 @@ class Recording:
 
         Args:
           device: a name.
+
+        >>> _ = tf.runtime.simulate_gpus(1, memory="1GiB")
+        1 simulated GPU (Tesla V100-SXM2-16GB, 1 GiB): NumPy on this computer's CPU. No GPU is used.
+        >>> x = tf.fill([1000], 1.0)
+        >>> with tf.runtime.recording() as record:
+        ...     del x
+        >>> [chunk.size for region in record.regions_before() for chunk in region.chunks if chunk.in_use]
+        [1280, 4096]
         """
         maps = [regions for name, (_, regions) in self._maps.items() if short_name(name) == short_name(device)]
         return tuple(maps[0]) if maps else ()
@@ -492,6 +583,12 @@ class Recording:
           ExpectationError: an `AssertionError`; its text compares what was expected with what was seen, and names
             libraries whose memory could not be asked for.
           ValueError: not a size, or no library.
+
+        >>> _ = tf.runtime.simulate_gpus(1, memory="1GiB")
+        1 simulated GPU (Tesla V100-SXM2-16GB, 1 GiB): NumPy on this computer's CPU. No GPU is used.
+        >>> with tf.runtime.recording() as record:
+        ...     x = tf.fill([1000], 1.0)
+        >>> record.expect_memory(at_most="1MiB")
         """
         unmeasured = self.watch.unmeasured(without)
         left_out = {library.name for library in frameworks() if library.module_name in without}
@@ -549,7 +646,15 @@ def recording(capacity: int = 1_000_000) -> Change[Recording]:
 
 
 def start_recorder(recorder: Recorder) -> Callable[[], None]:
-    """Has a recorder listen until the returned function is called; `explain_placement` looks into it."""
+    """Has a recorder listen until the returned function is called; `explain_placement` looks into it.
+
+    >>> recorder = tf.runtime.Recorder()
+    >>> stop = tf.runtime.start_recorder(recorder)
+    >>> c = tf.add(1.0, 2.0)
+    >>> stop()
+    >>> recorder.snapshot().placed
+    3
+    """
     remove = CURRENT.context.observers.add_note_taker(recorder)
 
     def stop() -> None:
@@ -599,6 +704,13 @@ def tell_code_lines(told: Callable[[Site], str]) -> Callable[[], None]:
 
     Args:
       told: is given file and line, or None, and returns words.
+
+    >>> undo = tf.runtime.tell_code_lines(lambda site: "step 3")
+    >>> with tf.runtime.recording():
+    ...     c = tf.add(1.0, 2.0)
+    >>> str(tf.runtime.explain_placement(c)).splitlines()[-1]
+    'code:      step 3'
+    >>> undo()
     """
     previous = WORDING.describe
     WORDING.describe = told

@@ -24,7 +24,7 @@ NAMESPACES = [
     ).split()
 ] + ["nbtf.compat._v1", "nbtf.compat._v1.layers", "nbtf.compat._v1.train"]
 
-WITH_EXAMPLES = ["nbtf.config", "nbtf.notebook"]
+WITH_EXAMPLES = ["nbtf.config", "nbtf.notebook", "nbtf.runtime"]
 """Namespaces in which every function, class and method has an example."""
 
 

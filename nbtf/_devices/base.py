@@ -58,7 +58,16 @@ def nbytes_of(shape: tuple[int, ...], dtype: DType) -> int:
 
 
 class Label(NamedTuple):
-    """What a piece of memory is for: shown by memory maps and out-of-memory tables."""
+    """What a piece of memory is for: shown by memory maps and out-of-memory tables.
+
+    >>> _ = tf.runtime.simulate_gpus(1, memory="1GiB")
+    1 simulated GPU (Tesla V100-SXM2-16GB, 1 GiB): NumPy on this computer's CPU. No GPU is used.
+    >>> with tf.runtime.recording() as record:
+    ...     x = tf.fill([1000], 1.0)
+    >>> event = [event for event in record.events if isinstance(event, tf.runtime.Allocated)][-1]
+    >>> event.label.op, event.label.dtype, event.label.shape
+    ('Fill', 'float32', (1000,))
+    """
 
     op: str
     dtype: str

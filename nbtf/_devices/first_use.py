@@ -13,7 +13,11 @@ SLOW = 0.1
 
 
 class Compiling(NamedTuple):
-    """An op that is used for the first time in its way, and for how many seconds it has been at it."""
+    """An op that is used for the first time in its way, and for how many seconds it has been at it.
+
+    >>> tf.runtime.Compiling("GPU:0", "MatMul", 1.5)
+    Compiling(device='GPU:0', op='MatMul', seconds=1.5)
+    """
 
     device: str
     op: str

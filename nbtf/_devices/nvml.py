@@ -35,7 +35,11 @@ T = TypeVar("T")
 
 
 class CardProcess(NamedTuple):
-    """A process on a card; `nbytes` is None where the driver does not tell."""
+    """A process on a card; `nbytes` is None where the driver does not tell.
+
+    >>> tf.runtime.CardProcess(pid=4711, nbytes=2**30)
+    CardProcess(pid=4711, nbytes=1073741824)
+    """
 
     pid: int
     nbytes: int | None
@@ -47,6 +51,10 @@ class CardReading(NamedTuple):
     `number` is its number in this machine, as `nvidia-smi` shows it. `used` is what contexts took, without what the
     driver `reserved` for itself. `utilization` is the part of the last moment in which a kernel ran, in percent.
     `missing` says for each figure that is None why it is.
+
+    >>> reading = tf.runtime.CardReading(number=0, used=3 * 2**30, missing={"power": "Not Supported"})
+    >>> reading.used, reading.power, reading.missing["power"]
+    (3221225472, None, 'Not Supported')
     """
 
     number: int | None = None
@@ -66,7 +74,13 @@ class CardReading(NamedTuple):
 
 
 class CardMonitor:
-    """Reads cards, at most once a second each. Any thread may ask."""
+    """Reads cards, at most once a second each. Any thread may ask.
+
+    >>> monitor = tf.runtime.CardMonitor()
+    >>> [card.name for card in monitor.cards()] == [] or monitor.missing is None
+    True
+    >>> monitor.close()
+    """
 
     def __init__(
         self, load: Callable[[], Any] = lambda: import_module("pynvml"), clock: Callable[[], float] = time.monotonic
@@ -94,7 +108,13 @@ class CardMonitor:
 
     @property
     def missing(self) -> str | None:
-        """Why there is nothing to read; None where there is."""
+        """Why there is nothing to read; None where there is.
+
+        >>> def load():
+        ...     raise OSError("no driver")
+        >>> tf.runtime.CardMonitor(load).missing
+        'OSError: no driver'
+        """
         with self._lock:
             return self._open_library()
 
@@ -105,6 +125,12 @@ class CardMonitor:
           uuid: as CUDA and `nvidia-smi -L` tell it, `GPU-…` or `MIG-…`.
           bus_id: its PCI address, `0000:8a:00.0`.
           age: a reading that is so many seconds old will do.
+
+        >>> def load():
+        ...     raise OSError("no driver")
+        >>> reading = tf.runtime.CardMonitor(load).card(None, "0000:8a:00.0")
+        >>> reading.used, reading.missing["used"]
+        (None, 'OSError: no driver')
         """
         with self._lock:
             problem = self._open_library()
@@ -114,7 +140,13 @@ class CardMonitor:
             return _unknown(problem) if handle is None else self._read((uuid, bus_id), handle, age)
 
     def cards(self, age: float = SECOND) -> list[CardReading]:
-        """Returns all cards of this machine, also those that CUDA_VISIBLE_DEVICES hides from this process."""
+        """Returns all cards of this machine, also those that CUDA_VISIBLE_DEVICES hides from this process.
+
+        >>> def load():
+        ...     raise OSError("no driver")
+        >>> tf.runtime.CardMonitor(load).cards()
+        []
+        """
         with self._lock:
             if self._open_library() is not None:
                 return []
@@ -127,14 +159,25 @@ class CardMonitor:
             return readings
 
     def driver(self) -> str | None:
-        """Returns the driver's version."""
+        """Returns the driver's version.
+
+        >>> def load():
+        ...     raise OSError("no driver")
+        >>> tf.runtime.CardMonitor(load).driver() is None
+        True
+        """
         with self._lock:
             return (
                 None if self._open_library() is not None else _text(_try_call(self._nvml.nvmlSystemGetDriverVersion)[0])
             )
 
     def close(self) -> None:
-        """Lets go of the library; it is loaded again when somebody asks."""
+        """Lets go of the library; it is loaded again when somebody asks.
+
+        >>> monitor = tf.runtime.CardMonitor()
+        >>> cards = monitor.cards()
+        >>> monitor.close()
+        """
         with self._lock:
             if self._nvml is not None and self._process == os.getpid():
                 _try_call(self._nvml.nvmlShutdown)

@@ -20,6 +20,9 @@ class ProcessOwner(NamedTuple):
 
     Of the user's own processes also: the `command`, the `notebook` in which it runs or was started, whether it is a
     `kernel`, and for how many seconds a kernel's main thread has not run: `idle`.
+
+    >>> tf.runtime.ProcessOwner(4711, "ada", True, "python3", "~/train.ipynb", True, 750.0).text
+    'your kernel of ~/train.ipynb (process 4711), idle for 12 min'
     """
 
     pid: int
@@ -32,7 +35,11 @@ class ProcessOwner(NamedTuple):
 
     @property
     def text(self) -> str:
-        """The process in few words."""
+        """The process in few words.
+
+        >>> tf.runtime.ProcessOwner(4711, "bob").text
+        'process 4711 of bob'
+        """
         if self.pid == os.getpid():
             return "this process"
         if not self.is_self:

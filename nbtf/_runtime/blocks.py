@@ -194,6 +194,8 @@ def end_cell() -> None:
     """Restores what a cell may have left behind that was interrupted: scopes, variables of calls, locks.
 
     Nothing of the cell runs any more. Blocks that were entered by hand stay open as long as a name holds them.
+
+    >>> tf.runtime.end_cell()
     """
     close_abandoned(cell_ended=True)
     for variable, default in _OF_CALLS:

@@ -31,6 +31,10 @@ class Density:
 
     What one op takes of a bin is added to it, so that sums are exact. `COPIES` stands for the phase of copies, which
     keep both their ends busy.
+
+    >>> busy = tf.runtime.Density().with_work({("GPU:0", "forward"): [0.0, 0.5, 1.0, 0.25]})
+    >>> busy.busy(("GPU:0", "forward"), [0.0, 1.0, 2.0])
+    [0.5, 0.25]
     """
 
     __slots__ = ("_bins", "exponent", "origin")
@@ -49,17 +53,31 @@ class Density:
 
     @property
     def width(self) -> float:
-        """How many seconds a bin has."""
+        """How many seconds a bin has.
+
+        >>> tf.runtime.Density(exponent=-3).width
+        0.125
+        """
         return 2.0**self.exponent
 
     @property
     def lanes(self) -> tuple[Lane, ...]:
-        """The devices, each with the phases that it was busy with."""
+        """The devices, each with the phases that it was busy with.
+
+        >>> busy = tf.runtime.Density().with_work({("GPU:0", "forward"): [0.0, 0.5, 1.0, 0.25]})
+        >>> busy.lanes
+        (('GPU:0', 'forward'),)
+        """
         return tuple(self._bins)
 
     @property
     def end(self) -> float:
-        """When the last bin ends; `origin` if there is none."""
+        """When the last bin ends; `origin` if there is none.
+
+        >>> busy = tf.runtime.Density().with_work({("GPU:0", "forward"): [0.0, 0.5, 1.0, 0.25]})
+        >>> busy.origin, busy.end >= 1.25
+        (0, True)
+        """
         return self.origin + self.width * max([len(bins) for bins in self._bins.values()], default=0)
 
     def busy(self, lane: Lane, edges: Iterable[float]) -> list[float]:
@@ -68,6 +86,10 @@ class Density:
         Args:
           lane: a device by its full name, and a phase or `COPIES`.
           edges: moments in order; a part of a bin counts as that part of its seconds.
+
+        >>> busy = tf.runtime.Density().with_work({("GPU:0", "forward"): [0.0, 0.5, 1.0, 0.25]})
+        >>> busy.busy(("GPU:0", "forward"), [0.0, 0.25, 2.0])
+        [0.25, 0.5]
         """
         moments = np.array([*edges], np.float64)
         bins = self._bins.get(lane)
@@ -78,7 +100,13 @@ class Density:
         return np.diff(np.interp(moments, bin_edges, until)).tolist()
 
     def with_work(self, work: Intervals) -> Density:
-        """Returns bins in which more was added."""
+        """Returns bins in which more was added.
+
+        >>> busy = tf.runtime.Density().with_work({("GPU:0", "forward"): [0.0, 0.5, 1.0, 0.25]})
+        >>> longer = busy.with_work({("GPU:0", "copies"): [2.0, 1.0]})
+        >>> longer.busy(("GPU:0", "copies"), [0.0, 2.5, 3.0])
+        [0.5, 0.5]
+        """
         if not work:
             return self
         spans = {lane: np.array(numbers, np.float64).reshape(-1, 2).T for lane, numbers in work.items()}
@@ -142,11 +170,20 @@ class Densities(NamedTuple):
 
     `modelled` is in seconds since the recording began, as the `start` of events; `measured` in seconds of the day, as
     their `time`.
+
+    >>> densities = tf.runtime.Densities().with_work({("GPU:0", "forward"): [0.0, 0.5]}, {})
+    >>> densities.modelled.lanes, densities.measured.lanes
+    ((('GPU:0', 'forward'),), ())
     """
 
     modelled: Density = Density()
     measured: Density = Density()
 
     def with_work(self, modelled: Intervals, measured: Intervals) -> Densities:
-        """Returns them with more."""
+        """Returns them with more.
+
+        >>> densities = tf.runtime.Densities().with_work({}, {("CPU:0", "forward"): [0.0, 0.5]})
+        >>> densities.measured.busy(("CPU:0", "forward"), [0.0, 1.0])
+        [0.5]
+        """
         return Densities(self.modelled.with_work(modelled), self.measured.with_work(measured))

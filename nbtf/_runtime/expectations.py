@@ -21,7 +21,16 @@ SiteDescriber: TypeAlias = Callable[[Site], str]
 
 
 class ExpectationError(AssertionError):
-    """What was recorded is not what was expected; the text lists both, line by line."""
+    """What was recorded is not what was expected; the text lists both, line by line.
+
+    >>> with tf.runtime.recording() as record:
+    ...     c = tf.add(1.0, 2.0)
+    >>> try:
+    ...     record.expect("AddV2=GPU:1")
+    ... except tf.runtime.ExpectationError as error:
+    ...     print(str(error).splitlines()[2])
+    + AddV2 on CPU:0: no GPU
+    """
 
     def __init__(self, what: str, lines: Iterable[str]) -> None:
         """Takes what was looked at, and the lines: `- ` before what was expected, `+ ` before what was seen."""
@@ -111,7 +120,17 @@ def _broken(rule: _Rule, snapshot: Snapshot, describe_site: SiteDescriber) -> li
 
 
 def copies_of_tensors(events: Iterable[Event]) -> list[Copied]:
-    """Returns the copies of tensors among events: not those of Python values on their way to a device and back."""
+    """Returns the copies of tensors among events: not those of Python values on their way to a device and back.
+
+    >>> _ = tf.runtime.simulate_gpus(2, model="Tesla K20m")
+    2 simulated GPUs (Tesla K20m, 5 GiB each): NumPy on this computer's CPU. No GPU is used.
+    >>> with tf.runtime.recording() as record, tf.device("GPU:1"):
+    ...     x = tf.constant(np.ones([1000], np.float32))
+    ...     with tf.device("GPU:0"):
+    ...         y = tf.negative(x)
+    >>> len(record.copies), [copy.nbytes for copy in tf.runtime.copies_of_tensors(record.events)]
+    (2, [4000])
+    """
     return [event for event in events if isinstance(event, Copied) and event.kind == "move"]
 
 
@@ -151,6 +170,14 @@ class MemoryUse(NamedTuple):
     """What a block did to the memory of a GPU, in bytes; figures are the allocator's.
 
     `library` is whose allocator that is, empty for nbtf's; `note` says what the peak is where it is not the block's.
+
+    >>> _ = tf.runtime.simulate_gpus(1, memory="1GiB")
+    1 simulated GPU (Tesla V100-SXM2-16GB, 1 GiB): NumPy on this computer's CPU. No GPU is used.
+    >>> with tf.runtime.recording() as record:
+    ...     x = tf.fill([1000], 1.0)
+    >>> [use] = record.memory
+    >>> use.label, use.peak, use.kept
+    ('GPU:0 (simulated)', 5632, 4096)
     """
 
     device: str
@@ -163,12 +190,31 @@ class MemoryUse(NamedTuple):
 
     @property
     def kept(self) -> int:
-        """How much more is in use after the block than before; negative when it freed something."""
+        """How much more is in use after the block than before; negative when it freed something.
+
+        >>> _ = tf.runtime.simulate_gpus(1, memory="1GiB")
+        1 simulated GPU (Tesla V100-SXM2-16GB, 1 GiB): NumPy on this computer's CPU. No GPU is used.
+        >>> with tf.runtime.recording() as record:
+        ...     x = tf.fill([1000], 1.0)
+        >>> [use] = record.memory
+        >>> del x
+        >>> use.kept, record.memory[0].kept
+        (4096, 4096)
+        """
         return self.after - self.before
 
     @property
     def label(self) -> str:
-        """The device with what must be known beside it: `GPU:0 (simulated)`, `cuda:0 (PyTorch)`."""
+        """The device with what must be known beside it: `GPU:0 (simulated)`, `cuda:0 (PyTorch)`.
+
+        >>> _ = tf.runtime.simulate_gpus(1, memory="1GiB")
+        1 simulated GPU (Tesla V100-SXM2-16GB, 1 GiB): NumPy on this computer's CPU. No GPU is used.
+        >>> with tf.runtime.recording() as record:
+        ...     x = tf.fill([1000], 1.0)
+        >>> [use] = record.memory
+        >>> use.label
+        'GPU:0 (simulated)'
+        """
         remark = self.library or ("simulated" if self.simulated else "")
         return f"{self.device} ({remark})" if remark else self.device
 
@@ -288,7 +334,11 @@ def _by_card(uses: Sequence[MemoryUse]) -> list[MemoryUse]:
 
 
 def exact(nbytes: int) -> str:
-    """Returns a size with its exact number of bytes: `2,048 B`, and from 1 MiB on `1.5 MiB (1,572,864 B)`."""
+    """Returns a size with its exact number of bytes: `2,048 B`, and from 1 MiB on `1.5 MiB (1,572,864 B)`.
+
+    >>> tf.runtime.exact(2048), tf.runtime.exact(1572864)
+    ('2,048 B', '1.5 MiB (1,572,864 B)')
+    """
     check_number(nbytes, "nbytes")
     digits = f"{nbytes:,} B"
     sign = "-" if digits.startswith("-") else ""

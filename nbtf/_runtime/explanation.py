@@ -15,7 +15,16 @@ from nbtf._runtime.recorder import Recorder
 
 
 class Explanation(NamedTuple):
-    """Where a tensor is, and why; prints as text, and as HTML in a notebook."""
+    """Where a tensor is, and why; prints as text, and as HTML in a notebook.
+
+    >>> _ = tf.runtime.simulate_gpus(2, model="Tesla K20m")
+    2 simulated GPUs (Tesla K20m, 5 GiB each): NumPy on this computer's CPU. No GPU is used.
+    >>> with tf.runtime.recording():
+    ...     c = tf.add(1.0, 2.0)
+    >>> explanation = tf.runtime.explain_placement(c)
+    >>> explanation.op, explanation.label, explanation.why
+    ('AddV2', 'GPU:0 (simulated Tesla K20m)', 'lowest-numbered GPU')
+    """
 
     device: str
     label: str
@@ -28,7 +37,15 @@ class Explanation(NamedTuple):
 
     @property
     def why(self) -> str:
-        """The reason in words."""
+        """The reason in words.
+
+        >>> _ = tf.runtime.simulate_gpus(2, model="Tesla K20m")
+        2 simulated GPUs (Tesla K20m, 5 GiB each): NumPy on this computer's CPU. No GPU is used.
+        >>> with tf.runtime.recording(), tf.device("GPU:7"):
+        ...     c = tf.add(1.0, 2.0)
+        >>> tf.runtime.explain_placement(c).why
+        'asked for GPU:7, soft placement'
+        """
         if self.op is None or self.reason is None:
             if self.recorded:
                 return "it was recorded when it was made, but that recording is no longer kept"
@@ -37,7 +54,15 @@ class Explanation(NamedTuple):
 
     @property
     def path(self) -> tuple[Rule, ...]:
-        """The rules of placement that were tried, in order; the last one decided."""
+        """The rules of placement that were tried, in order; the last one decided.
+
+        >>> _ = tf.runtime.simulate_gpus(2, model="Tesla K20m")
+        2 simulated GPUs (Tesla K20m, 5 GiB each): NumPy on this computer's CPU. No GPU is used.
+        >>> with tf.runtime.recording(), tf.device("GPU:7"):
+        ...     c = tf.add(1.0, 2.0)
+        >>> [f"{rule.rule}: {rule.answer}" for rule in tf.runtime.explain_placement(c).path]
+        ['tf.device: GPU:7', 'machine: no: GPU:0 to GPU:1', 'soft placement: yes', 'lowest-numbered GPU: GPU:0']
+        """
         return () if self.reason is None else self.reason.path
 
     def _lines(self) -> list[tuple[str, str]]:

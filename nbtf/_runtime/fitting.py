@@ -22,6 +22,14 @@ class Fit(NamedTuple):
     """Whether recorded requests fit into a limit, in bytes; it is true if they do.
 
     `peak` is the most that was in use, `refused` the requests that did not fit.
+
+    >>> _ = tf.runtime.simulate_gpus(1, memory="1GiB")
+    1 simulated GPU (Tesla V100-SXM2-16GB, 1 GiB): NumPy on this computer's CPU. No GPU is used.
+    >>> with tf.runtime.recording() as record:
+    ...     x = tf.fill([2**20], 1.0)
+    >>> fit = record.fits("2MiB")
+    >>> bool(fit), fit.limit, [request.nbytes for request in fit.refused]
+    (False, 2097152, [4194304])
     """
 
     limit: int

@@ -14,6 +14,13 @@ class Holding(NamedTuple):
 
     `nbytes` is what it is charged with, `requested` what was asked for, `sharers` how many tensors and variables hold
     it at this moment.
+
+    >>> _ = tf.runtime.simulate_gpus(1, memory="1GiB")
+    1 simulated GPU (Tesla V100-SXM2-16GB, 1 GiB): NumPy on this computer's CPU. No GPU is used.
+    >>> x = tf.zeros([10])
+    >>> y = tf.reshape(x, [2, 5])
+    >>> tf.runtime.holding(x)[:3] == tf.runtime.holding(y)[:3]
+    True
     """
 
     device: str

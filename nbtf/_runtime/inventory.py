@@ -18,6 +18,12 @@ class DeviceInfo(NamedTuple):
     `card` is the number of the card in this machine, `memory` its whole memory; several logical GPUs may share one.
     `in_use` is the allocator's figure, `requested` what tensors asked for. `cuda` is the number that CuPy and PyTorch
     give a real card in this process. `external` is what other libraries lent to tensors there; no other figure has it.
+
+    >>> _ = tf.runtime.simulate_gpus(2, model="Tesla K20m")
+    2 simulated GPUs (Tesla K20m, 5 GiB each): NumPy on this computer's CPU. No GPU is used.
+    >>> info = tf.runtime.devices()[1]
+    >>> info.name, info.model, info.simulated, info.memory
+    ('GPU:0', 'Tesla K20m', True, 5368709120)
     """
 
     name: str
@@ -43,6 +49,11 @@ class DeviceInfo(NamedTuple):
 
         `cuda:1 = GPU:1 here = card 5 (0000:8a:00.0)`: by CuPy and PyTorch, by TensorFlow and nbtf, by `nvidia-smi`.
         Where several GPUs share a card, or some are hidden, the numbers differ: `GPU:1 here is on cuda:0 = card 5 (…)`.
+
+        >>> _ = tf.runtime.simulate_gpus(1, memory="1GiB")
+        1 simulated GPU (Tesla V100-SXM2-16GB, 1 GiB): NumPy on this computer's CPU. No GPU is used.
+        >>> tf.runtime.devices()[1].naming is None
+        True
         """
         if self.cuda is None:
             return None
@@ -54,7 +65,13 @@ class DeviceInfo(NamedTuple):
 
     @property
     def label(self) -> str:
-        """The name with what must be known beside it: `GPU:0 (simulated Tesla K20m)`."""
+        """The name with what must be known beside it: `GPU:0 (simulated Tesla K20m)`.
+
+        >>> _ = tf.runtime.simulate_gpus(2, model="Tesla K20m")
+        2 simulated GPUs (Tesla K20m, 5 GiB each): NumPy on this computer's CPU. No GPU is used.
+        >>> tf.runtime.devices()[1].label
+        'GPU:0 (simulated Tesla K20m)'
+        """
         return f"{self.name} (simulated {self.model})" if self.simulated else self.name
 
 
@@ -136,6 +153,13 @@ class MemoryMap(tuple[RegionView, ...]):
     """The regions of a device as they were when somebody looked; a notebook with the extension draws them.
 
     `device` is its full name, and `limit` the most bytes that it may take.
+
+    >>> _ = tf.runtime.simulate_gpus(1, memory="1GiB")
+    1 simulated GPU (Tesla V100-SXM2-16GB, 1 GiB): NumPy on this computer's CPU. No GPU is used.
+    >>> x = tf.zeros([1000])
+    >>> memory = tf.runtime.memory_map("GPU:0")
+    >>> memory.device, len(memory), memory.limit
+    ('/job:localhost/replica:0/task:0/device:GPU:0', 1, 837812224)
     """
 
     device: str
@@ -164,6 +188,13 @@ def memory_map(device: str) -> MemoryMap:
 
     Raises:
       ValueError: no such device, or one whose allocator has no map.
+
+    >>> _ = tf.runtime.simulate_gpus(1, memory="1GiB")
+    1 simulated GPU (Tesla V100-SXM2-16GB, 1 GiB): NumPy on this computer's CPU. No GPU is used.
+    >>> x = tf.fill([1000], 1.0)
+    >>> [region] = tf.runtime.memory_map("GPU:0")
+    >>> [(chunk.offset, chunk.size, chunk.requested) for chunk in region.chunks if chunk.in_use]
+    [(0, 1280, 1028), (1536, 4096, 4000)]
     """
     started_device = _started(device)
     memory = started_device.memory
@@ -188,6 +219,12 @@ def memory_pieces(device: str) -> list[tuple[Piece, Label | None]]:
 
     Raises:
       ValueError: no such device.
+
+    >>> _ = tf.runtime.simulate_gpus(1, memory="1GiB")
+    1 simulated GPU (Tesla V100-SXM2-16GB, 1 GiB): NumPy on this computer's CPU. No GPU is used.
+    >>> x = tf.fill([1000], 1.0)
+    >>> [(piece.offset, piece.nbytes, label.op) for piece, label in tf.runtime.memory_pieces("GPU:0") if label]
+    [(0, 1280, 'scratch'), (1536, 4096, 'Fill')]
     """
     memory = _started(device).memory
     if memory is None:

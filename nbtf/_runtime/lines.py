@@ -24,6 +24,12 @@ class Lines(NamedTuple):
     """Numbers of events in order, and the line that caused each, as a position in `sites`.
 
     Ops have the numbers of their begin and their end. Nobody knows which line frees memory: that has none.
+
+    >>> with tf.runtime.recording() as record:
+    ...     c = tf.add(1.0, 2.0)
+    >>> lines = record.snapshot().lines()
+    >>> len(lines.seq), len(lines.sites)
+    (6, 1)
     """
 
     seq: Integers
@@ -32,11 +38,26 @@ class Lines(NamedTuple):
 
     @property
     def changes(self) -> Integers:
-        """The numbers of the events that another line caused than the one before."""
+        """The numbers of the events that another line caused than the one before.
+
+        >>> with tf.runtime.recording() as record:
+        ...     c = tf.add(1.0, 2.0)
+        >>> lines = record.snapshot().lines()
+        >>> bool(lines.changes[0] == lines.seq[0])
+        True
+        """
         return self.seq[np.flatnonzero(np.diff(self.position, prepend=-1))]
 
     def neighbours(self, seq: Sequence[int]) -> list[tuple[Site, Site]]:
-        """Returns the lines of the last event before each of some numbers, and of the first behind it."""
+        """Returns the lines of the last event before each of some numbers, and of the first behind it.
+
+        >>> with tf.runtime.recording() as record:
+        ...     c = tf.add(1.0, 2.0)
+        >>> lines = record.snapshot().lines()
+        >>> [(earlier, following)] = lines.neighbours([lines.seq[0]])
+        >>> earlier is None, following == lines.sites[0]
+        (True, True)
+        """
         sites, rows = (None, *self.sites, None), self.seq.searchsorted(seq)
         positions = np.concatenate([[-1], self.position, [len(self.sites)]]) + 1
         pairs = zip(positions[rows].tolist(), positions[rows + 1].tolist(), strict=True)

@@ -31,7 +31,13 @@ KINDS = {
 
 
 def in_words(op: str, device: str, reason: Reason) -> str:
-    """Returns a reason as people read it: `GPU:0: asked for GPU:7, soft placement`."""
+    """Returns a reason as people read it: `GPU:0: asked for GPU:7, soft placement`.
+
+    >>> _ = tf.runtime.simulate_gpus(2, model="Tesla K20m")
+    2 simulated GPUs (Tesla K20m, 5 GiB each): NumPy on this computer's CPU. No GPU is used.
+    >>> tf.runtime.in_words("MatMul", "GPU:0", tf.runtime.Reason("lowest-numbered GPU"))
+    'GPU:0: lowest-numbered GPU'
+    """
     short = short_name(check_text(device, "device"))
     check_has(reason, "kind", "reason", "a reason")
     text = KINDS.get(reason.kind, reason.kind).format(detail=reason.detail or op)

@@ -39,6 +39,10 @@ class Scene(NamedTuple):
 
     Each run is a scene of its own, and a restart begins another. On the modelled clock a scene begins when all before
     it is over.
+
+    >>> recorder = tf.runtime.Recorder()
+    >>> recorder.begin_scene("cell 1").cell
+    'cell 1'
     """
 
     id: int
@@ -48,7 +52,17 @@ class Scene(NamedTuple):
     last: int | None = None
 
     def has(self, event: Event) -> bool:
-        """Tells whether an event is of this scene."""
+        """Tells whether an event is of this scene.
+
+        >>> recorder = tf.runtime.Recorder()
+        >>> stop = tf.runtime.start_recorder(recorder)
+        >>> c = tf.add(1.0, 2.0)
+        >>> scene = recorder.begin_scene("cell 2")
+        >>> d = tf.add(c, c)
+        >>> stop()
+        >>> [event.op for event in recorder.snapshot().events if scene.has(event)]
+        ['AddV2', 'AddV2']
+        """
         return self.first <= event.seq and (self.last is None or event.seq <= self.last)
 
 
@@ -63,6 +77,13 @@ class Recorder:
 
     A KeyboardInterrupt comes after a call or between two rounds of a loop. Changes of what belongs together therefore
     stand in blocks without calls and loops: they happen completely or not at all.
+
+    >>> recorder = tf.runtime.Recorder(capacity=1000)
+    >>> stop = tf.runtime.start_recorder(recorder)
+    >>> c = tf.add(1.0, 2.0)
+    >>> stop()
+    >>> [event.op for event in recorder.snapshot().events if isinstance(event, tf.runtime.OpPlaced)]
+    ['_EagerConst', '_EagerConst', 'AddV2']
     """
 
     def __init__(self, capacity: int = CAPACITY) -> None:
@@ -101,7 +122,14 @@ class Recorder:
 
     @property
     def scenes(self) -> tuple[Scene, ...]:
-        """The last scenes, the oldest first."""
+        """The last scenes, the oldest first.
+
+        >>> recorder = tf.runtime.Recorder()
+        >>> scene = recorder.begin_scene("cell 1")
+        >>> recorder.end_scene()
+        >>> [scene.cell for scene in recorder.scenes]
+        ['cell 1']
+        """
         return tuple(self._scenes)
 
     def begin_scene(self, cell: str) -> Scene:
@@ -109,6 +137,9 @@ class Recorder:
 
         Args:
           cell: what is run, in words.
+
+        >>> tf.runtime.Recorder().begin_scene("cell 4").cell
+        'cell 4'
         """
         self.end_scene()
         totals, _ = self._look()
@@ -120,22 +151,56 @@ class Recorder:
         return scene
 
     def totals_before(self, scene: Scene) -> Snapshot | None:
-        """Returns the totals of what was heard before a scene began, without events; None if they are forgotten."""
+        """Returns the totals of what was heard before a scene began, without events; None if they are forgotten.
+
+        >>> recorder = tf.runtime.Recorder()
+        >>> stop = tf.runtime.start_recorder(recorder)
+        >>> c = tf.add(1.0, 2.0)
+        >>> scene = recorder.begin_scene("cell 2")
+        >>> d = tf.add(c, c)
+        >>> stop()
+        >>> recorder.totals_before(scene).placed, recorder.snapshot().placed
+        (3, 4)
+        """
         totals = dict(self._beginnings).get(scene.id)
         return None if totals is None else totals.snapshot(())
 
     def totals_before_machine(self) -> Snapshot:
-        """Returns the totals of what was heard before the last restart, without events."""
+        """Returns the totals of what was heard before the last restart, without events.
+
+        >>> recorder = tf.runtime.Recorder()
+        >>> stop = tf.runtime.start_recorder(recorder)
+        >>> c = tf.add(1.0, 2.0)
+        >>> tf.runtime.restart()
+        >>> d = tf.add(1.0, 2.0)
+        >>> stop()
+        >>> recorder.totals_before_machine().placed, recorder.snapshot().placed
+        (3, 6)
+        """
         return self._before_machine.snapshot(())
 
     def end_scene(self) -> None:
-        """Ends the scene that runs, if any does; what memory it has freed is told before."""
+        """Ends the scene that runs, if any does; what memory it has freed is told before.
+
+        >>> recorder = tf.runtime.Recorder()
+        >>> scene = recorder.begin_scene("cell 1")
+        >>> recorder.end_scene()
+        >>> scene.last is None, recorder.scenes[-1].last is None
+        (True, False)
+        """
         self.collect()
         if self._scenes and self._scenes[-1].last is None:
             self._scenes[-1] = self._scenes[-1]._replace(last=next_number())
 
     def begin_machine(self) -> None:
-        """Is told of a restart: what runs from now on is on another machine."""
+        """Is told of a restart: what runs from now on is on another machine.
+
+        >>> recorder = tf.runtime.Recorder()
+        >>> scene = recorder.begin_scene("cell 1")
+        >>> recorder.begin_machine()
+        >>> [(scene.cell, scene.machine) for scene in recorder.scenes]
+        [('cell 1', 1), ('cell 1', 2)]
+        """
         self._machine += 1
         self._before_machine = self._look()[0]
         self.machine_first: int = next_number()
@@ -143,13 +208,32 @@ class Recorder:
             self.begin_scene(self._scenes[-1].cell)
 
     def events_of(self, scene: Scene) -> Sequence[Event]:
-        """Returns the events of a scene that are still kept."""
+        """Returns the events of a scene that are still kept.
+
+        >>> recorder = tf.runtime.Recorder()
+        >>> stop = tf.runtime.start_recorder(recorder)
+        >>> c = tf.add(1.0, 2.0)
+        >>> scene = recorder.begin_scene("cell 2")
+        >>> d = tf.add(c, c)
+        >>> stop()
+        >>> [event.op for event in recorder.events_of(scene)]
+        ['AddV2', 'AddV2']
+        """
         return self._look()[1].last_events(self._capacity).between(scene.first, scene.last)
 
     # Notes
 
     def count(self) -> None:
-        """Counts the notes left by the road, unless another thread does, or this one further down its stack."""
+        """Counts the notes left by the road, unless another thread does, or this one further down its stack.
+
+        >>> recorder = tf.runtime.Recorder()
+        >>> stop = tf.runtime.start_recorder(recorder)
+        >>> c = tf.add(1.0, 2.0)
+        >>> stop()
+        >>> recorder.count()
+        >>> recorder.snapshot().placed
+        3
+        """
         if self._lock.acquire(blocking=False):
             try:
                 self._count()
@@ -231,12 +315,27 @@ class Recorder:
           last: how many events at the most; all that are kept when None.
           may_be_late: whether ops may be missing that the running program counts within milliseconds: another thread
             would be slower at it, and hold it up.
+
+        >>> recorder = tf.runtime.Recorder()
+        >>> stop = tf.runtime.start_recorder(recorder)
+        >>> c = tf.add(1.0, 2.0)
+        >>> stop()
+        >>> recorder.snapshot(last=1).executed
+        3
         """
         totals, recorded = self._look(may_be_late)
         return totals.snapshot(recorded.last_events(self._capacity if last is None else last))
 
     def placed_before(self, seq: int) -> OpPlaced | None:
-        """Returns how the op was placed whose `OpExecuted` has this number, while it is still kept."""
+        """Returns how the op was placed whose `OpExecuted` has this number, while it is still kept.
+
+        >>> recorder = tf.runtime.Recorder()
+        >>> stop = tf.runtime.start_recorder(recorder)
+        >>> c = tf.add(1.0, 2.0)
+        >>> stop()
+        >>> recorder.placed_before(recorder.snapshot().events[-1].seq).op
+        'AddV2'
+        """
         batches = self._look()[1].batches
         executed = _executed(batches, seq)
         if executed is None:
@@ -248,7 +347,14 @@ class Recorder:
         return None
 
     def placed_node(self, name: str) -> OpPlaced | None:
-        """Returns how the node of a graph was placed when a session last ran it, while that is still kept."""
+        """Returns how the node of a graph was placed when a session last ran it, while that is still kept.
+
+        >>> recorder = tf.runtime.Recorder()
+        >>> stop = tf.runtime.start_recorder(recorder)
+        >>> stop()
+        >>> recorder.placed_node("MatMul_1") is None
+        True
+        """
         batches = (batch for batch in reversed(self._look()[1].batches) if batch.has_node(name))
         for note in chain.from_iterable(reversed([*batch.notes()]) for batch in batches):
             if note[WHERE][2].node == name:
@@ -258,7 +364,16 @@ class Recorder:
         return None
 
     def clear(self) -> None:
-        """Forgets everything, the totals too."""
+        """Forgets everything, the totals too.
+
+        >>> recorder = tf.runtime.Recorder()
+        >>> stop = tf.runtime.start_recorder(recorder)
+        >>> c = tf.add(1.0, 2.0)
+        >>> stop()
+        >>> recorder.clear()
+        >>> recorder.snapshot().heard
+        0
+        """
         self.collect()
         with self._lock:
             totals, densities = Totals(), Densities()

@@ -23,6 +23,14 @@ class MemoryReplay:
 
     Free neighbours are always one chunk, so the pieces in use and the regions say it all. A region is told by the first
     piece in it; regions go when the pool shrinks, and then all that are idle.
+
+    >>> _ = tf.runtime.simulate_gpus(1, memory="1GiB")
+    1 simulated GPU (Tesla V100-SXM2-16GB, 1 GiB): NumPy on this computer's CPU. No GPU is used.
+    >>> with tf.runtime.recording() as record:
+    ...     x = tf.fill([1000], 1.0)
+    >>> replay = tf.runtime.MemoryReplay(record.events[-1].device, record.regions_before())
+    >>> [type(event).__name__ for event in record.events if replay.take(event)]
+    ['Allocated', 'Allocated', 'Allocated', 'Freed']
     """
 
     def __init__(self, device: str, regions: Iterable[RegionView] = ()) -> None:
@@ -47,7 +55,16 @@ class MemoryReplay:
             }
 
     def take(self, event: Event) -> bool:
-        """Goes one event on; says whether it changed this device's memory."""
+        """Goes one event on; says whether it changed this device's memory.
+
+        >>> _ = tf.runtime.simulate_gpus(1, memory="1GiB")
+        1 simulated GPU (Tesla V100-SXM2-16GB, 1 GiB): NumPy on this computer's CPU. No GPU is used.
+        >>> with tf.runtime.recording() as record:
+        ...     x = tf.fill([1000], 1.0)
+        >>> replay = tf.runtime.MemoryReplay(record.events[-1].device)
+        >>> any([replay.take(event) for event in record.events])
+        True
+        """
         if not isinstance(event, Allocated | Freed) or event.device != self._device or event.region < 0:
             return False
         pool = event.pool
@@ -70,11 +87,31 @@ class MemoryReplay:
 
     @property
     def region_sizes(self) -> dict[int, int]:
-        """The bytes of each region, by its number."""
+        """The bytes of each region, by its number.
+
+        >>> _ = tf.runtime.simulate_gpus(1, memory="1GiB")
+        1 simulated GPU (Tesla V100-SXM2-16GB, 1 GiB): NumPy on this computer's CPU. No GPU is used.
+        >>> with tf.runtime.recording() as record:
+        ...     x = tf.fill([1000], 1.0)
+        >>> replay = tf.runtime.MemoryReplay(record.events[-1].device)
+        >>> changes = [replay.take(event) for event in record.events]
+        >>> replay.region_sizes
+        {0: 837812224}
+        """
         return dict(self._sizes)
 
     def regions(self) -> tuple[RegionView, ...]:
-        """Returns regions and chunks as `memory_map` does."""
+        """Returns regions and chunks as `memory_map` does.
+
+        >>> _ = tf.runtime.simulate_gpus(1, memory="1GiB")
+        1 simulated GPU (Tesla V100-SXM2-16GB, 1 GiB): NumPy on this computer's CPU. No GPU is used.
+        >>> with tf.runtime.recording() as record:
+        ...     x = tf.fill([1000], 1.0)
+        >>> replay = tf.runtime.MemoryReplay(record.events[-1].device)
+        >>> changes = [replay.take(event) for event in record.events]
+        >>> [[chunk.size for chunk in region.chunks if chunk.in_use] for region in replay.regions()]
+        [[1280, 4096]]
+        """
         return tuple(
             RegionView(number, size, tuple(_tiled(size, self._pieces[number])))
             for number, size in sorted(self._sizes.items())

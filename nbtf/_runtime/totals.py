@@ -34,6 +34,12 @@ class Snapshot(NamedTuple):
     `small_copies` and `small_copied_bytes` of all copies under 4 KiB.
     `peaks` is the most that was in use on a device, as events told. `modelled` adds the seconds of ops whose time is
     modelled. `traces` are all that were heard of.
+
+    >>> with tf.runtime.recording() as record:
+    ...     c = tf.add(1.0, 2.0)
+    >>> snapshot = record.snapshot()
+    >>> snapshot.executed, snapshot.heard, len(snapshot.events)
+    (3, 6, 6)
     """
 
     heard: int
@@ -56,40 +62,97 @@ class Snapshot(NamedTuple):
 
     @property
     def placed(self) -> int:
-        """How many ops were placed."""
+        """How many ops were placed.
+
+        >>> with tf.runtime.recording() as record:
+        ...     c = tf.add(1.0, 2.0)
+        >>> record.snapshot().placed
+        3
+        """
         return sum(self.ops.values())
 
     @property
     def cut(self) -> int:
-        """How many of the events heard are no longer in `events`."""
+        """How many of the events heard are no longer in `events`.
+
+        >>> with tf.runtime.recording(capacity=10) as record:
+        ...     for step in range(100):
+        ...         c = tf.add(1.0, 2.0)
+        >>> snapshot = record.snapshot()
+        >>> snapshot.cut == snapshot.heard - len(snapshot.events)
+        True
+        """
         return self.heard - len(self.events)
 
     @property
     def density(self) -> Densities:
-        """How busy devices were with what is no longer kept, in bins of seconds."""
+        """How busy devices were with what is no longer kept, in bins of seconds.
+
+        >>> with tf.runtime.recording(capacity=10) as record:
+        ...     for step in range(30_000):
+        ...         c = tf.add(1.0, 2.0)
+        >>> [phase for device, phase in record.snapshot().density.measured.lanes]
+        ['']
+        """
         return self.events.recording.densities if isinstance(self.events, Events) else Densities()
 
     @property
     def work(self) -> Work:
-        """What ran and is kept, in columns: a hundredth of the memory of `events`, in a fraction of the time."""
+        """What ran and is kept, in columns: a hundredth of the memory of `events`, in a fraction of the time.
+
+        >>> with tf.runtime.recording() as record:
+        ...     c = tf.add(1.0, 2.0)
+        >>> len(record.snapshot().work.seq)
+        3
+        """
         return work_in(self.events)
 
     @property
     def span(self) -> tuple[int, int]:
-        """Two numbers: those of `events` are from the first to the second, and those of no other event that is kept."""
+        """Two numbers: those of `events` are from the first to the second, and those of no other event that is kept.
+
+        >>> with tf.runtime.recording() as record:
+        ...     c = tf.add(1.0, 2.0)
+        >>> snapshot = record.snapshot()
+        >>> first, last = snapshot.span
+        >>> first <= snapshot.events[0].seq <= snapshot.events[-1].seq <= last
+        True
+        """
         return span_of(self.events)
 
     @property
     def levels(self) -> Levels:
-        """How full each device was after each event that changed that and is kept: number, in use, pool, in columns."""
+        """How full each device was after each event that changed that and is kept: number, in use, pool, in columns.
+
+        >>> _ = tf.runtime.simulate_gpus(1, memory="1GiB")
+        1 simulated GPU (Tesla V100-SXM2-16GB, 1 GiB): NumPy on this computer's CPU. No GPU is used.
+        >>> with tf.runtime.recording() as record:
+        ...     x = tf.fill([1000], 1.0)
+        >>> list(record.snapshot().levels)
+        ['/job:localhost/replica:0/task:0/device:GPU:0']
+        """
         return levels_in(self.events)
 
     def memory(self) -> dict[str, list[Event]]:
-        """Returns what happened to the memory of each simulated GPU and is kept, by full names."""
+        """Returns what happened to the memory of each simulated GPU and is kept, by full names.
+
+        >>> _ = tf.runtime.simulate_gpus(1, memory="1GiB")
+        1 simulated GPU (Tesla V100-SXM2-16GB, 1 GiB): NumPy on this computer's CPU. No GPU is used.
+        >>> with tf.runtime.recording() as record:
+        ...     x = tf.fill([1000], 1.0)
+        >>> {device: [event.nbytes for event in events] for device, events in record.snapshot().memory().items()}
+        {'/job:localhost/replica:0/task:0/device:GPU:0': [1028, 4, 4000, 4]}
+        """
         return memory_in(self.events)
 
     def lines(self) -> Lines:
-        """Returns which line of the program ran when, in columns."""
+        """Returns which line of the program ran when, in columns.
+
+        >>> with tf.runtime.recording() as record:
+        ...     c = tf.add(1.0, 2.0)
+        >>> len(record.snapshot().lines().sites)
+        1
+        """
         return lines_in(self.events)
 
     def memory_of(self, device: str) -> Sequence[Event]:
@@ -97,11 +160,28 @@ class Snapshot(NamedTuple):
 
         Args:
           device: a full name.
+
+        >>> _ = tf.runtime.simulate_gpus(1, memory="1GiB")
+        1 simulated GPU (Tesla V100-SXM2-16GB, 1 GiB): NumPy on this computer's CPU. No GPU is used.
+        >>> with tf.runtime.recording() as record:
+        ...     x = tf.fill([1000], 1.0)
+        >>> [event.nbytes for event in record.snapshot().memory_of("/job:localhost/replica:0/task:0/device:GPU:0")]
+        [1028, 4, 4000, 4]
         """
         return self.events.recording.memory_of(device) if isinstance(self.events, Events) else ()
 
     def since(self, beginning: Snapshot) -> Snapshot:
-        """Returns the totals of what was heard after another moment of the recorder; `peaks` are those of all."""
+        """Returns the totals of what was heard after another moment of the recorder; `peaks` are those of all.
+
+        >>> recorder = tf.runtime.Recorder()
+        >>> stop = tf.runtime.start_recorder(recorder)
+        >>> c = tf.add(1.0, 2.0)
+        >>> beginning = recorder.snapshot(0)
+        >>> d = tf.add(c, c)
+        >>> stop()
+        >>> recorder.snapshot().since(beginning).placed
+        1
+        """
         differences = {
             name: _difference(value, getattr(beginning, name))
             for name, value in self._asdict().items()

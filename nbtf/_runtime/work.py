@@ -25,6 +25,12 @@ class Fact(NamedTuple):
     """What many ops or copies have in common: an event as told of the first of them, and why it ran there.
 
     Of an op that failed the event is the last that was told of it, `OpPlaced`.
+
+    >>> with tf.runtime.recording() as record:
+    ...     c = tf.add(1.0, 2.0)
+    >>> fact = record.snapshot().work.facts[-1]
+    >>> fact.event.op, fact.reason.kind
+    ('AddV2', 'no GPU')
     """
 
     event: OpExecuted | Copied | OpPlaced
@@ -35,6 +41,12 @@ class Work(NamedTuple):
     """Ops that ran and copies, in the order of their events; of each its number, times in seconds, and kind.
 
     `start` is as in the event, nan where time is measured; `fact` is a position in `facts`.
+
+    >>> with tf.runtime.recording() as record:
+    ...     c = tf.add(1.0, 2.0)
+    >>> work = record.snapshot().work
+    >>> [work.facts[fact].event.op for fact in work.fact]
+    ['_EagerConst', '_EagerConst', 'AddV2']
     """
 
     facts: tuple[Fact, ...]
@@ -45,13 +57,27 @@ class Work(NamedTuple):
     fact: Integers
 
     def between(self, first: int, last: int) -> Work:
-        """Returns what events with numbers from `first` to `last` tell."""
+        """Returns what events with numbers from `first` to `last` tell.
+
+        >>> with tf.runtime.recording() as record:
+        ...     c = tf.add(1.0, 2.0)
+        >>> work = record.snapshot().work
+        >>> len(work.seq), len(work.between(work.seq[0], work.seq[1]).seq)
+        (3, 2)
+        """
         if first <= self.seq[0] and self.seq[-1] <= last:
             return self
         return self.at(slice(*self.seq.searchsorted([first, last + 1])))
 
     def at(self, rows: slice | NDArray[np.bool_]) -> Work:
-        """Returns some of them."""
+        """Returns some of them.
+
+        >>> with tf.runtime.recording() as record:
+        ...     c = tf.add(1.0, 2.0)
+        >>> work = record.snapshot().work
+        >>> len(work.at(slice(1)).seq)
+        1
+        """
         return Work(self.facts, self.seq[rows], self.start[rows], self.seconds[rows], self.time[rows], self.fact[rows])
 
 

@@ -24,7 +24,8 @@ _HEAD = """<!doctype html>
 body { max-width: 70rem; margin: 0 auto; padding: 1rem }
 pre { overflow-x: auto; padding: .6rem; border: 1px solid GrayText; border-radius: 4px; margin: .4rem 0 }
 .was { color: light-dark(#a40e26, #ff8f98) } .is { color: light-dark(#116329, #6fdd8b) }
-.pair { display: flex; flex-wrap: wrap; gap: 1rem } figure { margin: .4rem 0 } img { max-width: 100%; background: #fff }
+.pair { display: flex; flex-wrap: wrap; gap: 1rem } .pair figure { flex: 1 1 20rem; margin: .4rem 0 }
+img { max-width: 100%; background: #fff }
 </style></head><body>
 """
 

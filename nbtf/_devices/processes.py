@@ -59,7 +59,8 @@ def process_owner(pid: int, proc: str | os.PathLike[str] = PROC) -> ProcessOwner
       pid: its number, as `CardProcess` has it.
       proc: where the system tells of processes.
 
-    >>> process_owner(os.getpid()).text
+    >>> import os
+    >>> tf.runtime.process_owner(os.getpid()).text
     'this process'
     """
     folder = os.path.join(proc, str(pid))

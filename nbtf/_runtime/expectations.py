@@ -268,8 +268,8 @@ _UNITS = {"": 1, "b": 1, "kib": 1 << 10, "mib": 1 << 20, "gib": 1 << 30}
 def size_in_bytes(size: int | str) -> int:
     """Returns a size in bytes.
 
-    >>> size_in_bytes("1.5 KiB"), size_in_bytes("768"), size_in_bytes(0)
-    (1536, 768, 0)
+    >>> [tf.runtime.size_in_bytes(size) for size in ("1.5 KiB", "768", 0)]
+    [1536, 768, 0]
 
     Raises:
       ValueError: not a size.

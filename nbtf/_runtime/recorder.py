@@ -60,8 +60,8 @@ class Scene(NamedTuple):
         >>> scene = recorder.begin_scene("cell 2")
         >>> d = tf.add(c, c)
         >>> stop()
-        >>> [event.op for event in recorder.snapshot().events if scene.has(event)]
-        ['AddV2', 'AddV2']
+        >>> [type(event).__name__ for event in recorder.snapshot().events if scene.has(event)]
+        ['OpPlaced', 'OpExecuted']
         """
         return self.first <= event.seq and (self.last is None or event.seq <= self.last)
 
@@ -216,8 +216,8 @@ class Recorder:
         >>> scene = recorder.begin_scene("cell 2")
         >>> d = tf.add(c, c)
         >>> stop()
-        >>> [event.op for event in recorder.events_of(scene)]
-        ['AddV2', 'AddV2']
+        >>> [type(event).__name__ for event in recorder.events_of(scene)]
+        ['OpPlaced', 'OpExecuted']
         """
         return self._look()[1].last_events(self._capacity).between(scene.first, scene.last)
 

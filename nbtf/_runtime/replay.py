@@ -28,7 +28,7 @@ class MemoryReplay:
     1 simulated GPU (Tesla V100-SXM2-16GB, 1 GiB): NumPy on this computer's CPU. No GPU is used.
     >>> with tf.runtime.recording() as record:
     ...     x = tf.fill([1000], 1.0)
-    >>> replay = tf.runtime.MemoryReplay(record.events[-1].device, record.regions_before())
+    >>> replay = tf.runtime.MemoryReplay("/job:localhost/replica:0/task:0/device:GPU:0", record.regions_before())
     >>> [type(event).__name__ for event in record.events if replay.take(event)]
     ['Allocated', 'Allocated', 'Allocated', 'Freed']
     """
@@ -61,7 +61,7 @@ class MemoryReplay:
         1 simulated GPU (Tesla V100-SXM2-16GB, 1 GiB): NumPy on this computer's CPU. No GPU is used.
         >>> with tf.runtime.recording() as record:
         ...     x = tf.fill([1000], 1.0)
-        >>> replay = tf.runtime.MemoryReplay(record.events[-1].device)
+        >>> replay = tf.runtime.MemoryReplay("/job:localhost/replica:0/task:0/device:GPU:0")
         >>> any([replay.take(event) for event in record.events])
         True
         """
@@ -93,7 +93,7 @@ class MemoryReplay:
         1 simulated GPU (Tesla V100-SXM2-16GB, 1 GiB): NumPy on this computer's CPU. No GPU is used.
         >>> with tf.runtime.recording() as record:
         ...     x = tf.fill([1000], 1.0)
-        >>> replay = tf.runtime.MemoryReplay(record.events[-1].device)
+        >>> replay = tf.runtime.MemoryReplay("/job:localhost/replica:0/task:0/device:GPU:0")
         >>> changes = [replay.take(event) for event in record.events]
         >>> replay.region_sizes
         {0: 837812224}
@@ -107,7 +107,7 @@ class MemoryReplay:
         1 simulated GPU (Tesla V100-SXM2-16GB, 1 GiB): NumPy on this computer's CPU. No GPU is used.
         >>> with tf.runtime.recording() as record:
         ...     x = tf.fill([1000], 1.0)
-        >>> replay = tf.runtime.MemoryReplay(record.events[-1].device)
+        >>> replay = tf.runtime.MemoryReplay("/job:localhost/replica:0/task:0/device:GPU:0")
         >>> changes = [replay.take(event) for event in record.events]
         >>> [[chunk.size for chunk in region.chunks if chunk.in_use] for region in replay.regions()]
         [[1280, 4096]]

@@ -92,7 +92,7 @@ def get_logical_device_configuration(device: PhysicalDevice) -> list[LogicalDevi
     >>> tf.runtime.restart()
     >>> cpu = tf.config.list_physical_devices("CPU")[0]
     >>> tf.config.set_logical_device_configuration(cpu, [tf.config.LogicalDeviceConfiguration()] * 2)
-    >>> len(tf.config.get_logical_device_configuration(cpu))
+    >>> len(tf.config.get_logical_device_configuration(cpu) or [])
     2
     """
     return CURRENT.context.configuration.get_logical(device)

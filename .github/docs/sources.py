@@ -6,7 +6,7 @@ import inspect
 import json
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -24,15 +24,22 @@ from nbtf.cli.variables import VARIABLES
 from nbtf.notebook.magics.export_schema import export_schema
 from nbtf.notebook.session import SESSIONS
 
-NAMESPACES = ("runtime", "config", "notebook")
-"""Those of `tf` that have a page of their own."""
+CHAPTERS = ("Functions", "Values", "Classes", "Records")
+
+PAGES = {
+    "runtime": ("runtime", CHAPTERS[:2]),
+    "runtime_classes": ("runtime", CHAPTERS[2:]),
+    "config": ("config", CHAPTERS),
+    "notebook": ("notebook", CHAPTERS),
+}
+"""Which names of which namespace of `tf` a page has."""
 
 
 def write_sources(folder: Path) -> None:
     """Adds to a folder the pages of the reference that are generated."""
     reference = folder / "reference"
-    for name in NAMESPACES:
-        (reference / f"{name}.rst").write_text(namespace_page(getattr(nbtf, name)), encoding="utf-8")
+    for page, (name, chapters) in PAGES.items():
+        (reference / f"{page}.rst").write_text(namespace_page(getattr(nbtf, name), chapters), encoding="utf-8")
     (reference / "magic_options.md").write_text(magics_page(), encoding="utf-8")
     (reference / "variables.md").write_text(variables_page(), encoding="utf-8")
     commands = reference / "commands.md"
@@ -97,19 +104,22 @@ def drawings(cell: Any) -> Iterator[ElementTree.Element]:
 # ---- the API
 
 
-def namespace_page(module: ModuleType) -> str:
-    """Returns the page of a namespace: its functions, its classes, its records, its values, then what is below it."""
+def namespace_page(module: ModuleType, chapters: Sequence[str]) -> str:
+    """Returns a page of a namespace: chapters of its names, and with the first of them what is below it."""
     title = module.__name__.replace("nbtf", "tf", 1)
     public = {name: getattr(module, name) for name in dir(module) if not name.startswith("_")}
     below = {name: value for name, value in public.items() if inspect.isclass(value) and name.islower()}
-    lines = [f".. py:module:: {title}", "", title, "=" * len(title), "", str(inspect.getdoc(module)), ""]
-    for chapter in ("Functions", "Classes", "Records", "Values"):
+    is_first = chapters[0] == CHAPTERS[0]
+    heading = title if is_first else f"{title}: {' and '.join(chapters).lower()}"
+    directive = f".. py:module:: {title}" if is_first else f".. py:currentmodule:: {title}"
+    lines = [directive, "", heading, "=" * len(heading), "", str(inspect.getdoc(module)) if is_first else "", ""]
+    for chapter in chapters:
         names = [name for name, value in public.items() if name not in below and chapter_of(value) == chapter]
         if names:
             lines += [chapter, "-" * len(chapter), ""]
         for name in names:
             lines += [*entry(f"{title}.{name}", public[name]), ""]
-    for name, value in below.items():
+    for name, value in below.items() if is_first else ():
         lines += inner_namespace(f"{title}.{name}", value)
     return "\n".join(lines)
 

@@ -11,7 +11,7 @@ from typing import Any
 from nbtf.cli import execution
 from nbtf.cli.command_error import CommandError
 from nbtf.cli.execution import CellRun, Conditions, KernelDiedError, code_cells
-from nbtf.cli.marks import NOT_RUN, RAISES, tags
+from nbtf.cli.marks import marks
 from nbtf.cli.notebook_file import as_text
 
 LARGEST = 150_000
@@ -38,14 +38,15 @@ def execute(notebook: Any, folder: Path, seconds: int | None = CELL_SECONDS) -> 
       seconds: what a cell may take; None: any time.
 
     Raises:
-      CommandError: a cell raised something and is not tagged `raises-exception`, or the kernel ended.
+      CommandError: a cell raised something and is not marked as one that may, or the kernel ended.
     """
-    skipped = [index for index, cell in code_cells(notebook) if NOT_RUN in tags(cell)]
+    cell_marks = {index: marks(cell) for index, cell in code_cells(notebook)}
+    skipped = [index for index, each in cell_marks.items() if each.skipped]
     conditions = Conditions(folder, os.environ, seconds, skipped=skipped, joined_streams=True)
     cells: list[CellRun] = []
 
     def keep(run: CellRun) -> None:
-        if run.error is not None and RAISES not in tags(notebook.cells[run.index]):
+        if run.error is not None and not cell_marks[run.index].may_raise:
             source_lines = "\n".join(run.source.split("\n")[:LINES_SHOWN])
             raise CommandError(f"a cell raised {run.error.name}: {run.error.text}\n{source_lines}")
         cells.append(run)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from nbtf._storage import files
 from nbtf.cli.checking.pictures import PICTURES
-from nbtf.cli.checking.text import last_line, title
+from nbtf.cli.checking.text import last_line, summary, title
 from nbtf.cli.checking.verdicts import CellVerdict, NotebookVerdict
 from nbtf.cli.command_error import CommandError, writing
 from nbtf.cli.execution import Output
@@ -88,8 +88,8 @@ def page(verdicts: Sequence[NotebookVerdict], links: Sequence[str]) -> str:
 
 
 def _of_notebook(verdict: NotebookVerdict, link: str) -> Iterator[str]:
-    state = "cannot be checked" if verdict.unusable else "differs" if verdict.is_wrong else "as recorded"
-    yield f"<details{' open' if verdict.is_wrong else ''}><summary>{escape(str(verdict.path))}: {state}</summary>"
+    title_line = escape(f"{verdict.path}: {summary(verdict)}")
+    yield f"<details{' open' if verdict.is_wrong else ''}><summary>{title_line}</summary>"
     if verdict.executed is not None:
         yield f'<p><a href="{escape(link)}">the executed notebook</a></p>'
     if verdict.problems:

@@ -17,7 +17,7 @@ _COLOURS = {"- ": "31", "+ ": "32"}
 
 def lines_of(verdict: NotebookVerdict) -> list[str]:
     """Returns what is said of a notebook: a line, and below it what is wrong."""
-    lines = [f"{verdict.path}: {_summary(verdict)}"]
+    lines = [f"{verdict.path}: {summary(verdict)}"]
     lines += [f"  {line}" for problem in verdict.problems for line in problem.splitlines()]
     for cell in verdict.cells:
         if cell.state in (State.DIFFERS, State.FAILED):
@@ -34,13 +34,16 @@ def title(cell: CellVerdict) -> str:
     return f"cell {cell.number} {cell.state.value}: {cell.first_line}"
 
 
-def _summary(verdict: NotebookVerdict) -> str:
+def summary(verdict: NotebookVerdict) -> str:
+    """Returns what is said of a notebook in few words."""
     if verdict.unusable:
         return "cannot be checked"
     if verdict.is_wrong:
         return "differs"
     if verdict.translated:
         return "as its original"
+    if not verdict.is_compared:
+        return "ran; nothing is recorded to compare with"
     cells = "1 cell" if verdict.updated == 1 else f"{verdict.updated} cells"
     return f"as recorded; {cells} updated" if verdict.updated else "as recorded"
 
@@ -53,7 +56,9 @@ def last_line(verdicts: Sequence[NotebookVerdict]) -> str:
     counted = [text for text in states if not text.startswith("0 ")]
     wrong = sum(verdict.is_wrong for verdict in verdicts)
     notebooks = f"{len(verdicts)} {'notebook' if len(verdicts) == 1 else 'notebooks'}"
-    outcome = f"{wrong} not as recorded" if wrong else "all as recorded"
+    unseen = sum(not (verdict.is_wrong or verdict.is_compared) for verdict in verdicts)
+    remark = f"{unseen} with nothing to compare" if unseen else "all as recorded"
+    outcome = f"{wrong} not as recorded" if wrong else remark
     return f"{notebooks}, {outcome}; cells: {', '.join(counted) or 'none'}"
 
 

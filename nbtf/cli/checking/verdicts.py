@@ -74,6 +74,11 @@ class NotebookVerdict:
         return self.unusable or bool(self.problems) or any(cell.state.is_wrong for cell in self.cells)
 
     @property
+    def is_compared(self) -> bool:
+        """Whether a cell was compared with what is recorded, or its original is."""
+        return self.translated or any(cell.state is State.SAME or cell.state is State.DIFFERS for cell in self.cells)
+
+    @property
     def status(self) -> int:
         """The exit status for this notebook alone."""
         return 2 if self.unusable else int(self.is_wrong)

@@ -340,3 +340,19 @@ def test_pictures_stand_side_by_side_in_the_page(tmp_path: Path) -> None:
     page = (tmp_path / "out" / "index.html").read_text(encoding="utf-8")
     pictures = [f'alt="{word}" src="data:image/png;base64,' for word in ("recorded", "now")]
     assert [pictures[0] + png((0, 0, 0)) in page, pictures[1] + png() in page] == [True, True]
+
+
+def test_notebook_with_nothing_to_compare_does_not_pass_for_a_true_one(tmp_path: Path) -> None:
+    path = save(tmp_path / "bare.ipynb", cell("print(1)"), cell("# NBVAL_SKIP\n1/0"))
+
+    status, said = nbtf("check", path)
+
+    assert (0, True) == (status, "bare.ipynb: ran; nothing is recorded to compare with" in said)
+    assert "1 notebook, 1 with nothing to compare; cells: 1 ran, not compared, 1 skipped" in said
+
+
+def test_record_leaves_out_what_a_check_leaves_out(tmp_path: Path) -> None:
+    path = save(tmp_path / "partly.ipynb", cell("print(1)"), cell("# NBVAL_SKIP\n1/0"))
+
+    assert 0 == nbtf("record", path)[0]
+    assert (0, True) == ((said := nbtf("check", path))[0], "partly.ipynb: as recorded" in said[1])

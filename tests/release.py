@@ -26,8 +26,8 @@ def problems(root: Path, tag: str, address: str) -> Iterator[str]:
       address: of the repository.
     """
     version = tag.removeprefix("v")
-    if (own := _assigned(root / "nbtf" / "runtime.py", "version")) != version:
-        yield f"nbtf/runtime.py says version {own}, the tag says {version}"
+    if (own := _assigned(root / "nbtf" / "runtime" / "__init__.py", "version")) != version:
+        yield f"nbtf/runtime/__init__.py says version {own}, the tag says {version}"
     if (cited := _field(root / ".github" / "CITATION.cff", "version")) != version:
         yield f".github/CITATION.cff says version {cited}, the tag says {version}"
     sections = _sections(root)

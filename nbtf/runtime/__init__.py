@@ -1,0 +1,81 @@
+"""`tf.runtime`, nbtf's own namespace: simulated GPUs, what the runtime is doing, and a fresh start."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from nbtf._devices.first_use import Compiling as Compiling
+from nbtf._devices.names import short_name as short_name
+from nbtf._devices.names import without_cuda as without_cuda
+from nbtf._devices.nvml import CardMonitor as CardMonitor
+from nbtf._devices.nvml import CardProcess as CardProcess
+from nbtf._devices.nvml import CardReading as CardReading
+from nbtf._devices.processes import ProcessOwner as ProcessOwner
+from nbtf._devices.processes import process_owner as process_owner
+from nbtf._public import public_names as _public_names
+from nbtf._runtime.blocks import end_cell as end_cell
+from nbtf._runtime.density import Densities as Densities
+from nbtf._runtime.density import Density as Density
+from nbtf._runtime.events import Allocated as Allocated
+from nbtf._runtime.events import Copied as Copied
+from nbtf._runtime.events import Event as Event
+from nbtf._runtime.events import Freed as Freed
+from nbtf._runtime.events import Label as Label
+from nbtf._runtime.events import OpExecuted as OpExecuted
+from nbtf._runtime.events import OpPlaced as OpPlaced
+from nbtf._runtime.events import OutputSpec as OutputSpec
+from nbtf._runtime.events import Reason as Reason
+from nbtf._runtime.events import Refused as Refused
+from nbtf._runtime.events import Rule as Rule
+from nbtf._runtime.events import Site as Site
+from nbtf._runtime.events import Traced as Traced
+from nbtf._runtime.expectations import ExpectationError as ExpectationError
+from nbtf._runtime.expectations import MemoryUse as MemoryUse
+from nbtf._runtime.expectations import copies_of_tensors as copies_of_tensors
+from nbtf._runtime.expectations import exact as exact
+from nbtf._runtime.expectations import size_in_bytes as size_in_bytes
+from nbtf._runtime.explanation import Explanation as Explanation
+from nbtf._runtime.explanation import explain_placement as explain_placement
+from nbtf._runtime.fitting import Fit as Fit
+from nbtf._runtime.holding import Holding as Holding
+from nbtf._runtime.holding import holding as holding
+from nbtf._runtime.inventory import DeviceInfo as DeviceInfo
+from nbtf._runtime.inventory import MemoryMap as MemoryMap
+from nbtf._runtime.inventory import devices as devices
+from nbtf._runtime.inventory import memory_map as memory_map
+from nbtf._runtime.inventory import memory_pieces as memory_pieces
+from nbtf._runtime.inventory import physical_devices as physical_devices
+from nbtf._runtime.lines import Lines as Lines
+from nbtf._runtime.placement import in_words as in_words
+from nbtf._runtime.recorder import Recorder as Recorder
+from nbtf._runtime.recorder import Scene as Scene
+from nbtf._runtime.recorder import Snapshot as Snapshot
+from nbtf._runtime.replay import MemoryReplay as MemoryReplay
+from nbtf._runtime.work import Fact as Fact
+from nbtf._runtime.work import Work as Work
+from nbtf.runtime._gpu_in_use import is_gpu_in_use as is_gpu_in_use
+from nbtf.runtime._libraries import frameworks as frameworks
+from nbtf.runtime._machine import compiling as compiling
+from nbtf.runtime._machine import restart as restart
+from nbtf.runtime._machine import simulate_gpus as simulate_gpus
+from nbtf.runtime._machine import warmup as warmup
+from nbtf.runtime._recordings import Recording as Recording
+from nbtf.runtime._recordings import observe as observe
+from nbtf.runtime._recordings import recording as recording
+from nbtf.runtime._recordings import start_recorder as start_recorder
+from nbtf.runtime._settings import cell_device as cell_device
+from nbtf.runtime._settings import get_default_device as get_default_device
+from nbtf.runtime._settings import placement_log_style as placement_log_style
+from nbtf.runtime._settings import set_default_device as set_default_device
+from nbtf.runtime._settings import tell_code_lines as tell_code_lines
+
+if TYPE_CHECKING:
+    from nbtf._frameworks.base import Arrays as Arrays
+    from nbtf._frameworks.base import Card as Card
+
+version = "1.0.0"
+"""The version of nbtf; `tf.__version__` is that of the TensorFlow whose behaviour it follows."""
+
+
+def __dir__() -> list[str]:
+    return _public_names(__name__)

@@ -1,0 +1,151 @@
+"""What kind of machine is it: simulated GPUs, a fresh start, kernels that are compiled beforehand."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from time import perf_counter
+
+from nbtf._devices import discovery
+from nbtf._devices.discovery import sentence_of, simulated_machine
+from nbtf._devices.first_use import Compiling
+from nbtf._devices.names import without_cuda
+from nbtf._runtime.context import CURRENT, install
+from nbtf._runtime.device import device as _device_scope
+
+
+class _Sentence(str):
+    """A text that has been printed already, so a notebook does not show it a second time."""
+
+    __slots__ = ()
+
+    def _ipython_display_(self) -> None:
+        """Shows nothing more."""
+
+
+def simulate_gpus(
+    n: int, model: str | None = None, memory: str | float | None = None, if_missing: bool = False
+) -> _Sentence:
+    """Gives this process simulated GPUs: NumPy arrays with the memory, the limits and the names of real cards.
+
+    Placement, memory accounts and error messages are those of the cards; nothing runs faster. Devices must not be
+    in use yet, but for a call that asks for the machine that is there. `CUDA_VISIBLE_DEVICES` is obeyed.
+
+    What this process starts from then on, such as the workers of `multiprocessing`, finds the same machine, unless it
+    calls this function itself: it is handed on in `NBTF_SIMULATED_GPUS`. A fork server keeps the machine of the moment
+    when it started.
+
+    Args:
+      n: how many; 0 removes them.
+      model: a known card, such as `"Tesla K20m"` or `"H100"`; Tesla V100-SXM2-16GB when None.
+      memory: of each card instead of its own: a text such as `"5GiB"`, or a number of MiB.
+      if_missing: uses real cards if there are at least `n`; `model` and `memory` are of no interest then.
+
+    Returns:
+      One sentence that says what was simulated, or which real cards are used; it is printed as well.
+
+    Raises:
+      ValueError: an unknown card, or numbers that make no sense.
+      RuntimeError: the devices are in use; `tf.runtime.restart()` first.
+
+    >>> tf.runtime.restart()
+    >>> _ = tf.runtime.simulate_gpus(2, model="Tesla K20m")
+    2 simulated GPUs (Tesla K20m, 5 GiB each): NumPy on this computer's CPU. No GPU is used.
+    >>> tf.constant([1.0]).device
+    '/job:localhost/replica:0/task:0/device:GPU:0'
+    """
+    machine = simulated_machine(n, model, memory)
+    configuration = CURRENT.context.configuration
+    cards = discovery.real_cards(configuration.environ) if if_missing and n else ()
+    has_enough_cards = len(cards) >= n and cards
+    target_machine = simulated_machine(0) if has_enough_cards else machine
+    if not configuration.frozen:
+        configuration.use(target_machine)
+    elif configuration.machine != target_machine:  # a cell that runs again asks for the machine that is there
+        raise RuntimeError(
+            "Simulated GPUs cannot be modified after being initialized. Call tf.runtime.restart() first, "
+            "or simulate_gpus before the first op."
+        )
+    sentence = _Sentence(sentence_of(cards) if has_enough_cards else machine.sentence())
+    print(sentence)  # noqa: T201  # what is simulated must be seen
+    return sentence
+
+
+def restart(keep_settings: bool = False) -> None:
+    """Starts the runtime afresh, as a new process would: devices can be configured again.
+
+    Observers, the device of the running cell and the simulated machine stay; environment variables are read again.
+    Tensors and variables from before can still be read; an op on one raises `FailedPreconditionError`.
+
+    Args:
+      keep_settings: keeps soft placement, the placement log, the default device and the like.
+
+    >>> _ = tf.runtime.simulate_gpus(2, model="Tesla K20m")
+    2 simulated GPUs (Tesla K20m, 5 GiB each): NumPy on this computer's CPU. No GPU is used.
+    >>> x = tf.constant(1.0)
+    >>> tf.runtime.restart()
+    >>> _ = tf.runtime.simulate_gpus(1)
+    1 simulated GPU (Tesla V100-SXM2-16GB, 16 GiB): NumPy on this computer's CPU. No GPU is used.
+    >>> len(tf.config.list_physical_devices("GPU"))
+    1
+    """
+    previous = CURRENT.context
+    install(previous.successor(keep_settings))
+    previous.close()
+    for _, taker in CURRENT.context.observers.note_takers:
+        taker.begin_machine()
+
+
+def warmup(device: str | None = None, ops: str | Sequence[str] = "core") -> _Sentence:
+    """Runs common ops once, so that a real GPU has compiled their kernels before a cell has to wait for them.
+
+    CuPy compiles a kernel at the first use of an op with some dtypes and ranks, and keeps it in a folder for the next
+    process.
+
+    Args:
+      device: where; the device that plain ops go to when None.
+      ops: `"core"`, or some of its groups: `elementwise`, `reductions`, `products`, `parts`, `casts`, `random`,
+        `variables`.
+
+    Returns:
+      One sentence that says what was done; it is printed as well.
+
+    Raises:
+      ValueError: there is no such device or group.
+
+    >>> _ = tf.runtime.warmup("CPU:0")
+    CPU:0 compiles no kernels: there is nothing to warm up.
+    """
+    from nbtf._ops.warming import chosen
+
+    groups = chosen(ops)
+    machine = CURRENT.context.devices
+    matches = [gpu for gpu in machine.devices if device and without_cuda(device) in (gpu.name, gpu.short_name)]
+    if device is not None and not matches:
+        raise ValueError(f"No matching devices found for '{device}'")
+    target = matches[0] if matches else machine.first
+    first_use = target.first_use
+    if first_use is None:
+        suffix = " (simulated)" if target.simulated else ""
+        sentence = _Sentence(f"{target.short_name}{suffix} compiles no kernels: there is nothing to warm up.")
+    else:
+        count_before, started = len(first_use.seen), perf_counter()
+        with _device_scope(target.name), first_use.expected():
+            for group in groups.values():
+                group()
+            target.synchronize()
+        new, seconds = len(first_use.seen) - count_before, perf_counter() - started
+        sentence = _Sentence(f"{target.short_name}: {new} uses of ops were new, {seconds:.1f} s.")
+    print(sentence)  # noqa: T201  # it may have taken a while
+    return sentence
+
+
+def compiling() -> list[Compiling]:
+    """Returns the GPUs that are compiling kernels at this moment: device, op and seconds so far.
+
+    A look, for views in another thread than the one that waits.
+
+    >>> tf.runtime.compiling()
+    []
+    """
+    compilations = [gpu.first_use.now() for gpu in CURRENT.context.gpus.made if gpu.first_use is not None]
+    return [compilation for compilation in compilations if compilation is not None]

@@ -1,0 +1,123 @@
+"""Where do ops go that say nothing, and how are places and code lines told?"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from nbtf._devices.sites import WORDING
+from nbtf._runtime.context import CURRENT
+from nbtf._runtime.events import Site
+from nbtf._runtime.log_styles import STYLES
+
+
+def set_default_device(name: str | None) -> None:
+    """Sends ops to a device when no `tf.device` is open; None goes back to TensorFlow's rule.
+
+    Args:
+      name: as for `tf.device`, and `cuda:1` for `GPU:1`; it is completed from CPU:0.
+
+    Raises:
+      ValueError: not a device string.
+
+    >>> _ = tf.runtime.simulate_gpus(2, model="Tesla K20m")
+    2 simulated GPUs (Tesla K20m, 5 GiB each): NumPy on this computer's CPU. No GPU is used.
+    >>> tf.runtime.set_default_device("GPU:1")
+    >>> tf.constant(1.0).device
+    '/job:localhost/replica:0/task:0/device:GPU:1'
+    >>> tf.runtime.set_default_device(None)
+    """
+    CURRENT.context.set_default_device(name)
+
+
+def get_default_device() -> str | None:
+    """Returns the full name of the device set by `set_default_device`; None where TensorFlow's rule holds.
+
+    >>> tf.runtime.set_default_device("CPU:0")
+    >>> tf.runtime.get_default_device()
+    '/job:localhost/replica:0/task:0/device:CPU:0'
+    """
+    request = CURRENT.context.settings.default_device
+    return None if request is None else request.name
+
+
+def cell_device(name: str) -> Callable[[], None]:
+    """Makes a device the outermost `tf.device` of this thread, until the returned function is called.
+
+    For front ends: unlike a `with` it survives what a notebook does between the parts of a cell.
+
+    Args:
+      name: a device string as for `tf.device`, or `cuda:1` for `GPU:1`.
+
+    Returns:
+      The undo; it may be called from another thread, and after a restart.
+
+    Raises:
+      TypeError: not a text.
+      ValueError: not a device string; nothing has changed.
+
+    >>> _ = tf.runtime.simulate_gpus(2, model="Tesla K20m")
+    2 simulated GPUs (Tesla K20m, 5 GiB each): NumPy on this computer's CPU. No GPU is used.
+    >>> undo = tf.runtime.cell_device("GPU:1")
+    >>> tf.constant(1.0).device
+    '/job:localhost/replica:0/task:0/device:GPU:1'
+    >>> undo()
+    """
+    if not isinstance(name, str):  # pyright: ignore[reportUnnecessaryIsInstance]  # users do give device objects
+        raise TypeError(f'cell_device takes a device string such as "GPU:1", got {name!r}')
+    return CURRENT.context.set_cell_device(name)
+
+
+def placement_log_style(style: str | None = None) -> str | None:
+    """Says how sessions print where nodes are placed; the names are those of releases that printed it so.
+
+    The form is that of `tf.compat.v1` sessions with `log_device_placement`; it can be changed at any time. Old forms
+    name a simulated card as the release would have named a real one.
+
+    Args:
+      style: `"2.21"`, the form of today. `"1.4"`: that of 1.4 to 1.15, nodes in the order in which a graph was rebuilt.
+        `"1.0"`: that of 1.0 to 1.3, with devices spelled `/gpu:0`. `"0.12"`: that of 0.5 to 0.12, without op types.
+        None changes nothing.
+
+    Returns:
+      The style in use where none was given, else None.
+
+    Raises:
+      ValueError: another style.
+
+    >>> tf.runtime.placement_log_style("0.12")
+    >>> tf.runtime.placement_log_style()
+    '0.12'
+    >>> tf.runtime.placement_log_style("2.21")
+    """
+    context = CURRENT.context
+    if style is None:
+        return context.settings.placement_log_style
+    if style not in STYLES:
+        raise ValueError(f"A placement log style is one of {', '.join(map(repr, STYLES))}. Got {style!r}")
+    context.settings.placement_log_style = style
+    return None
+
+
+def tell_code_lines(describe: Callable[[Site], str]) -> Callable[[], None]:
+    """Has errors and explanations tell code lines in other words, until the returned function is called.
+
+    For front ends: a notebook calls the place `cell 4, line 2`, and not by the name of a file that nobody has made.
+
+    Args:
+      describe: is given file and line, or None, and returns words.
+
+    >>> undo = tf.runtime.tell_code_lines(lambda site: "step 3")
+    >>> with tf.runtime.recording():
+    ...     c = tf.add(1.0, 2.0)
+    >>> str(tf.runtime.explain_placement(c)).splitlines()[-1]
+    'code:      step 3'
+    >>> undo()
+    """
+    previous = WORDING.describe
+    WORDING.describe = describe
+
+    def undo() -> None:
+        if WORDING.describe is describe:
+            WORDING.describe = previous
+
+    return undo

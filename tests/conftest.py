@@ -36,6 +36,10 @@ BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stab
 SLOW_FOLDERS = tuple(ROOT / folder for folder in ("tests/browser", "tests/course", "tests/gpu"))
 
 
+# Colab's stand-in is put on the path of another Python, and imports what only that one has.
+collect_ignore = ["colab"]
+
+
 def pytest_configure(config: pytest.Config) -> None:
     config.pluginmanager.register(ForTestsAndDoctests(), "fixtures for tests and doctests")
     if getattr(config.option, "numprocesses", None):

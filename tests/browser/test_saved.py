@@ -136,9 +136,10 @@ def test_finger_on_a_narrow_screen_opens_a_room_and_a_chunk(new_lab: Pages, save
     chunk = lab.page.locator(f"{MEMORY} .nbtf-mem-chunk[data-kind='used']").first
 
     room.locator(".nbtf-door").tap()
+    room.locator(".nbtf-details").filter(has_text="4,844,421,120 B", visible=True).wait_for()
     chunk.tap()
+    lab.next_frame()
 
-    assert "4,844,421,120 B" in room.locator(".nbtf-details").inner_text()
     assert "[1028] uint8" == lab.page.locator(f"{MEMORY} .nbtf-mem-chunk-title").first.inner_text()
     assert [0, 0] == [lab.overflow(view) for view in VIEWS]
 

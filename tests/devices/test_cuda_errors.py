@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
 
 from nbtf import errors
 from nbtf._devices.cuda.errors import is_out_of_memory, meaning
+from nbtf._install import pip_install
 from tests.fake_cupy.memory import OutOfMemoryError
 from tests.fake_cupy.runtime import CUDARuntimeError
 
@@ -51,7 +53,7 @@ def test_memory_runs_out_in_several_ways(error: Exception, free: int | None, exp
         (
             ImportError("Failure finding libcublasLt.so"),
             errors.FailedPreconditionError,
-            'pip install "nbtf\\[cuda12\\]"',
+            re.escape(pip_install("cuda12")),
         ),
         (NotImplementedError("no such reduction"), errors.InvalidArgumentError, "no such reduction"),
         (ValueError("Peer access is unavailable"), errors.InternalError, "array of another device"),

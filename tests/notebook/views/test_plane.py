@@ -278,8 +278,7 @@ def test_bands_lie_in_a_layer_that_no_step_paints_again(shown: Callable[[str], A
     press(page, "Home", "ArrowRight", "ArrowRight")
 
     paints = [layer["paintCount"] for tree in layers for layer in tree if layer.get("backendNodeId") == node]
-    assert paints
-    assert min(paints) == max(paints)
+    assert 1 == len(set(paints) - {0}), "painted once, and 0 is before it"
 
 
 @pytest.mark.parametrize("tab", ["Stacked by holder", "Treemap"])

@@ -68,7 +68,7 @@ def press(count: int, seed: int = 0) -> list[str]:
         assert _run(client, _LOOK) == ("ok", "")
         for number in range(count):
             program = _LOOPS[number % len(_LOOPS)]
-            client.execute(program)
+            client.execute(program, stop_on_error=False)
             _wait_until_busy(client)
             time.sleep(chance.uniform(0.0, 0.05))
             manager.interrupt_kernel()
@@ -107,7 +107,7 @@ def _run(client: Any, code: str) -> tuple[str, str]:
         elif message["msg_type"] == "error":
             results.append(message["content"]["evalue"])
 
-    reply = client.execute_interactive(code, output_hook=hear, timeout=_PATIENCE)
+    reply = client.execute_interactive(code, stop_on_error=False, output_hook=hear, timeout=_PATIENCE)
     return reply["content"]["status"], "".join(results)
 
 

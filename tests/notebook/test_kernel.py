@@ -48,7 +48,10 @@ class Kernel:
             elif message["msg_type"] in heard:
                 heard[message["msg_type"]].append(message["content"])
 
-        reply = self.client.execute_interactive("\n".join(lines), output_hook=hear, timeout=SECONDS)
+        # An older kernel gives up cells that come right after an error, unless they ask it not to beforehand.
+        reply = self.client.execute_interactive(
+            "\n".join(lines), stop_on_error=False, output_hook=hear, timeout=SECONDS
+        )
         errors = [f"{one['ename']}: {one['evalue']}" for one in heard["error"]]
         result = heard["execute_result"][0]["data"]["text/plain"] if heard["execute_result"] else ""
         return Cell(reply["content"]["status"], "".join(text), errors, result.strip("'"))

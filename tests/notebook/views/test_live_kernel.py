@@ -48,6 +48,7 @@ class Kernel:
         began = time.monotonic()
         reply = self.client.execute_interactive(
             "\n".join(lines),
+            stop_on_error=False,  # else cells that come right after an error may be given up
             output_hook=lambda message: heard.append((message["msg_type"], message["content"])),
             timeout=SECONDS,
         )

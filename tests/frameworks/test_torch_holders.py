@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from nbtf._frameworks import torch as torch_framework
+from nbtf._frameworks.torch import library as torch_framework
 from nbtf._frameworks.base import Card
 from tests.notebook.conftest import Shell
 from tests.notebook.conftest import bare as bare

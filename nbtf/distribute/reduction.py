@@ -91,17 +91,20 @@ class CrossDeviceOps:
             rows = _join_rows(reduce_op, [tensors[0] for tensors in pack], devices[0])
             return [[copy_value_to(device_name, rows)] for device_name in devices]
         if len(pack[0]) == 1:
-            total = reduce_values(reduce_op, [tensors[0] for tensors in pack], self.reduce_to_device or devices[0])
-            return [[copy_to(device_name, total)] for device_name in devices]
-        flat: list[Tensor] = []
-        for tensors, device_name in zip(pack, devices, strict=True):
-            with device(device_name):
-                flat.append(
-                    concat([tensor if len(tensor.shape) == 1 else reshape(tensor, [-1]) for tensor in tensors], 0)
-                )
-        total = reduce_values(reduce_op, flat, self.reduce_to_device or devices[0])
+            return [[total] for total in self._reduce_buffers(reduce_op, [tensors[0] for tensors in pack], devices)]
+        buffers = [_packed(tensors, device_name) for tensors, device_name in zip(pack, devices, strict=True)]
         shapes = [tensor.shape for tensor in pack[0]]
-        return [_unpack(total, shapes, device_name) for device_name in devices]
+        totals = self._reduce_buffers(reduce_op, buffers, devices)
+        return [_unpack(total, shapes, device_name) for total, device_name in zip(totals, devices, strict=True)]
+
+    def _reduce_buffers(self, reduce_op: ReduceOp, buffers: Sequence[Any], devices: Sequence[str]) -> list[Tensor]:
+        """Returns sum or mean of a tensor of each device, on all of them: what algorithms differ in.
+
+        Here all are copied to one device, added up there in the order of the devices, and the result is copied to
+        each: two copies a device.
+        """
+        total = reduce_values(reduce_op, buffers, self.reduce_to_device or devices[0])
+        return [copy_to(device_name, total) for device_name in devices]
 
 
 class ReductionToOneDevice(CrossDeviceOps):
@@ -143,9 +146,16 @@ def _split_evenly(indices: list[int], count: int) -> list[list[int]]:
     return [indices[start : start + size] for start in range(0, len(indices), size)]
 
 
-def _unpack(total: Tensor, shapes: Sequence[Any], device_name: str) -> list[Tensor]:
+def _packed(tensors: Sequence[Tensor], device_name: str) -> Tensor:
+    """Returns the elements of tensors in one buffer."""
     with device(device_name):
-        flat_tensors = split(copy_to(device_name, total), [shape.num_elements() for shape in shapes], 0)
+        return concat([tensor if len(tensor.shape) == 1 else reshape(tensor, [-1]) for tensor in tensors], 0)
+
+
+def _unpack(buffer: Tensor, shapes: Sequence[Any], device_name: str) -> list[Tensor]:
+    """Returns the tensors whose elements a buffer has."""
+    with device(device_name):
+        flat_tensors = split(buffer, [shape.num_elements() for shape in shapes], 0)
         return [
             flat_tensor if len(shape) == 1 else reshape(flat_tensor, shape)
             for flat_tensor, shape in zip(flat_tensors, shapes, strict=True)

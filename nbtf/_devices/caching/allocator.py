@@ -1,0 +1,318 @@
+"""Where on the card a tensor of PyTorch's goes: the rules of its caching allocator, without the card."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections import deque
+from typing import Any
+
+from nbtf._devices.caching import statistics as count
+from nbtf._devices.caching.blocks import MIN_BLOCK, SMALL, Allocation, Block, Death, Pool, rounded, segment_size
+from nbtf._devices.caching.report import MemoryFigures, OutOfDeviceMemory, segments_of
+from nbtf._devices.caching.segments import Segments
+from nbtf._devices.caching.settings import AllocatorSettings
+from nbtf._devices.caching.statistics import flat
+from nbtf._locks import new_lock
+
+# Every rule of this file: c10/cuda/CUDACachingAllocator.cpp, as it was shortly before and after PyTorch 2.13.
+
+
+class CachingAllocator(Segments):
+    """The memory of one card, as PyTorch manages it.
+
+    An allocation may die at any moment, even while this thread is inside `allocate`. So its death only appends to a
+    deque; the frees are done, in order, before anything else is, and no figure misses one.
+
+    Not compared with a card: which of several free blocks of the same size is taken, since that depends on the
+    addresses that the driver gives (here every segment lies above those before it); when work on another stream is
+    done (here before the next request); how much CUDA's context and libraries take (`outside` says it); the order in
+    which garbage is collected. CUDA graphs, `torch.cuda.MemPool` and memory shared with other processes are not here.
+
+    >>> allocator = CachingAllocator(16 << 30)
+    >>> weights = allocator.allocate(3 << 20)
+    >>> allocator.allocated >> 20, allocator.reserved >> 20
+    (3, 20)
+    """
+
+    def __init__(self, total_bytes: int, settings: AllocatorSettings | None = None, *, device: int = 0) -> None:
+        """Makes an allocator that has taken nothing yet.
+
+        Args:
+          total_bytes: the memory of the card.
+          settings: such as `AllocatorSettings.parse` returns; PyTorch's defaults without.
+          device: the number of the card, for texts and snapshots.
+        """
+        super().__init__(total_bytes, settings or AllocatorSettings())
+        self.device = device
+        self._lock = new_lock()
+        self._pending: deque[Death] = deque()
+        self._at_death = self._pending.append
+        self._held: dict[Block, None] = {}
+        """Blocks that are in use, and after an interrupt perhaps some that no longer are."""
+
+    def allocate(self, nbytes: int, stream: int = 0, label: Any = None) -> Allocation | None:
+        """Finds room and marks it in use.
+
+        Args:
+          nbytes: how much is asked for.
+          stream: on whose behalf; what is free on one stream does not serve another.
+          label: whose memory this is.
+
+        Returns:
+          The allocation; None when nothing was asked for, and then nothing is counted.
+
+        Raises:
+          OutOfDeviceMemory: the card has not got it, after what was cached has been given back.
+        """
+        if nbytes <= 0:
+            return None
+        allocation = Allocation(nbytes, stream, label, self._at_death)
+        try:
+            with self._lock:
+                self._do_frees()
+                failure = self._all_or_none(self._grant, allocation)
+            if failure is None:
+                return allocation
+        except BaseException:  # an interrupt: the traceback keeps this frame
+            del allocation
+            raise
+        raise OutOfDeviceMemory(failure)
+
+    def free(self, allocation: Allocation | None) -> None:
+        """Gives memory back. Any thread may, at any moment; a second time changes nothing."""
+        if allocation is not None:
+            self._pending.append(allocation._death)
+
+    def record_stream(self, allocation: Allocation, stream: int) -> None:
+        """Remembers that another stream uses memory, so that it is not used again before that stream's work is done."""
+        with self._lock:
+            self._do_frees()
+            block = allocation._death.block
+            if block is not None and stream not in (block.stream, *block.streams):
+                block.streams = (*block.streams, stream)
+
+    def empty_cache(self) -> int:
+        """Gives idle segments back to the card, as `torch.cuda.empty_cache()` does; returns their bytes."""
+        with self._lock:
+            self._do_frees()
+            reserved = self.reserved
+            self._all_or_none(self._synchronize_and_release)
+            return reserved - self.reserved
+
+    def set_memory_fraction(self, fraction: float) -> None:
+        """Lets this process take a part of the card; 1 lets it take all.
+
+        Raises:
+          ValueError: the fraction is not between 0 and 1.
+        """
+        if not 0 <= fraction <= 1:
+            raise ValueError(f"invalid fraction:{fraction}. Please set within [0, 1].")
+        self.memory_fraction = fraction
+
+    @property
+    def allocated(self) -> int:
+        """Bytes that are in use now, each rounded up to what was charged."""
+        return self.level()[0]
+
+    def level(self) -> tuple[int, int]:
+        """Returns bytes in use and bytes of all segments."""
+        if self._pending:
+            with self._lock:
+                self._do_frees()
+        return self._statistics.values[count.ALLOCATED_BYTES], self.reserved
+
+    def stats(self) -> dict[str, int]:
+        """Returns the figures of this moment, with the keys of `torch.cuda.memory_stats()`."""
+        return flat(self.nested_stats())
+
+    def nested_stats(self) -> dict[str, Any]:
+        """Returns them as `torch.cuda.memory_stats_as_nested_dict()` does."""
+        with self._lock:
+            self._do_frees()
+            unlimited = self.settings.max_split_size == AllocatorSettings().max_split_size
+            return self._statistics.nested(-1 if unlimited else self.settings.max_split_size)
+
+    def reset_peak_stats(self) -> None:
+        """Sets every peak to what is so now."""
+        with self._lock:
+            self._do_frees()
+            self._statistics.reset_peaks()
+
+    def reset_accumulated_stats(self) -> None:
+        """Counts from 0 what is allocated and freed in total, retries and errors."""
+        with self._lock:
+            self._do_frees()
+            self._statistics.reset_accumulated()
+
+    def snapshot(self) -> list[dict[str, Any]]:
+        """Returns all segments with their blocks by address, in the form of `torch.cuda.memory_snapshot()`."""
+        with self._lock:
+            self._do_frees()
+            free = [entry[-1] for pool in (self._small, self._large) for entry in pool.blocks]
+            blocks = [block for block in self._held if block.allocated]
+            return segments_of([*free, *blocks, *self._waiting], self.device)
+
+    # Granting
+
+    def _grant(self, allocation: Allocation) -> MemoryFigures | None:
+        """Gives an allocation its block; returns the figures when there is none."""
+        self._free_used_elsewhere()
+        size = rounded(allocation.requested, self.settings)
+        pool = self._small if size <= SMALL else self._large
+        block = self._best_fit(pool, size, allocation.stream) or self._take_more(pool, size, allocation.stream)
+        if block is None:
+            self._statistics.values[count.OOMS] += 1
+            return self._figures(segment_size(size, self.settings))
+        block = self._split(block, size)
+        self._set(block, allocated=True, requested=allocation.requested, label=allocation.label)
+        self._count_use(block, 1)
+        self._statistics.add(count.ACTIVE, pool.is_small, 1)
+        self._statistics.add(count.ACTIVE_BYTES, pool.is_small, block.size)
+        self._statistics.add(count.REQUESTED_BYTES, pool.is_small, block.requested)
+        allocation.address, allocation.size = block.address, block.size
+        self._held[block] = None
+        self._set(allocation._death, block=block)
+        return None
+
+    def _best_fit(self, pool: Pool, size: int, stream: int) -> Block | None:
+        """Takes the smallest free block that is large enough out of its pool; None when there is none."""
+        settings, blocks = self.settings, pool.blocks
+        if settings.garbage_collection_threshold and self.allowed is not None:
+            pool.searches += 1
+        at = bisect_left(blocks, (stream, size))
+        if at < len(blocks) and blocks[at][-1].segment is not None:
+            at = self._least_expandable(blocks, at, stream)
+        if at == len(blocks) or blocks[at][0] != stream:
+            return None
+        block = blocks[at][-1]
+        if size < settings.max_split_size <= block.size:
+            return None
+        if size >= settings.max_split_size and block.size >= size + settings.max_non_split_rounding:
+            return None
+        del blocks[at]
+        return block
+
+    def _least_expandable(self, blocks: list[tuple[int, int, int, Block]], at: int, stream: int) -> int:
+        """Returns which block to take: one that can grow counts as large as it could become."""
+        while at + 1 < len(blocks) and blocks[at + 1][0] == stream and blocks[at][-1].segment is not None:
+            if self.settings.expandable_segments and _room(blocks[at + 1][-1]) >= _room(blocks[at][-1]):
+                break
+            at += 1
+        is_refused = blocks[at][-1].segment is not None and not self.settings.expandable_segments
+        return len(blocks) if is_refused else at
+
+    def _take_more(self, pool: Pool, size: int, stream: int) -> Block | None:
+        """Asks the card, and again after giving back what is cached; None when that did not help either."""
+        if self.settings.garbage_collection_threshold and self.allowed is not None:
+            self._collect_garbage()
+        block = self._new_segment(pool, size, stream)
+        is_limited = self.settings.max_split_size != AllocatorSettings().max_split_size
+        if block is None and is_limited and self._release_oversize(pool, size, stream):
+            block = self._new_segment(pool, size, stream)
+        if block is None:
+            self._synchronize_and_release()
+            self._statistics.values[count.RETRIES] += 1
+            block = self._new_segment(pool, size, stream)
+        return block
+
+    def _split(self, block: Block, size: int) -> Block:
+        """Returns a part of `size` bytes, while the rest stays free; the whole block if the rest would be small."""
+        pool, was_split = block.pool, block.is_split
+        if not self._is_worth_splitting(block, size):
+            if was_split:
+                self._count_split(block, -1, -block.size)
+            return block
+        piece = Block(pool, block.stream, block.address, size, block.segment)
+        self._link(block.prev, piece, block)
+        self._set(block, address=block.address + size, size=block.size - size)
+        pool.insert(block)
+        if was_split:
+            self._count_split(block, 0, -size)
+        else:
+            self._count_split(block, 1, block.size)
+        return piece
+
+    def _is_worth_splitting(self, block: Block, size: int) -> bool:
+        remainder = block.size - size
+        if block.pool.is_small or self.settings.expandable_segments:
+            return remainder >= MIN_BLOCK
+        return size < self.settings.max_split_size and remainder > SMALL
+
+    def _figures(self, tried: int) -> MemoryFigures:
+        return MemoryFigures(
+            tried=tried,
+            device=self.device,
+            total=self.total,
+            free=self.free_bytes,
+            in_process=self.outside + self.reserved,
+            allowed=self.allowed,
+            allocated=self._statistics.values[count.ALLOCATED_BYTES],
+            reserved=self.reserved,
+        )
+
+    # Freeing
+
+    def _do_frees(self) -> None:
+        """Does the frees that are waiting, in the order in which they came."""
+        while self._pending:
+            block = getattr(self._pending[0], "block", None)  # missing after an interrupt
+            if block is not None:
+                self._all_or_none(self._end_use, self._pending[0], block)
+                self._held.pop(block, None)
+            del self._pending[0]
+
+    def _end_use(self, death: Death, block: Block) -> None:
+        """Takes a block from its allocation. It is free now, or when other streams no longer use it."""
+        self._set(death, block=None)
+        self._set(block, allocated=False, label=None)
+        self._count_use(block, -1)
+        if block.streams:
+            self._waiting.append(block)
+        else:
+            self._free_block(block)
+
+    def _free_used_elsewhere(self) -> None:
+        """Frees what other streams have used: on a simulated card their work is done."""
+        for block in self._waiting:
+            self._set(block, streams=())
+            self._free_block(block)
+        self._waiting.clear()
+
+    def _free_block(self, block: Block) -> None:
+        """Makes a block free, together with its neighbours that are."""
+        pool, size = block.pool, block.size
+        merged = [self._merge(block, block.prev), self._merge(block, block.next)]
+        pool.insert(block)
+        blocks = block.is_split - sum(nbytes > 0 for nbytes in merged)
+        self._count_split(block, blocks, block.size * block.is_split - sum(merged))
+        self._statistics.add(count.ACTIVE, pool.is_small, -1)
+        self._statistics.add(count.ACTIVE_BYTES, pool.is_small, -size)
+        self._statistics.add(count.REQUESTED_BYTES, pool.is_small, -block.requested)
+
+    def _synchronize_and_release(self) -> None:
+        self._statistics.values[count.SYNCHRONIZED] += 1
+        self._free_used_elsewhere()
+        self._release_idle()
+
+    # Counting
+
+    def _count_use(self, block: Block, sign: int) -> None:
+        """Counts a block that somebody holds now, or no longer."""
+        self._statistics.add(count.ALLOCATION, block.pool.is_small, sign)
+        self._statistics.add(count.ALLOCATED_BYTES, block.pool.is_small, sign * block.size)
+        if block.size >= self.settings.max_split_size:
+            self._statistics.add_single(count.OVERSIZE_ALLOCATIONS, sign)
+
+    def _count_split(self, block: Block, blocks: int, nbytes: int) -> None:
+        """Counts free pieces that cannot be given back alone; pages of expandable segments can, and are not counted."""
+        if block.segment is None:
+            if blocks:
+                self._statistics.add(count.INACTIVE_SPLIT, block.pool.is_small, blocks)
+            if nbytes:
+                self._statistics.add(count.INACTIVE_SPLIT_BYTES, block.pool.is_small, nbytes)
+
+
+def _room(block: Block) -> int:
+    """Returns how large a free block could become by mapping what follows it."""
+    following = block.next
+    return block.size + (following.size if following is not None and not following.mapped else 0)

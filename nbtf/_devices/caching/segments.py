@@ -1,0 +1,260 @@
+"""Where PyTorch's allocator has its memory from: segments that the card gives, grows and takes back."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from typing import Any
+
+from nbtf._devices.caching import statistics as count
+from nbtf._devices.caching.blocks import SMALL_SEGMENT, Block, ExpandableSegment, Pool, segment_size
+from nbtf._devices.caching.settings import AllocatorSettings
+from nbtf._devices.caching.statistics import Statistics
+
+# Every rule of this file: c10/cuda/CUDACachingAllocator.cpp, as it was shortly before and after PyTorch 2.13.
+# Segments never touch; the addresses are those of a typical CUDA process.
+_FIRST_ADDRESS = 0x7F0000000000
+_ADDRESS_STEP = 2 << 20
+
+
+class Segments:
+    """The segments of one card, and the pools that keep what is free in them.
+
+    Whoever changes them does so within `_all_or_none` and by `_set`, so that an interrupt leaves nothing half done.
+    """
+
+    def __init__(self, total_bytes: int, settings: AllocatorSettings) -> None:
+        """Takes nothing from the card yet."""
+        self.total, self.settings = total_bytes, settings
+        self.outside = 0
+        """Bytes of the card that are in use, but not by this allocator, such as those of CUDA's context."""
+        self.memory_fraction = settings.memory_fraction
+        self._small, self._large = Pool(True), Pool(False)
+        self._statistics = Statistics()
+        self._waiting: list[Block] = []
+        """Freed, but used on other streams."""
+        self._next_address = _FIRST_ADDRESS
+        self._undo: list[tuple[Any, str, Any]] = []
+
+    @property
+    def reserved(self) -> int:
+        """Bytes of all segments."""
+        return self._statistics.values[count.RESERVED_BYTES]
+
+    @property
+    def free_bytes(self) -> int:
+        """Bytes that the card could still give, as `torch.cuda.mem_get_info()` says them."""
+        return max(0, self.total - self.outside - self.reserved)
+
+    @property
+    def allowed(self) -> int | None:
+        """The most bytes that this process may take; None when it may take all."""
+        return None if self.memory_fraction >= 1 else int(self.memory_fraction * self.total)
+
+    def _set(self, changed: Any, /, **values: Any) -> None:
+        """Changes attributes, and remembers how they were."""
+        for name, value in values.items():
+            self._undo.append((changed, name, getattr(changed, name)))
+            setattr(changed, name, value)
+
+    def _all_or_none(self, change: Any, *arguments: Any) -> Any:
+        """Makes a change; where it is interrupted, everything is as it was before."""
+        lists: list[list[Any]] = [self._small.blocks, self._large.blocks, self._small.unmapped, self._large.unmapped]
+        lists += [self._waiting, self._statistics.values]
+        copies = [*map(list, lists)]
+        self._undo = []
+        try:
+            return change(*arguments)
+        except BaseException:
+            for changed, entries in zip(lists, copies, strict=True):
+                changed[:] = entries
+            for block, name, value in reversed(self._undo):
+                setattr(block, name, value)
+            raise
+
+    # Taking
+
+    def _new_segment(self, pool: Pool, size: int, stream: int) -> Block | None:
+        """Asks the card for a segment in which a block of `size` fits; None when that is too much."""
+        nbytes = segment_size(size, self.settings)
+        if self.allowed is not None and self.reserved + nbytes > self.allowed:
+            return None
+        if self.settings.expandable_segments:
+            return self._grow(pool, size, stream)
+        if nbytes > self.free_bytes:
+            return None
+        block = Block(pool, stream, self._new_addresses(nbytes), nbytes)
+        self._statistics.add(count.SEGMENT, pool.is_small, 1)
+        self._statistics.add(count.RESERVED_BYTES, pool.is_small, nbytes)
+        self._statistics.values[count.DEVICE_ALLOCS] += 1
+        if nbytes >= self.settings.max_split_size:
+            self._statistics.add_single(count.OVERSIZE_SEGMENTS, 1)
+        return block
+
+    def _new_addresses(self, nbytes: int) -> int:
+        address = self._next_address
+        self._next_address += (nbytes + 2 * _ADDRESS_STEP) // _ADDRESS_STEP * _ADDRESS_STEP
+        return address
+
+    def _grow(self, pool: Pool, size: int, stream: int) -> Block | None:
+        """Maps more of an expandable segment, until there is a free block of at least `size`; None when it fails."""
+        block = self._expandable(pool, size, stream)
+        if not block.mapped and not self._map(block, min(block.size, size)):
+            return None
+        while block.size < size:
+            following = block.next
+            assert following is not None  # `_expandable` has seen that there are enough addresses
+            if not self._map(following, min(size - block.size, following.size)):
+                return None
+            block = following  # into which the one before has been merged
+        pool.remove(block)
+        return block
+
+    def _expandable(self, pool: Pool, size: int, stream: int) -> Block:
+        """Returns the first block, free or not mapped, from which on there are addresses for `size` bytes."""
+        for _, _, unmapped in pool.unmapped[bisect_left(pool.unmapped, (stream,)) :]:
+            if unmapped.stream != stream:
+                break
+            previous = unmapped.prev
+            block = unmapped if previous is None or previous.is_active else previous
+            if _reaches(block, size):
+                return block
+        page = SMALL_SEGMENT if pool.is_small else self.settings.large_segment_size
+        segment = ExpandableSegment(self._next_address, page, self.total)
+        self._new_addresses(segment.size)
+        block = Block(pool, stream, segment.address, segment.size, segment)
+        block.mapped = False
+        pool.insert_unmapped(block)
+        return block
+
+    def _map(self, block: Block, size: int) -> bool:
+        """Maps the pages in which the first `size` bytes of a block are; says whether the card had them."""
+        assert block.segment is not None
+        pool = block.pool
+        _, end = block.segment.outside(block.address, block.address + size)
+        nbytes = end - block.address
+        if nbytes > self.free_bytes:
+            return False
+        pool.remove_unmapped(block)
+        self._set(block, mapped=True)
+        if nbytes < block.size:
+            remainder = Block(pool, block.stream, end, block.size - nbytes, block.segment)
+            remainder.mapped = False
+            self._link(block, remainder, block.next)
+            self._set(block, size=nbytes)
+            pool.insert_unmapped(remainder)
+        self._merge(block, block.prev)
+        self._merge(block, block.next)
+        pool.insert(block)
+        self._statistics.add(count.RESERVED_BYTES, pool.is_small, nbytes)
+        self._statistics.values[count.DEVICE_ALLOCS] += 1
+        return True
+
+    def _link(self, previous: Block | None, block: Block, following: Block | None) -> None:
+        """Puts a new block between two."""
+        block.prev, block.next = previous, following
+        if previous is not None:
+            self._set(previous, next=block)
+        if following is not None:
+            self._set(following, prev=block)
+
+    def _merge(self, block: Block, neighbour: Block | None) -> int:
+        """Adds a neighbour to a block if both are free and both mapped, or both not; returns its bytes, else 0."""
+        if neighbour is None or neighbour.is_active or neighbour.mapped != block.mapped:
+            return 0
+        if neighbour.mapped:
+            neighbour.pool.remove(neighbour)
+        else:
+            neighbour.pool.remove_unmapped(neighbour)
+        if block.prev is neighbour:
+            self._set(block, address=neighbour.address, prev=neighbour.prev)
+            if block.prev is not None:
+                self._set(block.prev, next=block)
+        else:
+            self._set(block, next=neighbour.next)
+            if block.next is not None:
+                self._set(block.next, prev=block)
+        self._set(block, size=block.size + neighbour.size)
+        return neighbour.size
+
+    # Giving back
+
+    def _release_idle(self) -> None:
+        """Gives all segments back of which nothing is in use, and idle pages of expandable ones."""
+        for pool in (self._large, self._small):
+            for block in [entry[-1] for entry in pool.blocks if not entry[-1].is_split and entry[-1].segment is None]:
+                self._release(block)
+            for block in [entry[-1] for entry in pool.blocks if entry[-1].segment is not None]:
+                self._unmap(block)
+
+    def _release(self, block: Block) -> None:
+        """Gives a segment back that is one free block."""
+        pool = block.pool
+        pool.remove(block)
+        self._statistics.add(count.SEGMENT, pool.is_small, -1)
+        self._statistics.add(count.RESERVED_BYTES, pool.is_small, -block.size)
+        self._statistics.values[count.DEVICE_FREES] += 1
+        if block.size >= self.settings.max_split_size:
+            self._statistics.add_single(count.OVERSIZE_SEGMENTS, -1)
+
+    def _unmap(self, block: Block) -> None:
+        """Gives the pages back that lie wholly in a free block."""
+        assert block.segment is not None
+        end = block.address + block.size
+        first, last = block.segment.inside(block.address, end)
+        if first >= last:
+            return
+        pool = block.pool
+        pool.remove(block)
+        for start, size, is_first in ((block.address, first - block.address, True), (last, end - last, False)):
+            if size:
+                remainder = Block(pool, block.stream, start, size, block.segment)
+                self._link(*((block.prev, remainder, block) if is_first else (block, remainder, block.next)))
+                pool.insert(remainder)
+        nbytes = last - first
+        self._set(block, address=first, size=nbytes, mapped=False)
+        self._merge(block, block.prev)
+        self._merge(block, block.next)
+        if block.is_split:  # else the whole segment is idle: its addresses go, too
+            pool.insert_unmapped(block)
+        self._statistics.add(count.RESERVED_BYTES, pool.is_small, -nbytes)
+        self._statistics.values[count.DEVICE_FREES] += 1
+
+    def _release_oversize(self, pool: Pool, size: int, stream: int) -> bool:
+        """Gives back as many blocks above `max_split_size` as are needed; says whether that was enough."""
+        limit = self.settings.max_split_size
+        need = max(size, limit)
+        at = bisect_left(pool.blocks, (stream, need))
+        if at < len(pool.blocks) and pool.blocks[at][0] == stream and pool.blocks[at][-1].segment is None:
+            self._release(pool.blocks[at][-1])
+            return True
+        released = 0
+        for _, _, _, block in reversed(pool.blocks[:at]):
+            if released >= need or block.size < limit or block.stream != stream:
+                break
+            if block.segment is None:
+                released += block.size
+                self._release(block)
+        return released >= need
+
+    def _collect_garbage(self) -> None:
+        """Gives back large segments that were idle for longer than the average, when more is taken than allowed for."""
+        threshold = int(self.settings.garbage_collection_threshold * (self.allowed or 0))
+        target = self.reserved - threshold
+        idle = [block for *_, block in self._large.blocks if not block.is_split]
+        ages, reclaimed, had_effect = sum(block.age for block in idle), 0, True
+        while 0 <= reclaimed < target and had_effect and idle:
+            average, had_effect = ages / len(idle), False
+            for block in [block for block in idle if block.segment is None]:
+                if block.age >= average:
+                    had_effect = True
+                    reclaimed += block.size
+                    ages -= block.age
+                    idle.remove(block)
+                    self._release(block)
+
+
+def _reaches(block: Block | None, size: int) -> bool:
+    """Says whether there are free addresses for `size` bytes from a block on."""
+    while size > 0 and block is not None and not block.is_active:
+        size, block = size - block.size, block.next
+    return size <= 0

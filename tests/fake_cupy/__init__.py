@@ -11,6 +11,8 @@ from contextlib import contextmanager
 from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
+
 from tests.fake_cupy import arrays, cuda, cupyx
 from tests.fake_cupy.arrays import argsort as argsort
 from tests.fake_cupy.arrays import array as array
@@ -36,6 +38,8 @@ class _Linalg(SimpleNamespace):
 
 
 linalg = _Linalg()
+_as_strided = arrays.function("as_strided", np.lib.stride_tricks.as_strided)
+lib = SimpleNamespace(stride_tricks=SimpleNamespace(as_strided=_as_strided))
 
 
 def __getattr__(name: str) -> Any:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 from nbtf._devices.base import Spec
 from nbtf._ops.arrays.broadcasting import reshape
 from nbtf._ops.arrays.shapes import expand_dims, squeeze
 from nbtf._ops.attributes import HostInput, as_ints, as_shape, of_integers
+from nbtf._ops.nn import depthwise, layouts
 from nbtf._ops.nn.windows import (
     Padding,
     Window,
@@ -20,7 +22,6 @@ from nbtf._ops.nn.windows import (
     padded,
     shaped,
     steps,
-    views,
     window,
 )
 from nbtf._ops.op import Gradients, op
@@ -44,20 +45,19 @@ def _groups(channels: int, depth: int, filters: int) -> int:
     return max(groups, 1)
 
 
-def _columns(xp: Any, images: Any, w: Window) -> Any:
-    """Returns what lies under the window at each place: [N, rows, columns, window height, window width, C]."""
-    rows, columns = steps(images.shape[1], 0, w), steps(images.shape[2], 1, w)
-    wide = padded(xp, images, rows, columns)
-    under = xp.empty((images.shape[0], rows.windows, columns.windows, *w.size, images.shape[3]), images.dtype)
-    for i, j, view in views(wide, w, rows, columns):
-        under[:, :, :, i, j] = view
-    return under
+def _images(xp: Any, array: Any, w: Window) -> Any:
+    """Returns images as they are computed with: NHWC, and numbers of 16 bits as float32, rounded once at the end."""
+    return xp.ascontiguousarray(channels_last(xp, array, w), xp.float32 if array.dtype.itemsize == 2 else None)
 
 
-def _group_slice(array: Any, number: int, groups: int) -> Any:
-    """Returns one of the equal parts of the last axis."""
-    length = array.shape[-1] // groups
-    return array[..., number * length : (number + 1) * length]
+def _filters(xp: Any, array: Any) -> Any:
+    return array.astype(xp.float32) if array.dtype.itemsize == 2 else array
+
+
+def _groups_of(groups: int, *arrays: Any) -> Iterator[tuple[Any, ...]]:
+    """Yields, group by group, the channels of arrays that belong to it."""
+    for g in range(groups):
+        yield tuple(array[..., g * (n := array.shape[-1] // groups) : (g + 1) * n] for array in arrays)
 
 
 @op("T T -> T", T=KINDS, partly=of_rank(4))
@@ -65,22 +65,17 @@ def Conv2D(xp: Any, input: Any, filters: Any, strides: Any, padding: Padding, da
     if input.ndim != 4 or filters.ndim != 4:
         raise ValueError("images and filters have four axes")
     w = window((filters.shape[0], filters.shape[1]), strides, padding, data_format, dilations)
-    images = channels_last(xp, input, w)
+    images, filters = _images(xp, input, w), _filters(xp, filters)
     groups = _groups(images.shape[3], filters.shape[2], filters.shape[3])
-    under = _columns(xp, images, w)
-    lengths, patch_size = under.shape[:3], w.size[0] * w.size[1] * filters.shape[2]
-    matrix = filters.reshape(patch_size, filters.shape[3])
-    if groups == 1:
-        product = under.reshape(lengths[0] * lengths[1] * lengths[2], patch_size).dot(matrix)
+    rows, columns = steps(images.shape[1], 0, w), steps(images.shape[2], 1, w)
+    result = xp.empty((len(images), rows.windows, columns.windows, filters.shape[3]), images.dtype)
+    if groups > 1 == filters.shape[2]:
+        wide = padded(xp, xp.repeat(images, filters.shape[3] // groups, 3), rows, columns)
+        depthwise.convolve(xp, wide, filters, w, result)
     else:
-        group_products = [
-            _group_slice(under, g, groups).reshape(lengths[0] * lengths[1] * lengths[2], patch_size)
-            for g in range(groups)
-        ]
-        product = xp.concatenate(
-            [group_products[g].dot(_group_slice(matrix, g, groups)) for g in range(groups)], axis=1
-        )
-    return as_given(xp, product.reshape(*lengths, filters.shape[3]), w)
+        for of_images, of_filters, target in _groups_of(groups, images, filters, result):
+            layouts.convolve_images(xp, of_images, of_filters, w, (rows, columns), target)
+    return as_given(xp, result.astype(input.dtype, copy=False), w)
 
 
 @Conv2D.express
@@ -206,25 +201,26 @@ def Conv2DBackpropInput(
     if filters.ndim != 4 or grad.ndim != 4:
         raise ValueError("images and filters have four axes")
     w = window((filters.shape[0], filters.shape[1]), strides, padding, data_format, dilations)
-    back = channels_last(xp, grad, w)
+    back, filters = _images(xp, grad, w), _filters(xp, filters)
     batch, height, width, channels = image_shape(as_shape(input_sizes), w.first)
     groups = _groups(channels, filters.shape[2], filters.shape[3])
     rows, columns = steps(height, 0, w), steps(width, 1, w)
     if back.shape != (batch, rows.windows, columns.windows, filters.shape[3]):
         raise ValueError("the gradient has another shape than the convolution")
-    matrix = filters.reshape(w.size[0] * w.size[1] * filters.shape[2], filters.shape[3])
-    windows = batch * rows.windows * columns.windows
-    shape = (*back.shape[:3], *w.size, filters.shape[2])
-    flat = back.reshape(windows, filters.shape[3])
-    group_products = [
-        _group_slice(flat, g, groups).dot(_group_slice(matrix, g, groups).T).reshape(shape) for g in range(groups)
-    ]
-    under = group_products[0] if groups == 1 else xp.concatenate(group_products, axis=-1)
-    length, breadth = rows.front + height + rows.back, columns.front + width + columns.back
-    wide = xp.zeros((batch, length, breadth, channels), grad.dtype)
-    for i, j, view in views(wide, w, rows, columns):
-        view += under[:, :, :, i, j]
-    return as_given(xp, xp.ascontiguousarray(cropped(wide, rows, columns)), w)
+    if groups > 1 == filters.shape[2]:
+        length, breadth = rows.front + height + rows.back, columns.front + width + columns.back
+        wide = xp.zeros((batch, length, breadth, filters.shape[3]), back.dtype)
+        depthwise.images_gradient(xp, back, filters, w, wide)
+        result = cropped(wide, rows, columns)
+        if filters.shape[3] > channels:
+            result = xp.add.reduce(result.reshape(batch, height, width, channels, -1), 4)
+    else:
+        group_results: list[Any] = [
+            layouts.images_gradient(xp, of_back, of_filters, w, (height, width), (rows, columns))
+            for of_back, of_filters in _groups_of(groups, back, filters)
+        ]
+        result = group_results[0] if groups == 1 else xp.concatenate(group_results, 3)
+    return as_given(xp, xp.ascontiguousarray(result, grad.dtype), w)
 
 
 @Conv2DBackpropInput.infer
@@ -273,19 +269,21 @@ def Conv2DBackpropFilter(
         raise ValueError("images have four axes")
     height, width, depth, filters = as_shape(filter_sizes)
     w = window((height, width), strides, padding, data_format, dilations)
-    images, back = channels_last(xp, input, w), channels_last(xp, grad, w)
+    images, back = _images(xp, input, w), _images(xp, grad, w)
     groups = _groups(images.shape[3], depth, filters)
-    under = _columns(xp, images, w)
-    if back.shape != (*under.shape[:3], filters):
+    rows, columns = steps(images.shape[1], 0, w), steps(images.shape[2], 1, w)
+    if back.shape != (len(images), rows.windows, columns.windows, filters):
         raise ValueError("the gradient has another shape than the convolution")
-    windows, patch_size = under.shape[0] * under.shape[1] * under.shape[2], height * width * depth
-    flat = back.reshape(windows, filters)
-    group_products = [
-        _group_slice(under, g, groups).reshape(windows, patch_size).T.dot(_group_slice(flat, g, groups))
-        for g in range(groups)
-    ]
-    product = group_products[0] if groups == 1 else xp.concatenate(group_products, axis=1)
-    return product.reshape(height, width, depth, filters)
+    if groups > 1 == depth:
+        wide = padded(xp, xp.repeat(images, filters // groups, 3), rows, columns)
+        result = depthwise.filters_gradient(xp, wide, back, w)
+    else:
+        group_results: list[Any] = [
+            layouts.filters_gradient(xp, of_images, of_back, w, (rows, columns))
+            for of_images, of_back in _groups_of(groups, images, back)
+        ]
+        result = group_results[0] if groups == 1 else xp.concatenate(group_results, 3)
+    return result.astype(grad.dtype, copy=False)
 
 
 @Conv2DBackpropFilter.infer

@@ -9,7 +9,6 @@ from nbtf import nn
 from nbtf._ops.arrays.broadcasting import reshape
 from nbtf._ops.arrays.padding import pad
 from nbtf._ops.arrays.shapes import expand_dims, squeeze
-from nbtf._ops.linalg.eye import eye
 from nbtf._runtime.arguments import check_number
 from nbtf.keras import activations
 from nbtf.keras.layers.base import Layer
@@ -124,7 +123,7 @@ class Convolution(Layer):
         self.input_spec: Any = InputSpec(min_ndim=self.rank + 2, axes={self._channels: channels})
 
     def call(self, inputs: Any) -> Any:
-        return self._finish(self._convolved(inputs, self.kernel.value if self.groups == 1 else self._grouped()))
+        return self._finish(self._convolved(inputs, self.kernel.value))
 
     def _convolved(self, inputs: Any, kernel: Any) -> Any:
         if self.rank == 1:
@@ -140,14 +139,6 @@ class Convolution(Layer):
         layout = "NHWC" if self._channels == -1 else "NCHW"
         padding: Any = self.padding.upper()
         return nn.conv2d(inputs, kernel, self.strides, padding, layout, self.dilation_rate)
-
-    def _grouped(self) -> Any:
-        """Returns the kernel of all groups together: zeros where a filter does not see a channel."""
-        *window, channels, filters = self.kernel.shape
-        groups = self.groups
-        group_kernels = reshape(self.kernel.value, (*window, 1, channels, groups, filters // groups))
-        apart = reshape(eye(groups, dtype=self.compute_dtype), (*[1] * len(window), groups, 1, groups, 1))
-        return reshape(group_kernels * apart, (*window, groups * channels, filters))
 
     def _finish(self, results: Any) -> Any:
         """Adds the bias, and applies the activation."""
@@ -323,15 +314,13 @@ class DepthwiseConv2D(Convolution):
         return channels * self.depth_multiplier
 
     def call(self, inputs: Any) -> Any:
-        return self._finish(self._convolved(inputs, apart(self.kernel, self.compute_dtype)))
+        return self._finish(self._convolved(inputs, of_each_channel(self.kernel)))
 
 
-def apart(kernel: Any, dtype: str) -> Any:
-    """Returns the kernel of an ordinary convolution for one in which every window sees one channel alone."""
+def of_each_channel(kernel: Any) -> Any:
+    """Returns the kernel of a convolution with as many groups as channels: each window sees one channel alone."""
     *window, channels, multiplier = kernel.shape
-    channel_kernels = reshape(kernel.value, (*window, 1, channels, multiplier))
-    alone = reshape(eye(channels, dtype=dtype), (*[1] * len(window), channels, channels, 1))
-    return reshape(channel_kernels * alone, (*window, channels, channels * multiplier))
+    return reshape(kernel.value, (*window, 1, channels * multiplier))
 
 
 class SeparableConv2D(Convolution):
@@ -399,7 +388,7 @@ class SeparableConv2D(Convolution):
         self.input_spec: Any = InputSpec(min_ndim=4, axes={self._channels: channels})
 
     def call(self, inputs: Any) -> Any:
-        per_channel = self._convolved(inputs, apart(self.depthwise_kernel, self.compute_dtype))
+        per_channel = self._convolved(inputs, of_each_channel(self.depthwise_kernel))
         layout = "NHWC" if self._channels == -1 else "NCHW"
         return self._finish(nn.conv2d(per_channel, self.pointwise_kernel.value, 1, "VALID", layout))
 

@@ -1,0 +1,220 @@
+"""How a convolution becomes products of matrices, a block at a time, so that what is laid out stays in a cache.
+
+Images are NHWC here. A product needs either what lies under each window, laid out beside the results, or which results
+each element of an image took part in, laid out beside the image: whichever has fewer channels is laid out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from math import prod
+from typing import Any, NamedTuple
+
+from nbtf._devices.cpu import CPU
+from nbtf._ops.nn.windows import Pair, Steps, Window, cropped, padded, views
+
+BLOCK_BYTES = 1 << 20
+"""What is laid out at once: half and twice as much took 1.0 to 1.1 times as long, with 1 MiB of second-level cache."""
+
+BLOCK_BYTES_ON_GPU = 1 << 28
+"""The same on a GPU, where it is each kernel that costs."""
+
+FEWEST_WINDOWS = 256
+"""A block has as many, also where it is larger for it: each product reads all filters."""
+
+SHORT = 16
+"""Runs of fewer numbers that stand side by side are copied across, element by element of the window."""
+
+Block = tuple[slice, slice]
+
+
+def blocks(xp: Any, lengths: tuple[int, ...], numbers: int, itemsize: int) -> Iterator[Block]:
+    """Yields slices of images and of rows; `lengths` are images, rows and columns, `numbers` what a window takes."""
+    images, rows, columns = (max(1, length) for length in lengths)
+    limit = BLOCK_BYTES if xp is CPU.xp else BLOCK_BYTES_ON_GPU
+    windows = max(limit // (numbers * itemsize), FEWEST_WINDOWS)
+    lines = max(1, windows // columns)
+    at_once, lines = max(1, lines // rows), min(lines, rows)
+    for first in range(0, images, at_once):
+        for top in range(0, rows, lines):
+            yield slice(first, min(first + at_once, lengths[0])), slice(top, min(top + lines, lengths[1]))
+
+
+def under_windows(xp: Any, wide: Any, w: Window, rows: int, columns: int) -> Any:
+    """Returns a view of what lies under the window: [N, rows, columns, window height, window width, C]."""
+    image, line, column, channel = wide.strides
+    strides = image, line * w.strides[0], column * w.strides[1], line * w.dilations[0], column * w.dilations[1], channel
+    shape = wide.shape[0], rows, columns, *w.size, wide.shape[3]
+    return xp.lib.stride_tricks.as_strided(wide, shape, strides)
+
+
+def _matrix(xp: Any, view: Any) -> Any:
+    """Returns windows as the rows of a matrix."""
+    windows, numbers = prod(view.shape[:3]), prod(view.shape[3:])
+    if view.shape[4] * view.shape[5] < SHORT:
+        return xp.ascontiguousarray(view.transpose(3, 4, 5, 0, 1, 2)).reshape(numbers, windows).T
+    return view.reshape(windows, numbers)
+
+
+# Laid out beside the results
+
+
+def convolve(xp: Any, wide: Any, filters: Any, w: Window, target: Any) -> None:
+    """Writes the products of filters with what lies under the window into `target`, [N, rows, columns, filters]."""
+    matrix = filters.reshape(-1, filters.shape[3])
+    under = under_windows(xp, wide, w, *target.shape[1:3])
+    whole = target.flags.c_contiguous
+    for block in blocks(xp, target.shape[:3], len(matrix), wide.dtype.itemsize):
+        results = target[block]
+        windows = _matrix(xp, under[block])
+        if whole:
+            xp.dot(windows, matrix, out=results.reshape(-1, results.shape[3]))
+        else:
+            results[...] = windows.dot(matrix).reshape(results.shape)
+
+
+def _filters_from_windows(xp: Any, wide: Any, back: Any, w: Window) -> Any:
+    under = under_windows(xp, wide, w, *back.shape[1:3])
+    numbers = prod(under.shape[3:])
+    total = xp.zeros((numbers, back.shape[3]), back.dtype)
+    for block in blocks(xp, back.shape[:3], numbers, back.dtype.itemsize):
+        total += _matrix(xp, under[block]).T.dot(back[block].reshape(-1, back.shape[3]))
+    return total.reshape(*w.size, wide.shape[3], back.shape[3])
+
+
+def _images_from_windows(xp: Any, back: Any, filters: Any, w: Window, shape: tuple[int, ...]) -> Any:
+    """Adds up what each window gives to the images; `shape` is that of the images with their padding."""
+    channels, wide = shape[3], xp.zeros(shape, back.dtype)
+    across = w.size[1] * channels < SHORT
+    matrix = filters.reshape(-1, filters.shape[3])
+    for images, lines in blocks(xp, back.shape[:3], len(matrix), back.dtype.itemsize):
+        results = back[images, lines]
+        flat = results.reshape(-1, results.shape[3])
+        if across:
+            products = matrix.dot(flat.T).reshape(*w.size, channels, *results.shape[:3]).transpose(0, 1, 3, 4, 5, 2)
+        else:
+            products = flat.dot(matrix.T).reshape(*results.shape[:3], *w.size, channels).transpose(3, 4, 0, 1, 2, 5)
+        below = wide[images, lines.start * w.strides[0] :]
+        for i, j, view in views(below, w, Steps(results.shape[1], 0, 0), Steps(results.shape[2], 0, 0)):
+            view += products[i, j]
+    return wide
+
+
+# Laid out beside the images
+
+
+class Phase(NamedTuple):
+    """Elements of an axis that the same elements of a window reach: every `stride`-th one from `start` on.
+
+    `first` is the first element of the window that reaches them, `taps` how many do. `behind` says where the results
+    are that the last of them contributes to, counted from the first result; those of the others follow.
+    """
+
+    start: int
+    length: int
+    first: int
+    taps: int
+    behind: int
+
+
+def _phases(length: int, steps: Steps, axis: int, w: Window) -> list[Phase]:
+    stride, dilation = w.strides[axis], w.dilations[axis]
+    phases: list[Phase] = []
+    for start in range(min(stride, length)):
+        ahead, first = divmod(start + steps.front, stride)
+        taps = len(range(first, w.size[axis], stride))
+        phases.append(Phase(start, len(range(start, length, stride)), first, taps, ahead - (taps - 1) * dilation))
+    return phases
+
+
+def has_phases(w: Window) -> bool:
+    """Tells whether the window reaches elements in turn; it does unless it both strides and is dilated."""
+    return all(stride == 1 or dilation == 1 for stride, dilation in zip(w.strides, w.dilations, strict=True))
+
+
+def _by_phases(xp: Any, back: Any, lengths: Pair, w: Window, steps: Pair) -> Iterator[tuple[Any, Any, Any, Window]]:
+    """Yields slices of the images and of the filters, with the results that both take part in, and their window."""
+    by_axis = [_phases(lengths[axis], steps[axis], axis, w) for axis in (0, 1)]
+    around: list[Steps] = []
+    for axis, phases in enumerate(by_axis):
+        ends = [phase.behind + (phase.taps - 1) * w.dilations[axis] + phase.length for phase in phases]
+        front = max([0, *(-phase.behind for phase in phases)])
+        around.append(Steps(0, front, max([0, *(end - back.shape[1 + axis] for end in ends)])))
+    wide = padded(xp, back, *around)
+    for row in by_axis[0]:
+        for column in by_axis[1]:
+            if row.taps and column.taps:
+                begins = row.behind + around[0].front, column.behind + around[1].front
+                phases = tuple(zip((row, column), w.strides, strict=True))
+                images = slice(None), *(slice(phase.start, None, stride) for phase, stride in phases)
+                filters = tuple(slice(phase.first, None, stride) for phase, stride in phases)
+                small = Window((row.taps, column.taps), (1, 1), w.dilations, "VALID", False)
+                yield images, filters, wide[:, begins[0] :, begins[1] :], small
+
+
+def _images_by_phases(xp: Any, back: Any, filters: Any, w: Window, lengths: Pair, steps: Pair, target: Any) -> None:
+    """Writes the gradient of images into `target`, which is 0 where no window reaches."""
+    for images, taps, wide, small in _by_phases(xp, back, lengths, w, steps):
+        backwards = xp.ascontiguousarray(filters[taps][::-1, ::-1].transpose(0, 1, 3, 2))
+        convolve(xp, wide, backwards, small, target[images])
+
+
+def _filters_by_phases(xp: Any, images: Any, back: Any, w: Window, steps: Pair) -> Any:
+    result = xp.zeros((*w.size, images.shape[3], back.shape[3]), back.dtype)
+    for elements, taps, wide, small in _by_phases(xp, back, images.shape[1:3], w, steps):
+        backwards = _filters_from_windows(xp, wide, images[elements], small)
+        result[taps] = backwards.transpose(0, 1, 3, 2)[::-1, ::-1]
+    return result
+
+
+# What is cheaper
+
+
+def convolve_images(xp: Any, images: Any, filters: Any, w: Window, steps: Pair, target: Any) -> None:
+    """Writes a convolution into `target`, [N, rows, columns, filters]."""
+    wide = padded(xp, images, *steps)
+    outputs = filters.shape[3]
+    if w.size != (1, 1) and 2 * outputs * w.strides[0] * w.strides[1] <= images.shape[3]:
+        _add_up(xp, wide, filters, w, target)
+    else:
+        convolve(xp, wide, filters, w, target)
+
+
+def _add_up(xp: Any, wide: Any, filters: Any, w: Window, target: Any) -> None:
+    """Convolves by one product for all elements, whose parts are added up where they belong: for few filters."""
+    matrix = filters.transpose(2, 0, 1, 3).reshape(filters.shape[2], -1)
+    target[...] = 0
+    for images, lines in blocks(xp, wide.shape[:3], matrix.shape[1], wide.dtype.itemsize):
+        elements = wide[images, lines]
+        products = (
+            elements.reshape(-1, elements.shape[3]).dot(matrix).reshape(*elements.shape[:3], *w.size, filters.shape[3])
+        )
+        for i in range(w.size[0]):
+            # Rows of results whose windows have a line i among these.
+            above = i * w.dilations[0]
+            top = max(0, -((above - lines.start) // w.strides[0]))
+            bottom = min(target.shape[1], (lines.stop - 1 - above) // w.strides[0] + 1)
+            if top < bottom:
+                inside = Window((1, w.size[1]), w.strides, w.dilations, "VALID", False)
+                rows = products[:, top * w.strides[0] + above - lines.start :, :, i]
+                for _, j, view in views(rows, inside, Steps(bottom - top, 0, 0), Steps(target.shape[2], 0, 0)):
+                    target[images, top:bottom] += view[:, :, :, j]
+
+
+def images_gradient(xp: Any, back: Any, filters: Any, w: Window, lengths: Pair, steps: Pair) -> Any:
+    """Returns the gradient of images from that of their convolution."""
+    channels, outputs = filters.shape[2:]
+    if has_phases(w) and outputs <= 2 * channels:
+        result = xp.zeros((len(back), *lengths, channels), back.dtype)
+        _images_by_phases(xp, back, filters, w, lengths, steps, result)
+        return result
+    rows, columns = steps
+    shape = (len(back), rows.front + lengths[0] + rows.back, columns.front + lengths[1] + columns.back, channels)
+    return cropped(_images_from_windows(xp, back, filters, w, shape), rows, columns)
+
+
+def filters_gradient(xp: Any, images: Any, back: Any, w: Window, steps: Pair) -> Any:
+    """Returns the gradient of filters from that of their convolution."""
+    if has_phases(w) and back.shape[3] < images.shape[3]:
+        return _filters_by_phases(xp, images, back, w, steps)
+    return _filters_from_windows(xp, padded(xp, images, *steps), back, w)

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from xml.etree import ElementTree
 
-from nbtf.cli.checking.text import title
+from nbtf.cli.checking.text import summary, title
 from nbtf.cli.checking.verdicts import CellVerdict, NotebookVerdict, State
 
 _NO_CHARACTER = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -46,7 +46,8 @@ def _case(suite: ElementTree.Element, verdict: NotebookVerdict, cell: CellVerdic
     attributes = {"name": name, "classname": _text(str(verdict.path)), "time": f"{cell.seconds:.3f}"}
     case = ElementTree.SubElement(suite, "testcase", attributes)
     if cell.state is State.SKIPPED:
-        ElementTree.SubElement(case, "skipped", message="marked as one that is not run")
+        reason = summary(verdict) if verdict.missing else "marked as one that is not run"
+        ElementTree.SubElement(case, "skipped", message=reason)
     elif cell.state.is_wrong:
         _add(case, "failure", title(cell), "\n".join(cell.lines))
     return case

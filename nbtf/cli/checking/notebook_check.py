@@ -21,6 +21,7 @@ from nbtf.cli.generation import name_of_tensorflow_1
 from nbtf.cli.languages import differs, original_of
 from nbtf.cli.limits import STRICT, Limits, read_limits
 from nbtf.cli.marks import Marks, marks
+from nbtf.cli.needs import missing_modules
 from nbtf.cli.notebook_file import read
 
 NOTEBOOK = "notebook"
@@ -85,24 +86,27 @@ class _Check:
         self._cells = code_cells(notebook)
         numbered = enumerate(self._cells, start=1)
         self._marks = {index: marks(cell, f"cell {number}") for number, (index, cell) in numbered}
+        verdict.missing = missing_modules(notebook.metadata)
+        for cell_marks in self._marks.values():
+            cell_marks.skipped |= bool(verdict.missing)
         in_metadata = read_limits(notebook.metadata.get("nbtf", {}).get("limits", {}), "the notebook's metadata")
         self._limits = replace(plan.limits, **{**plan.limits_of.get(verdict.path, {}), **in_metadata})
         self._runs: dict[int, CellRun] = {}
 
     async def run(self) -> None:
         """Runs the cells, then says what became of each."""
-        executed = copy.deepcopy(self._recorded)
+        executed = self._verdict.executed = copy.deepcopy(self._recorded)
         for index, _ in self._cells:
             if not self._marks[index].skipped:
                 cell_now = executed.cells[index]
                 cell_now.update(outputs=[], execution_count=None)  # what is not reached has no output
         try:
-            executed.metadata.update(await run_cells(self._recorded, self._conditions(), self._keep))
+            if not self._verdict.missing:
+                executed.metadata.update(await run_cells(self._recorded, self._conditions(), self._keep))
         except KernelDiedError:
             pass  # the cell in which it died has been kept
         for count, (index, run) in enumerate(self._runs.items(), start=1):
             executed.cells[index].update(outputs=run.outputs, execution_count=count)
-        self._verdict.executed = executed
         self._verdict.cells += [self._judge(number, *cell) for number, cell in enumerate(self._cells, start=1)]
 
     def _keep(self, run: CellRun) -> None:

@@ -15,7 +15,7 @@ from nbtf._devices.discovery import SIMULATED_GPUS
 from nbtf.cli.checking.command import INSTALL, plan_of
 from nbtf.cli.checking.notebook_check import check
 from nbtf.cli.checking.settings import find_settings
-from nbtf.cli.checking.text import lines_of
+from nbtf.cli.checking.text import lines_of, summary
 from nbtf.cli.checking.verdicts import NotebookVerdict
 from nbtf.cli.command_error import CommandError, require
 from nbtf.cli.execution import wait_for
@@ -88,6 +88,8 @@ class NotebookItem(pytest.Item):
         verdict: NotebookVerdict = file.plugin.verdict(self.path)
         if verdict.is_wrong:
             raise NotebookDiffersError(verdict)
+        if verdict.missing:
+            pytest.skip(summary(verdict))
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
         """Returns what is wrong with it."""

@@ -42,6 +42,8 @@ def summary(verdict: NotebookVerdict) -> str:
         return "differs"
     if verdict.translated:
         return "as its original"
+    if verdict.missing:
+        return f"not run: {' and '.join(verdict.missing)} {'is' if len(verdict.missing) == 1 else 'are'} not installed"
     if not verdict.is_compared:
         return "ran; nothing is recorded to compare with"
     cells = "1 cell" if verdict.updated == 1 else f"{verdict.updated} cells"
@@ -56,8 +58,10 @@ def last_line(verdicts: Sequence[NotebookVerdict]) -> str:
     counted = [text for text in states if not text.startswith("0 ")]
     wrong = sum(verdict.is_wrong for verdict in verdicts)
     notebooks = f"{len(verdicts)} {'notebook' if len(verdicts) == 1 else 'notebooks'}"
-    unseen = sum(not (verdict.is_wrong or verdict.is_compared) for verdict in verdicts)
-    remark = f"{unseen} with nothing to compare" if unseen else "all as recorded"
+    not_run = sum(bool(verdict.missing) for verdict in verdicts)
+    unseen = sum(not (verdict.is_wrong or verdict.is_compared) for verdict in verdicts) - not_run
+    remarks = [f"{unseen} with nothing to compare"] * bool(unseen) + [f"{not_run} not run"] * bool(not_run)
+    remark = ", ".join(remarks) or "all as recorded"
     outcome = f"{wrong} not as recorded" if wrong else remark
     return f"{notebooks}, {outcome}; cells: {', '.join(counted) or 'none'}"
 

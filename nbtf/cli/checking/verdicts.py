@@ -57,6 +57,7 @@ class NotebookVerdict:
     """What is said of a notebook: of its cells, and of all of it.
 
     It is `unusable` when nothing could be said of cells, and `translated` when its original is run instead.
+    Where modules that it needs are `missing` it was not run.
     """
 
     path: Path
@@ -64,6 +65,7 @@ class NotebookVerdict:
     problems: list[str] = field(default_factory=list[str])
     unusable: bool = False
     translated: bool = False
+    missing: list[str] = field(default_factory=list[str])
     executed: Any = None
     seconds: float = 0.0
     updated: int = 0

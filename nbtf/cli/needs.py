@@ -1,0 +1,32 @@
+"""Which modules does a notebook say that it needs, and which of them are not here?
+
+A notebook that needs more than nbtf says so in its metadata: `{"nbtf": {"needs": ["torch"]}}`. Where that is not
+installed it is not run, and what is recorded in it stands.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from importlib.util import find_spec
+from typing import Any, cast
+
+from nbtf.cli.command_error import CommandError
+
+
+def missing_modules(metadata: Mapping[str, Any]) -> list[str]:
+    """Returns the modules that a notebook needs and this Python does not have.
+
+    Args:
+      metadata: the notebook's.
+
+    Raises:
+      CommandError: it names them otherwise than in a list of texts.
+
+    >>> missing_modules({"nbtf": {"needs": ["json", "no_such_module"]}})
+    ['no_such_module']
+    """
+    needs: object = metadata.get("nbtf", {}).get("needs", [])
+    names = cast("list[object]", needs) if isinstance(needs, list) else [None]
+    if not all(isinstance(name, str) and name.isidentifier() for name in names):
+        raise CommandError(f'the notebook\'s metadata: "needs" is a list of modules, such as ["torch"]; got {needs!r}')
+    return [name for name in map(str, names) if find_spec(name) is None]

@@ -52,6 +52,8 @@ class NodeForm(NamedTuple):
     """What a node is called that nobody named; its type by default."""
     misfit: Callable[..., str | None] | None = None
     """Says in TensorFlow's words why inputs do not fit, from their shapes, lists of lengths, and the attributes."""
+    definition: str | None = None
+    """TensorFlow's definition, inputs and attributes, with which it ends when it refuses a dtype."""
 
     def host_input(self, attr: str) -> HostInput:
         """Returns how an attribute is an input: under its own name, at the end, where nothing else is said."""

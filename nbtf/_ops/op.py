@@ -280,17 +280,26 @@ class Op:
     def _check_one(self, slot: _Slot, number: int, dtype: DType, bound: dict[str, DType]) -> None:
         if slot.allowed is not None and slot.letter not in bound:
             if dtype not in slot.allowed:
-                allowed = ", ".join(sorted(known.c_name for known in slot.allowed))
-                text = (
-                    f"Value for attr '{slot.letter}' of {dtype.c_name} is not in the list of allowed values: {allowed}"
-                )
-                raise InvalidArgumentError(f"{text} [Op:{self.type}] name: ")
+                allowed, definition = self._declared(slot)
+                text = f"Value for attr '{slot.letter}' of {dtype.c_name} is not in the list of allowed values: "
+                raise InvalidArgumentError(f"{text}{allowed}{definition} [Op:{self.type}] name: ")
             bound[slot.letter] = dtype
             return
         expected = slot.fixed or bound[slot.letter]
         raise InvalidArgumentError(
             f"cannot compute {self.type} as input #{number}(zero-based) was expected to be a {expected.c_name} "
             f"tensor but is a {dtype.c_name} tensor [Op:{self.type}] name: "
+        )
+
+    def _declared(self, slot: _Slot) -> tuple[str, str]:
+        """Returns the dtypes of a letter, and the definition that lists them so; none where the block has none."""
+        if self.form.definition is None:
+            return ", ".join(sorted(dtype.c_name for dtype in slot.allowed or ())), ""
+        declared = self.form.definition.partition(f"attr={slot.letter}:type")[2]
+        allowed = declared.partition("[")[2].partition("]")[0].replace("DT_", "").lower()
+        return (
+            allowed,
+            f"\n\t; NodeDef: {{{{node {self.type}}}}}; Op<name={self.type}; signature={self.form.definition}>",
         )
 
     def output_dtypes(self, dtypes: Sequence[DType], attrs: Mapping[str, Any], count: int) -> list[DType]:
@@ -421,7 +430,7 @@ def op(rule: str, **options: Any) -> Callable[[Callable[..., Any]], Op]:
         set of its dtypes. What the results will be: `broadcasts`: the inputs are broadcast against each other;
         `infer`: see `Op.infer`. What a graph says of it: `partly`: the rule for shapes where a rank or an attribute is
         not known; `inputs`, `index_type`, `fields`, `node_name`: the names of its host inputs, attributes and nodes;
-        `misfit`: see `NodeForm`.
+        `misfit`, `definition`: see `NodeForm`.
     """
 
     def record(kernel: Callable[..., Any]) -> Op:

@@ -58,13 +58,20 @@ def _configured_jobs() -> Mapping[str, Sized]:
         raise ValueError(f"TF_CONFIG must be JSON of the form {form}. Got {text!r}") from error
 
 
-class ParameterServerStrategy(Strategy):
+class ParameterServerStrategyV2(Strategy):
     """Trains one model with several workers, its variables on servers of their own: not there yet.
 
     Raises:
       UnimplementedError: always, with what there is instead.
     """
 
+    __module__ = (
+        "nbtf.python.distribute.parameter_server_strategy_v2"  # from where it can be imported, as in TensorFlow
+    )
+
     def __init__(self, cluster_resolver: Any = None, variable_partitioner: Any = None) -> None:
         """Says what to use instead."""
         raise UnimplementedError(f"ParameterServerStrategy needs several processes, but {WAY_OUT}")
+
+
+ParameterServerStrategy = ParameterServerStrategyV2

@@ -18,6 +18,7 @@ _COUNTERPARTS = {
     "client.device_lib": "nbtf.compat._v1.device_lib",
     "client.session": "nbtf.compat._v1",
     "data": "nbtf.data",
+    "distribute.parameter_server_strategy_v2": "nbtf.distribute.workers",
     "eager.context": "nbtf.compat._v1.context",
     "framework.constant_op": "nbtf",
     "framework.dtypes": "nbtf.dtypes",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import pickle
 from typing import Any
 
 import pytest
@@ -69,3 +70,10 @@ def test_a_configuration_that_cannot_be_read_says_its_form(monkeypatch: pytest.M
 def test_servers_of_variables_say_what_there_is(namespace: Any) -> None:
     with pytest.raises(tf.errors.UnimplementedError, match=r"tf\.distribute\.MirroredStrategy"):
         namespace.ParameterServerStrategy(None)
+
+
+def test_the_class_says_where_tensorflow_has_it_and_can_be_imported_from_there() -> None:
+    strategy = tf.distribute.ParameterServerStrategy
+
+    assert repr(strategy) == ("<class 'nbtf.python.distribute.parameter_server_strategy_v2.ParameterServerStrategyV2'>")
+    assert strategy is pickle.loads(pickle.dumps(strategy))

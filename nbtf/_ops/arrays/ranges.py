@@ -244,6 +244,8 @@ def _one_hot_partly(indices: Any, on_value: Any, off_value: Any, depth: Any, axi
     plain={"axis": as_int},
     partly=_one_hot_partly,
     inputs={"depth": HostInput("depth", 1)},
+    definition="indices:TI, depth:int32, on_value:T, off_value:T -> output:T; attr=axis:int,default=-1; attr=T:type; "
+    "attr=TI:type,default=DT_INT64,allowed=[DT_UINT8, DT_INT8, DT_INT32, DT_INT64]",
 )
 def OneHot(xp: Any, indices: Any, on_value: Any, off_value: Any, depth: Any, axis: int) -> Any:
     if not -1 <= axis <= indices.ndim or depth < 0:

@@ -36,7 +36,17 @@ def _misfit_of_matrices(a: Lengths, b: Lengths, transpose_a: bool, transpose_b: 
     return unequal_lengths(a[0 if transpose_a else 1], b[1 if transpose_b else 0])
 
 
-@op("T T -> T", T=MULTIPLIED, cpu_only=frozenset({int32, int64}), partly=of_rank(2), misfit=_misfit_of_matrices)
+@op(
+    "T T -> T",
+    T=MULTIPLIED,
+    cpu_only=frozenset({int32, int64}),
+    partly=of_rank(2),
+    misfit=_misfit_of_matrices,
+    definition="a:T, b:T -> product:T; attr=transpose_a:bool,default=false; attr=transpose_b:bool,default=false; "
+    "attr=T:type,allowed=[DT_BFLOAT16, DT_HALF, DT_FLOAT, DT_DOUBLE, DT_INT32, DT_INT64, DT_UINT8, DT_UINT16, "
+    "DT_UINT32, DT_UINT64, DT_COMPLEX64, DT_COMPLEX128]; attr=grad_a:bool,default=false; "
+    "attr=grad_b:bool,default=false",
+)
 def MatMul(xp: Any, a: Any, b: Any, transpose_a: bool, transpose_b: bool) -> Any:
     if a.ndim != 2 or b.ndim != 2:
         raise ValueError("batches are for BatchMatMulV2")

@@ -16,6 +16,10 @@ from nbtf._types import COMPLEXES, FLOATS, REALS, TensorLike
 from nbtf.errors import InvalidArgumentError
 
 CONTINUOUS = FLOATS | COMPLEXES
+UNARY_COMPLEX = (
+    "x:T -> y:T; attr=T:type,allowed=[DT_BFLOAT16, DT_HALF, DT_FLOAT, DT_DOUBLE, DT_COMPLEX64, DT_COMPLEX128]"
+)
+"""The definition of functions of one continuous number. Source: `UNARY_COMPLEX` in `math_ops.cc` of TensorFlow."""
 
 
 @op("T T -> T", T=SIGNED | COMPLEXES, broadcasts=True)
@@ -64,7 +68,7 @@ def _(call: Call, grad: Tensor) -> Gradients:
     return [towards_x, towards_y]
 
 
-Sqrt = ufunc("Sqrt", "sqrt", "T -> T", T=CONTINUOUS)
+Sqrt = ufunc("Sqrt", "sqrt", "T -> T", T=CONTINUOUS, definition=UNARY_COMPLEX)
 
 
 @Sqrt.express
@@ -82,7 +86,7 @@ def _(call: Call, grad: Tensor) -> Gradients:
     return [divide(multiply(grad, 0.5), conj(call.output))]
 
 
-@op("T -> T", T=CONTINUOUS, broadcasts=True)
+@op("T -> T", T=CONTINUOUS, definition=UNARY_COMPLEX, broadcasts=True)
 def Rsqrt(xp: Any, x: Any) -> Any:
     return xp.reciprocal(xp.sqrt(x))
 
@@ -103,7 +107,7 @@ def _(call: Call, grad: Tensor) -> Gradients:
     return [grad * -0.5 * (y * (y * y))]
 
 
-Exp = ufunc("Exp", "exp", "T -> T", T=CONTINUOUS)
+Exp = ufunc("Exp", "exp", "T -> T", T=CONTINUOUS, definition=UNARY_COMPLEX)
 
 
 @Exp.express
@@ -121,7 +125,7 @@ def _(call: Call, grad: Tensor) -> Gradients:
     return [grad * conj(call.output)]
 
 
-Expm1 = ufunc("Expm1", "expm1", "T -> T", T=CONTINUOUS)
+Expm1 = ufunc("Expm1", "expm1", "T -> T", T=CONTINUOUS, definition=UNARY_COMPLEX)
 
 
 @Expm1.express
@@ -139,7 +143,7 @@ def _(call: Call, grad: Tensor) -> Gradients:
     return [grad * exp(conj(call.inputs[0]))]
 
 
-Log = ufunc("Log", "log", "T -> T", T=CONTINUOUS)
+Log = ufunc("Log", "log", "T -> T", T=CONTINUOUS, definition=UNARY_COMPLEX)
 
 
 @Log.express
@@ -158,7 +162,7 @@ def _(call: Call, grad: Tensor) -> Gradients:
     return [grad / conj(call.inputs[0])]
 
 
-Log1p = ufunc("Log1p", "log1p", "T -> T", T=CONTINUOUS)
+Log1p = ufunc("Log1p", "log1p", "T -> T", T=CONTINUOUS, definition=UNARY_COMPLEX)
 
 
 @Log1p.express
@@ -176,7 +180,7 @@ def _(call: Call, grad: Tensor) -> Gradients:
     return [grad * reciprocal(1 + conj(call.inputs[0]))]
 
 
-@op("T -> T", T=CONTINUOUS, broadcasts=True)
+@op("T -> T", T=CONTINUOUS, definition=UNARY_COMPLEX, broadcasts=True)
 def Sigmoid(xp: Any, x: Any) -> Any:
     return xp.reciprocal(xp.add(xp.exp(xp.negative(x)), x.dtype.type(1)))
 
@@ -225,7 +229,7 @@ def _(call: Call, grad: Tensor) -> Gradients:
     return [towards_y, sigmoid_grad(y, grad) if call.needs(1) else None]
 
 
-Tanh = ufunc("Tanh", "tanh", "T -> T", T=CONTINUOUS)
+Tanh = ufunc("Tanh", "tanh", "T -> T", T=CONTINUOUS, definition=UNARY_COMPLEX)
 
 
 @Tanh.express

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from nbtf._ops.math.arithmetic import add, conj, subtract
 from nbtf._ops.math.division import reciprocal
-from nbtf._ops.math.exponentials import CONTINUOUS, sqrt
+from nbtf._ops.math.exponentials import CONTINUOUS, UNARY_COMPLEX, sqrt
 from nbtf._ops.math.magnitude import square
 from nbtf._ops.op import Gradients, ufunc
 from nbtf._ops.reductions.sums import unbroadcast
@@ -12,7 +12,7 @@ from nbtf._runtime.tape import Call
 from nbtf._runtime.tensor import Tensor
 from nbtf._types import FLOATS, TensorLike
 
-Sin = ufunc("Sin", "sin", "T -> T", T=CONTINUOUS)
+Sin = ufunc("Sin", "sin", "T -> T", T=CONTINUOUS, definition=UNARY_COMPLEX)
 
 
 @Sin.express
@@ -33,7 +33,7 @@ def _(call: Call, grad: Tensor) -> Gradients:
     return [grad * cos(conj(call.inputs[0]))]
 
 
-Cos = ufunc("Cos", "cos", "T -> T", T=CONTINUOUS)
+Cos = ufunc("Cos", "cos", "T -> T", T=CONTINUOUS, definition=UNARY_COMPLEX)
 
 
 @Cos.express
@@ -54,7 +54,7 @@ def _(call: Call, grad: Tensor) -> Gradients:
     return [-grad * sin(conj(call.inputs[0]))]
 
 
-Tan = ufunc("Tan", "tan", "T -> T", T=CONTINUOUS)
+Tan = ufunc("Tan", "tan", "T -> T", T=CONTINUOUS, definition=UNARY_COMPLEX)
 
 
 @Tan.express
@@ -75,7 +75,7 @@ def _(call: Call, grad: Tensor) -> Gradients:
     return [square(reciprocal(cos(conj(call.inputs[0])))) * grad]
 
 
-Asin = ufunc("Asin", "arcsin", "T -> T", T=CONTINUOUS)
+Asin = ufunc("Asin", "arcsin", "T -> T", T=CONTINUOUS, definition=UNARY_COMPLEX)
 
 
 @Asin.express
@@ -96,7 +96,7 @@ def _(call: Call, grad: Tensor) -> Gradients:
     return [grad * reciprocal(sqrt(subtract(1.0, square(conj(call.inputs[0])))))]
 
 
-Acos = ufunc("Acos", "arccos", "T -> T", T=CONTINUOUS)
+Acos = ufunc("Acos", "arccos", "T -> T", T=CONTINUOUS, definition=UNARY_COMPLEX)
 
 
 @Acos.express
@@ -117,7 +117,7 @@ def _(call: Call, grad: Tensor) -> Gradients:
     return [-grad * reciprocal(sqrt(subtract(1.0, square(conj(call.inputs[0])))))]
 
 
-Atan = ufunc("Atan", "arctan", "T -> T", T=CONTINUOUS)
+Atan = ufunc("Atan", "arctan", "T -> T", T=CONTINUOUS, definition=UNARY_COMPLEX)
 
 
 @Atan.express
@@ -135,7 +135,7 @@ def _(call: Call, grad: Tensor) -> Gradients:
     return [grad * reciprocal(add(square(conj(call.inputs[0])), 1))]
 
 
-Sinh = ufunc("Sinh", "sinh", "T -> T", T=CONTINUOUS)
+Sinh = ufunc("Sinh", "sinh", "T -> T", T=CONTINUOUS, definition=UNARY_COMPLEX)
 
 
 @Sinh.express
@@ -153,7 +153,7 @@ def _(call: Call, grad: Tensor) -> Gradients:
     return [grad * cosh(conj(call.inputs[0]))]
 
 
-Cosh = ufunc("Cosh", "cosh", "T -> T", T=CONTINUOUS)
+Cosh = ufunc("Cosh", "cosh", "T -> T", T=CONTINUOUS, definition=UNARY_COMPLEX)
 
 
 @Cosh.express
@@ -171,7 +171,7 @@ def _(call: Call, grad: Tensor) -> Gradients:
     return [grad * sinh(conj(call.inputs[0]))]
 
 
-Asinh = ufunc("Asinh", "arcsinh", "T -> T", T=CONTINUOUS)
+Asinh = ufunc("Asinh", "arcsinh", "T -> T", T=CONTINUOUS, definition=UNARY_COMPLEX)
 
 
 @Asinh.express
@@ -189,7 +189,7 @@ def _(call: Call, grad: Tensor) -> Gradients:
     return [grad / cosh(conj(call.output))]
 
 
-Acosh = ufunc("Acosh", "arccosh", "T -> T", T=CONTINUOUS)
+Acosh = ufunc("Acosh", "arccosh", "T -> T", T=CONTINUOUS, definition=UNARY_COMPLEX)
 
 
 @Acosh.express
@@ -210,7 +210,7 @@ def _(call: Call, grad: Tensor) -> Gradients:
     return [grad / sinh(conj(call.output))]
 
 
-Atanh = ufunc("Atanh", "arctanh", "T -> T", T=CONTINUOUS)
+Atanh = ufunc("Atanh", "arctanh", "T -> T", T=CONTINUOUS, definition=UNARY_COMPLEX)
 
 
 @Atanh.express

@@ -307,3 +307,30 @@ def test_quotient_and_remainder_make_the_number_again(dtype: Any, data: st.DataO
     again = tf.add(tf.multiply(tf.math.floordiv(a, b), b), tf.math.floormod(a, b))
 
     assert x.tolist() == again.numpy().tolist()
+
+
+@pytest.mark.parametrize(
+    ("compute", "says"),
+    [
+        (
+            lambda: tf.math.log1p(1),
+            "Value for attr 'T' of int32 is not in the list of allowed values: bfloat16, half, float, double, "
+            "complex64, complex128\n\t; NodeDef: {{node Log1p}}; Op<name=Log1p; signature=x:T -> y:T; "
+            "attr=T:type,allowed=[DT_BFLOAT16, DT_HALF, DT_FLOAT, DT_DOUBLE, DT_COMPLEX64, DT_COMPLEX128]> "
+            "[Op:Log1p] name: ",
+        ),
+        (
+            lambda: tf.one_hot(tf.constant([1.0, 2.0]), 3),
+            "Value for attr 'TI' of float is not in the list of allowed values: uint8, int8, int32, int64\n"
+            "\t; NodeDef: {{node OneHot}}; Op<name=OneHot; signature=indices:TI, depth:int32, on_value:T, off_value:T "
+            "-> output:T; attr=axis:int,default=-1; attr=T:type; "
+            "attr=TI:type,default=DT_INT64,allowed=[DT_UINT8, DT_INT8, DT_INT32, DT_INT64]> [Op:OneHot] name: ",
+        ),
+    ],
+    ids=["log1p", "one_hot"],
+)
+def test_a_refused_dtype_comes_with_the_definition_of_the_op(compute: Callable[[], Any], says: str) -> None:
+    with pytest.raises(InvalidArgumentError) as refusal:
+        compute()
+
+    assert says == str(refusal.value)

@@ -173,7 +173,9 @@ class Device(ABC):
     first_use: FirstUse | None = None
     """What it knows of kernels that must be compiled first; None where none are."""
     lane: bool = False
-    """Whether it has a `quick` for express lanes. Those of the CPU are NumPy itself."""
+    """Whether it has a `quick` for express lanes; that of the CPU which plain ops go to is NumPy itself."""
+    is_exact: bool = False
+    """Whether its account is TensorFlow's to the byte: then no lane may keep anything longer than the road does."""
     tells_pieces: bool = False
     """Whether it keeps a journal of the pieces of its memory; see `journal.py`."""
     dlpack_device: tuple[int, int] = (1, 0)
@@ -189,6 +191,10 @@ class Device(ABC):
     @abstractmethod
     def put(self, array: np.ndarray[Any, Any], label: Label | None = None) -> Buffer:
         """Copies a host array in; the caller may change it afterwards."""
+
+    def put_scalar(self, array: np.ndarray[Any, Any], label: Label) -> Buffer:
+        """Copies a scalar in that nobody ever changes, and that comes again and again."""
+        return self.put(array, label)
 
     @abstractmethod
     def get(self, buffer: Buffer) -> np.ndarray[Any, Any]:

@@ -27,6 +27,7 @@ from nbtf._devices.bfc.allocator import BFCAllocator, Driver
 from nbtf._devices.bfc.chunks import Chunk
 from nbtf._devices.bfc.memory import BFCMemory
 from nbtf._devices.cards import PhysicalGPU
+from nbtf._devices.cpu import bound
 from nbtf._devices.exhausted import Request
 from nbtf._devices.host_memory import available_bytes
 from nbtf._devices.journal import Box, Journal
@@ -91,7 +92,7 @@ class SimulatedGPU(GPU):
     """
 
     xp = np
-    simulated = models_time = updates_in_place = tells_pieces = True
+    simulated = models_time = updates_in_place = tells_pieces = lane = is_exact = True
 
     def __init__(self, index: int, card: PhysicalGPU, allocator: BFCAllocator) -> None:
         """Makes `GPU:index`.
@@ -109,6 +110,8 @@ class SimulatedGPU(GPU):
         self.memory = BFCMemory(allocator)
         self._scratch: Chunk | None = None
         self._requests: dict[tuple[object, ...], tuple[int, Label]] = {}
+        self._quick: dict[tuple[object, ...], tuple[Callable[..., Any], int, Label]] = {}
+        self._functions: dict[Any, Callable[..., Any]] = {}
         self._journal: Journal | None = None
         self._unlooked = 0
         self._look_again = 0.0
@@ -117,6 +120,10 @@ class SimulatedGPU(GPU):
     def put(self, array: np.ndarray[Any, Any], label: Label | None = None) -> Buffer:
         """Copies a host array in."""
         return self._copied_in(array, array.copy, label)
+
+    def put_scalar(self, array: np.ndarray[Any, Any], label: Label) -> Buffer:
+        """Charges a scalar that nobody ever changes: that it is one array each time cannot be seen."""
+        return buffer_of(array, self._charge(array.nbytes, label, copied=True))
 
     def copy_from(self, source: Device, buffer: Buffer, label: Label | None = None) -> Buffer:
         """Copies a buffer of another device to this one."""
@@ -168,6 +175,78 @@ class SimulatedGPU(GPU):
             # Now, not when the traceback dies: a notebook keeps the last one.
             self._give_back(allocations)
             raise
+
+    def quick(self, op: Any, inputs: tuple[Any, ...], attrs: tuple[Any, ...]) -> tuple[Any, Any]:
+        """Is the express lane: returns the one array that an op makes, and what holds its memory.
+
+        The kernel runs first, since the road may have to run it again, and must then find the account as it was: only
+        small results may be made before the allocator is asked.
+
+        Raises:
+          LookupError: the road must do it: a result that is large or whose size is not known before, or any error.
+        """
+        if op.shares_memory:
+            return self._view(op, inputs, attrs)
+        key = (op, attrs, *[(buffer._array.shape, buffer._dtype, buffer._host) for buffer in inputs])
+        try:
+            request = self._quick.get(key)
+        except TypeError:  # lists among the attributes
+            key = (op, tuple([tuple(attr) if attr.__class__ is list else attr for attr in attrs]), *key[2:])
+            request = self._quick.get(key)
+        if request is None:
+            request = self._quick_request(key, op, inputs, attrs)
+        function, nbytes, label = request
+        arrays = [buffer._array for buffer in inputs]
+        array = function(*arrays, *attrs)
+        if array.__class__ is not np.ndarray:
+            array = np.asarray(array)
+        elif not op.function:
+            owner = array if array.base is None else array.base
+            for input_array in arrays:
+                if owner is input_array or owner is input_array.base:
+                    array = array.copy()
+                    break
+        if array.nbytes != nbytes:
+            raise LookupError
+        chunk = self.allocator.allocate(nbytes, label)
+        if chunk is None and nbytes:
+            raise LookupError
+        return array, chunk
+
+    def _view(self, op: Any, inputs: tuple[Any, ...], attrs: tuple[Any, ...]) -> tuple[Any, Any]:
+        """Returns an array that shows the memory of an input, and what holds that."""
+        if self._scratch is None:
+            raise LookupError
+        function = self._functions.get(op)
+        if function is None:
+            function = self._functions[op] = bound(op)
+        arrays: list[Any] = []
+        holds: list[Any] = []
+        for buffer in inputs:
+            if buffer._host:
+                raise LookupError
+            array, hold = buffer._array, buffer._allocation  # together: see `Variable._take`
+            arrays.append(array)
+            holds.append(hold)
+        array = function(*arrays, *attrs)
+        return array, next((hold for x, hold in zip(arrays, holds, strict=True) if x is array), holds[0])
+
+    def _quick_request(
+        self, key: tuple[object, ...], op: Any, inputs: tuple[Any, ...], attrs: tuple[Any, ...]
+    ) -> tuple[Callable[..., Any], int, Label]:
+        """Returns what the lane needs to know of an op: its function, and bytes and label of its result."""
+        if self._scratch is None or any([buffer._host for buffer in inputs]):
+            raise LookupError
+        specs = op.specs(inputs, op.normalised(dict(zip(op.attrs, attrs, strict=True))))
+        if not specs or None in specs[0].shape:
+            raise LookupError
+        nbytes, label = self._new_request(op, specs[0].shape, specs[0].dtype, None)
+        if nbytes >= _WORTH_A_LOOK:
+            raise LookupError
+        if len(self._quick) >= _REMEMBERED:
+            self._quick.clear()
+        request = self._quick[key] = bound(op), nbytes, label
+        return request
 
     def time_of(
         self, op: Runnable, inputs: Sequence[Made], outputs: Sequence[Made], seconds: float

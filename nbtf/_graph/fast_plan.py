@@ -10,6 +10,7 @@ from nbtf._graph.seeds import GraphStream
 from nbtf._graph.steps import ConstantStep, OpStep, Step, UpdateStep
 from nbtf._ops.variables.resource import AssignAddVariableOp, AssignSubVariableOp, AssignVariableOp
 from nbtf._runtime.conversion import constant_of
+from nbtf._runtime.scopes import set_scope
 
 _METHODS = {AssignVariableOp: "assign", AssignAddVariableOp: "assign_add", AssignSubVariableOp: "assign_sub"}
 
@@ -21,16 +22,21 @@ class PlanText:
         """Takes what tells the slot of a tensor, None for other values, and what gives a random op its numbers."""
         self._slot_of = slot_of
         self._lines: list[str] = []
-        self._space: dict[str, Any] = {"stream": stream, "constant_of": constant_of}
+        self._space: dict[str, Any] = {"stream": stream, "constant_of": constant_of, "set_scope": set_scope}
+        self._place = 0
 
-    def add(self, step: Step, outputs: Sequence[int], ends: Sequence[int]) -> None:
+    def add(self, step: Step, outputs: Sequence[int], ends: Sequence[int], place: int) -> None:
         """Adds a step.
 
         Args:
           step: what to do.
           outputs: the slots of what it makes.
           ends: the slots of what nobody needs after it.
+          place: the number of the scope in which it runs.
         """
+        if place != self._place:
+            self._lines.append(f"set_scope(scopes[{place}])")
+            self._place = place
         targets = _targets(outputs)
         call = self._call(step)
         single = isinstance(step, OpStep | ConstantStep) and len(outputs) == 1 and call.startswith(("k", "constant_of"))
@@ -70,7 +76,7 @@ class PlanText:
         self._space[name] = value
         return name
 
-    def compiled(self, name: str, count: int, results: Sequence[int]) -> Callable[[Sequence[Any]], list[Any]]:
+    def compiled(self, name: str, count: int, results: Sequence[int]) -> Callable[..., list[Any]]:
         """Returns the function.
 
         Args:
@@ -80,7 +86,7 @@ class PlanText:
         """
         first = [f"{_targets(range(count))} = values", "del values"] if count else []
         lines = [*first, *self._lines, f"return [{', '.join([f'v{slot}' for slot in results])}]"]
-        text = "def replay(values):\n    " + "\n    ".join(lines) + "\n"
+        text = "def replay(values, scopes):\n    " + "\n    ".join(lines) + "\n"
         filename = f"<plan of {name}>"
         space: dict[str, Any] = {"__name__": __name__, **self._space}
         exec(compile(text, filename, "exec"), space)
@@ -93,12 +99,12 @@ def _targets(slots: Sequence[int]) -> str:
 
 
 def written_plan(
-    steps: Sequence[tuple[Step, Sequence[int], Sequence[int]]],
+    steps: Sequence[tuple[Step, Sequence[int], Sequence[int], int]],
     slots: Mapping[int, int],
     stream: Callable[[GraphStream], Any],
 ) -> PlanText:
-    """Returns the text of steps, each with the slots of its outputs and of what ends with it."""
+    """Returns the text of steps, each with the slots of its outputs and of what ends with it, and its scope."""
     text = PlanText(lambda value: slots.get(id(value)), stream)
-    for step, outputs, ends in steps:
-        text.add(step, outputs, ends)
+    for step, outputs, ends, place in steps:
+        text.add(step, outputs, ends, place)
     return text

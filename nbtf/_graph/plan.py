@@ -24,6 +24,12 @@ Filler = Callable[[Values], Any]
 """Returns what a step takes."""
 
 
+Placing = tuple[Request | None, int | None]
+"""The device that a step asks for, and the replica that it runs in."""
+
+_AS_CALLED: Placing = None, None
+
+
 class PlannedStep(NamedTuple):
     """A step with its slots: where its inputs and attributes come from, where its outputs go, what ends with it."""
 
@@ -32,7 +38,7 @@ class PlannedStep(NamedTuple):
     attrs: Mapping[str, Filler]
     outputs: tuple[int, ...]
     ends: list[int]
-    placing: tuple[Request | None, int | None]
+    placing: Placing
 
 
 class Plan:
@@ -68,14 +74,17 @@ class Plan:
         self._size = len(self._slots)
         self._streams: dict[int, Stream] = {}
         self._seeded_by: Any = None
-        self._is_plain = all([step.placing == (None, None) for step in planned])
-        """Whether it asks for no device."""
-        self._fast: Callable[[Sequence[Any]], list[Any]] | None = None
+        self._placings = list(dict.fromkeys([_AS_CALLED, *[step.placing for step in planned]]))
+        """What its steps ask for: devices and replicas; the first is nothing."""
+        self._fast: Callable[..., list[Any]] | None = None
 
-    def _written(self) -> Callable[[Sequence[Any]], list[Any]]:
+    def _written(self) -> Callable[..., list[Any]]:
         """Returns the plan as one function."""
         slots = self._slots | {number: self._slots[id(inner)] for number, inner in self._inside.items()}
-        steps = [(planned.step, planned.outputs, planned.ends) for planned in self._planned_steps]
+        places = {placing: number for number, placing in enumerate(self._placings)}
+        steps = [
+            (planned.step, planned.outputs, planned.ends, places[planned.placing]) for planned in self._planned_steps
+        ]
         count = len(self.arguments) + len(self.captured)
         return written_plan(steps, slots, self._stream).compiled(self.graph.name, count, self.results)
 
@@ -123,21 +132,34 @@ class Plan:
           captured: values for the captures, where they are none themselves.
         """
         values: Values = [*arguments, *(self.captured if captured is None else captured)]
-        if HERE.first is not None and self._is_plain:
+        if HERE.first is not None:
             if self._fast is None:
                 self._fast = self._written()
-            return self._fast(values)
+            return self._fast(values, ()) if len(self._placings) == 1 else self._run_placed(self._fast, values)
         values += [None] * (self._size - len(values))
         del arguments, captured
         self._replay(values)
         return [values[slot] for slot in self.results]
 
+    def _run_placed(self, fast: Callable[..., list[Any]], values: Values) -> list[Any]:
+        """Runs the plan as one function that goes from device to device."""
+        outer = SCOPE()
+        scopes = [outer, *[scope_at(placing, outer) for placing in self._placings[1:]]]
+        try:
+            return fast(values, scopes)
+        except Exception as error:
+            scope = SCOPE()
+            _note_replica(error, outer, None if scope is None else scope.replica)
+            raise
+        finally:
+            set_scope(outer)
+
     def _replay(self, values: Values) -> None:
         """Runs the steps one after the other, with whoever listens told of each."""
         outer, caller = SCOPE(), current_words()
         is_watched = HERE.watched
-        scopes: dict[tuple[Request | None, int | None], Scope | None] = {(None, None): outer}
-        current_placing: tuple[Request | None, int | None] = (None, None)
+        scopes: dict[Placing, Scope | None] = {_AS_CALLED: outer}
+        current_placing = _AS_CALLED
         try:
             for step, inputs, late_attrs, outputs, ends, placing in self._planned_steps:
                 if placing is not current_placing and placing != current_placing:
@@ -170,7 +192,7 @@ def _note_replica(error: Exception, outer: Scope | None, replica: int | None) ->
         outer.strategy.note_replica(error, replica)
 
 
-def scope_at(placing: tuple[Request | None, int | None], outer: Scope | None) -> Scope:
+def scope_at(placing: Placing, outer: Scope | None) -> Scope:
     """Returns the scope in which the steps of a place run: what they ask for, inside what is open."""
     request, replica = placing
     around = outer or EMPTY

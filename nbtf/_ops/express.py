@@ -13,7 +13,7 @@ from types import FunctionType
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from nbtf import _types
-from nbtf._devices.base import Label
+from nbtf._devices.base import Label, buffer_of
 from nbtf._devices.cpu import CPU
 from nbtf._runtime.conversion import host_array
 from nbtf._runtime.scopes import HERE, SCOPE
@@ -61,16 +61,16 @@ def {name}({params}):
                 if scope is not None and (tape := scope.tape) is not None and ({watched}):
 {heard}
                 return result
-{on_gpu}    except HANDED_OVER: pass
+{elsewhere}    except HANDED_OVER: pass
     return road({args})
 """
 
-# The same on a real GPU, which looks after its own stream and memory.
-ON_GPU = """\
-        elif device in HERE.gpus and device is {others}device and {dtypes}{on_gpus}:
+# The same on another device, which looks after its own stream and memory.
+ELSEWHERE = """\
+        elif device in HERE.elsewhere and device is {others}device and {dtypes}{on_gpus}:
             scope = SCOPE()
             if device is (HERE.first if scope is None else scope.lane):
-                array, allocation = device.quick(op, ({inputs},), ({given}))
+{read}                array, allocation = device.quick(op, ({inputs},), ({given}))
                 result = Tensor()
                 result._array = array; result._dtype = {result}; result._device = device; result._watch = None
                 if allocation is not None: result._allocation = allocation
@@ -78,6 +78,10 @@ ON_GPU = """\
 {heard}
                 return result
 """
+
+# As on the road: what a tape reads of a variable by itself stays with it longer.
+READ = "                if scope is not None and scope.tape is not None and device.is_exact:\n"
+READ_EACH = "                    if {x}._watch is ALWAYS: {x} = {x}.__tf_tensor__()\n"
 
 HEARD = "                    tape.record(op, ({inputs},), {attrs}, result)"
 
@@ -112,34 +116,45 @@ def constant_like(x: Any, value: float) -> Any:
     remembered.
     """
     device = getattr(x, "_device", None)
-    if device is None or (device is not HERE.device and device not in HERE.gpus):
+    if device is None or (device is not HERE.device and not _goes_to(device)):
         return value
     key = (x._dtype, value or str(value), value.__class__)
-    known = device.constants.get(key)
-    if known is not None:
-        return known
-    if value != value or not _exact(x._dtype, value):
-        return value
-    if device in HERE.gpus:
-        known = _constant_on_gpu(x, value)
-        if known is None:
+    scalar = device.constants.get(key)
+    if scalar is None:
+        scalar = _new_constant(x, value)
+        if scalar is None:
             return value
-    else:
-        known = Tensor()
-        known._array, known._dtype = host_array(value, x._dtype)
-        known._device = device
-        known._watch = None
-    if len(device.constants) < 1000:  # a loop over floats must not fill the memory
-        device.constants[key] = known
-    return known
+        if len(device.constants) < 1000:  # a loop over floats must not fill the memory
+            device.constants[key] = scalar
+    return _put_scalar(device, *scalar) if device.is_exact else scalar
 
 
-def _constant_on_gpu(x: Any, value: float) -> Tensor | None:
-    """Returns a scalar on the GPU of `x`: copied there once, and not for every use; None for what it does not keep."""
-    if x._dtype in _types.HOST_DTYPES:
+def _goes_to(device: Any) -> bool:
+    """Tells whether plain ops go to a device that has a `quick`."""
+    if device not in HERE.elsewhere:
+        return False
+    scope = SCOPE()
+    return device is (HERE.first if scope is None else scope.lane)
+
+
+def _new_constant(x: Any, value: float) -> Any:
+    """Returns what the device of `x` remembers of a scalar: it as a tensor, or what to put there each time.
+
+    None where the value does not fit, or belongs into the host's memory.
+    """
+    device, dtype = x._device, x._dtype
+    if value != value or not _exact(dtype, value) or (not device.on_host and dtype in _types.HOST_DTYPES):
         return None
-    array, dtype = host_array(value, x._dtype)
-    return tensor_of(x._device.put(array, Label("_EagerConst", dtype.name, array.shape)), dtype, x._device)
+    array, dtype = host_array(value, dtype)
+    label = Label("_EagerConst", dtype.name, array.shape)
+    if device.is_exact:
+        return dtype, array, label
+    return tensor_of(buffer_of(array) if device.on_host else device.put(array, label), dtype, device)
+
+
+def _put_scalar(device: Any, dtype: _types.DType, array: Any, label: Label) -> Tensor:
+    """Returns a scalar on a device that is charged for it each time it is used."""
+    return tensor_of(device.put_scalar(array, label), dtype, device)
 
 
 def _exact(dtype: _types.DType, value: float) -> bool:
@@ -198,19 +213,20 @@ def _text(op: Op, road: Callable[..., Any], names: tuple[str, ...]) -> str:
         scalar=SCALAR if inputs == ("x", "y") and len(set(op.tokens)) == 1 and op.tokens[0] in op.sets else "",
         first=inputs[0],
         call=f"kernel({call})",
-        on_gpu=_on_gpu(op, inputs, parts),
+        elsewhere=_elsewhere(op, inputs, parts),
         args=", ".join(names),
         **parts,
     )
 
 
-def _on_gpu(op: Op, inputs: tuple[str, ...], parts: dict[str, str]) -> str:
-    """Returns the lane for real GPUs; nothing for ops that may run elsewhere than where their inputs are."""
+def _elsewhere(op: Op, inputs: tuple[str, ...], parts: dict[str, str]) -> str:
+    """Returns the lane for other devices; nothing for ops that may run elsewhere than where their inputs are."""
     if op._cpu_only is True or op.host_outputs:
         return ""
     kernels = "".join(f" and {x}._dtype not in CPU_ONLY" for x in inputs) if op._cpu_only else ""
     given = "".join(f"{attr}, " for attr in op.attrs)
-    return ON_GPU.format(inputs=", ".join(inputs), given=given, on_gpus=kernels, **parts)
+    read = "" if op.resource else READ + "".join([READ_EACH.format(x=x) for x in inputs])
+    return ELSEWHERE.format(inputs=", ".join(inputs), given=given, on_gpus=kernels, read=read, **parts)
 
 
 def _heard(op: Op, inputs: tuple[str, ...]) -> str:

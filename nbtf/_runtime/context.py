@@ -255,8 +255,9 @@ class Context:
             if CURRENT.context is self:
                 first = machine.first if machine is not None and quiet else None
                 HERE.device = first if first is not None and first.type == "CPU" else None
-                HERE.gpus = frozenset([gpu for gpu in self.gpus.made if gpu.lane]) if quiet else frozenset()
-                HERE.first = first if first is HERE.device or first in HERE.gpus else None
+                devices = machine.by_name.values() if machine is not None and quiet else ()
+                HERE.elsewhere = frozenset([device for device in devices if device.lane and device is not HERE.device])
+                HERE.first = first if first is HERE.device or first in HERE.elsewhere else None
                 HERE.watched = self.watched
 
     def deliver(self, boxes: Sequence[Box]) -> None:
@@ -385,7 +386,7 @@ class Context:
         if request is None or request.name is None:
             return HERE.first
         device = machine.by_name.get(request.name)
-        return device if device is HERE.device or device in HERE.gpus else None
+        return device if device is HERE.device or device in HERE.elsewhere else None
 
     def set_cell_device(self, name: str) -> Callable[[], None]:
         """Makes a device the outermost scope of this thread; returns the undo, which works from any thread."""
@@ -465,7 +466,7 @@ def install(context: Context) -> None:
     """Makes a context the one in use."""
     with Context._lock:
         CURRENT.context = context
-        HERE.device, HERE.gpus, HERE.first = None, frozenset(), None
+        HERE.device, HERE.elsewhere, HERE.first = None, frozenset(), None
         context.settle()
 
 

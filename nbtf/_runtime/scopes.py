@@ -173,16 +173,17 @@ EMPTY = Scope()
 class Here:
     """The devices whose express lanes are open in this process; written by `Context.settle` alone.
 
-    `device` is the CPU that plain ops go to, or None. `gpus` are real GPUs, none of them where there is no lane.
-    `first` is the device that plain ops go to if it has a lane of either kind. `watched` says whether somebody listens.
+    `device` is the CPU that plain ops go to, or None. `elsewhere` are all other devices that have a `quick`, none of
+    them where there is no lane. `first` is the device that plain ops go to if it has a lane of either kind. `watched`
+    says whether somebody listens.
     """
 
-    __slots__ = ("device", "first", "gpus", "watched")
+    __slots__ = ("device", "elsewhere", "first", "watched")
 
     def __init__(self) -> None:
         """Starts closed."""
         self.device: Device | None = None
-        self.gpus: frozenset[Device] = frozenset()
+        self.elsewhere: frozenset[Device] = frozenset()
         self.first: Device | None = None
         self.watched = False
 

@@ -130,6 +130,21 @@ def test_a_simulated_gpu_gives_the_same_bits(sample: Sample) -> None:
 
 
 @every_sample
+def test_lane_and_road_of_a_simulated_gpu_leave_the_same_account(sample: Sample) -> None:
+    accounts: list[Any] = []
+    for listeners in ([], [lambda event: None]):
+        context = Context(simulated_machine(1, "Tesla K20m"), environ={})
+        for listener in listeners:
+            context.observers.add(listener)  # so that the road is taken
+        run(sample, context)
+        memory = context.devices.first.memory
+        assert memory is not None
+        accounts.append(memory.stats())
+
+    assert accounts[0] == accounts[1]
+
+
+@every_sample
 def test_a_simulated_gpu_gets_its_memory_back(sample: Sample) -> None:
     context = Context(simulated_machine(1, "Tesla K20m"), environ={})
     run(sample, context)  # the first run leaves what a device makes once

@@ -205,7 +205,7 @@ def test_the_lane_is_open_for_real_gpus(machine: FakeMachine) -> None:
     machine.diary.clear()
     again = x + x
 
-    assert HERE.gpus == frozenset(gpus())
+    assert HERE.elsewhere == {*gpus(), CURRENT.context.host}
     assert (first.numpy().tolist(), [("add", 0)]) == (again.numpy().tolist(), kernels(machine)[:1])
     assert type(again._array) is type(x._array)
 
@@ -288,7 +288,7 @@ def test_no_lane_where_each_op_is_waited_for() -> None:
         machine.diary.clear()
         tf.add(x, x)
 
-        assert frozenset() == HERE.gpus
+        assert HERE.elsewhere == {CURRENT.context.host}
         assert ["kernel", "sync"] == [entry[0] for entry in machine.diary]
 
 

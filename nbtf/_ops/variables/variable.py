@@ -283,14 +283,18 @@ class Variable(VariableParts):
         is replaced if it is still the one that was read, in one statement without a call, between whose instructions
         CPython lets neither another thread nor a signal in. Otherwise the road does the update.
         """
-        if delta.__class__ is not Tensor and (delta.__class__ is float or delta.__class__ is int):
-            delta = constant_like(self, delta)
         try:
             place, dtype = self._device, self._dtype
-            if place is delta._device is HERE.device and dtype is delta._dtype and dtype in NUMBERS:
+            if place is HERE.device and (delta.__class__ is float or delta.__class__ is int):
+                delta = constant_like(self, delta)
+            if place is delta._device and dtype is delta._dtype and dtype in NUMBERS:
                 scope = SCOPE()
                 array, change = self._array, delta._array
-                if (scope is None or scope.lane is place) and array.shape == change.shape:
+                if (
+                    place is (HERE.first if scope is None else scope.lane)
+                    and array.shape == change.shape
+                    and (place is HERE.device or self._updates_here(place))
+                ):
                     if (new := ufunc(array, change)).__class__ is not _NDARRAY:
                         new = _ASARRAY(new)
                     self._array = new if (done := self._array is array and not self._updating) else self._array
@@ -298,6 +302,13 @@ class Variable(VariableParts):
         except HANDED_OVER:
             pass
         return False
+
+    def _updates_here(self, place: Any) -> bool:
+        """Tells whether an update on another device does nothing to an account: no tensor shows the same memory."""
+        if place not in HERE.elsewhere:
+            return False
+        is_unshared = place.is_exact and self._allocation is not None and sys.getrefcount(self._allocation) == 2
+        return place.on_host or is_unshared
 
     def _update(self, op: Any, *inputs: Any, name: str | None = None, **attrs: Any) -> Variable:
         """Sends an update in place down the road."""

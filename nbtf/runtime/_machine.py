@@ -23,7 +23,11 @@ class _Sentence(str):
 
 
 def simulate_gpus(
-    n: int, model: str | None = None, memory: str | float | None = None, if_missing: bool = False
+    n: int,
+    model: str | None = None,
+    memory: str | float | None = None,
+    if_missing: bool = False,
+    frameworks: str | Sequence[str] = (),
 ) -> _Sentence:
     """Gives this process simulated GPUs: NumPy arrays with the memory, the limits and the names of real cards.
 
@@ -39,6 +43,7 @@ def simulate_gpus(
       model: a known card, such as `"Tesla K20m"` or `"H100"`; Tesla V100-SXM2-16GB when None.
       memory: of each card instead of its own: a text such as `"5GiB"`, or a number of MiB.
       if_missing: uses real cards if there are at least `n`; `model` and `memory` are of no interest then.
+      frameworks: other libraries that get the same GPUs, imported or not: `"torch"`, whose `cuda:k` is then `GPU:k`.
 
     Returns:
       One sentence that says what was simulated, or which real cards are used; it is printed as well.
@@ -46,6 +51,7 @@ def simulate_gpus(
     Raises:
       ValueError: an unknown card, or numbers that make no sense.
       RuntimeError: the devices are in use; `tf.runtime.restart()` first.
+      NotImplementedError: this build of PyTorch does not let its GPUs be simulated.
 
     >>> tf.runtime.restart()
     >>> _ = tf.runtime.simulate_gpus(2, model="Tesla K20m")
@@ -53,7 +59,10 @@ def simulate_gpus(
     >>> tf.constant([1.0]).device
     '/job:localhost/replica:0/task:0/device:GPU:0'
     """
+    from nbtf._frameworks.simulating import library_names, share_simulated_gpus, simulated_libraries  # late
+
     machine = simulated_machine(n, model, memory)
+    libraries = simulated_libraries(frameworks)
     configuration = CURRENT.context.configuration
     cards = discovery.real_cards(configuration.environ) if if_missing and n else ()
     has_enough_cards = len(cards) >= n and cards
@@ -65,7 +74,11 @@ def simulate_gpus(
             "Simulated GPUs cannot be modified after being initialized. Call tf.runtime.restart() first, "
             "or simulate_gpus before the first op."
         )
-    sentence = _Sentence(sentence_of(cards) if has_enough_cards else machine.sentence())
+    share_simulated_gpus(() if has_enough_cards else libraries, configuration)
+    text = sentence_of(cards) if has_enough_cards else machine.sentence()
+    if libraries and n and not has_enough_cards:
+        text += f" {library_names(libraries)} has them as {'cuda:0' if n == 1 else f'cuda:0 to cuda:{n - 1}'}."
+    sentence = _Sentence(text)
     print(sentence)  # noqa: T201  # what is simulated must be seen
     return sentence
 

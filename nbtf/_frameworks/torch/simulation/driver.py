@@ -1,0 +1,192 @@
+"""What does a driver answer to what `torch.cuda` asks?
+
+`torch.cuda` is Python code over functions of `torch._C` that a build without CUDA does not have. They are supplied
+here, and `torch.cuda` itself stays as it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from types import SimpleNamespace
+from typing import Any
+from uuid import UUID
+
+from nbtf._frameworks.torch.simulation.machine import Machine
+
+
+class DeviceProperties(SimpleNamespace):
+    """What a card is, with the attributes of `torch.cuda.get_device_properties(0)`."""
+
+    def __repr__(self) -> str:
+        """Returns what PyTorch writes, with the word `simulated` in the name."""
+        return (
+            f"_CudaDeviceProperties(name='{self.name}', major={self.major}, minor={self.minor}, "
+            f"total_memory={self.total_memory >> 20}MB, multi_processor_count={self.multi_processor_count}, "
+            f"uuid={self.uuid}, pci_bus_id={self.pci_bus_id}, pci_device_id={self.pci_device_id}, "
+            f"pci_domain_id={self.pci_domain_id}, L2_cache_size={self.L2_cache_size >> 20}MB)"
+        )
+
+
+class Driver:
+    """Answers for the devices of a machine."""
+
+    def __init__(self, machine: Machine) -> None:
+        """Takes the devices."""
+        self._machine = machine
+
+    def functions(self) -> dict[str, Callable[..., Any]]:
+        """Returns what stands in `torch._C`, by the names there without `_cuda_`."""
+        return {
+            "init": self.init,
+            "getDeviceCount": self.get_device_count,
+            "getDevice": self.get_device,
+            "setDevice": self.set_device,
+            "exchangeDevice": self.exchange_device,
+            "canDeviceAccessPeer": self.can_device_access_peer,
+            "isInBadFork": self.is_in_bad_fork,
+            "getArchFlags": self.get_arch_flags,
+            "synchronize": self.synchronize,
+            "sleep": self.sleep,
+            "memoryStats": self.memory_stats,
+            "resetPeakMemoryStats": self.reset_peak_memory_stats,
+            "resetAccumulatedMemoryStats": self.reset_accumulated_memory_stats,
+            "emptyCache": self.empty_cache,
+            "setMemoryFraction": self.set_memory_fraction,
+            "getMemoryFraction": self.get_memory_fraction,
+            "memorySnapshot": self.memory_snapshot,
+            "getAllocatorBackend": self.get_allocator_backend,
+            "hostMemoryStats": self.host_memory_stats,
+            "resetPeakHostMemoryStats": self.reset_peak_host_memory_stats,
+            "resetAccumulatedHostMemoryStats": self.reset_accumulated_host_memory_stats,
+            "maybeExchangeDevice": self.exchange_device,
+            "ipc_collect": self.ipc_collect,
+        }
+
+    # Devices
+
+    def init(self) -> None:
+        """Does nothing: simulated devices need no context."""
+
+    def get_device_count(self) -> int:
+        """Returns how many there are."""
+        return len(self._machine.cards)
+
+    def get_device(self) -> int:
+        """Returns the current one."""
+        return self._machine.current
+
+    def set_device(self, number: int) -> None:
+        """Changes it."""
+        self._machine.current = number
+
+    def exchange_device(self, number: int) -> int:
+        """Changes it, and returns what it was; a negative number changes nothing."""
+        previous = self._machine.current
+        if number < 0:
+            return -1
+        self._machine.current = number
+        return previous
+
+    def can_device_access_peer(self, number: int, peer: int) -> bool:
+        """Says yes, but for a device and itself."""
+        return number != peer
+
+    def is_in_bad_fork(self) -> bool:
+        """Returns False: a fork keeps its simulated devices."""
+        return False
+
+    def get_arch_flags(self) -> str:
+        """Returns for which cards kernels were compiled: for those that are there."""
+        capabilities = {card.card.compute_capability for card in self._machine.cards}
+        return " ".join(f"sm_{major}{minor}" for major, minor in sorted(capabilities))
+
+    def synchronize(self) -> None:
+        """Does nothing: an op has ended when it returns."""
+
+    def sleep(self, cycles: int) -> None:
+        """Does nothing."""
+
+    def ipc_collect(self) -> None:
+        """Does nothing: nothing is shared."""
+
+    # Memory
+
+    def memory_stats(self, number: int) -> dict[str, Any]:
+        """Returns the figures of a device's allocator."""
+        return self._allocator(number).nested_stats()
+
+    def reset_peak_memory_stats(self, number: int) -> None:
+        """Sets its peaks to what is so now."""
+        self._allocator(number).reset_peak_stats()
+
+    def reset_accumulated_memory_stats(self, number: int) -> None:
+        """Counts its sums from 0."""
+        self._allocator(number).reset_accumulated_stats()
+
+    def empty_cache(self) -> None:
+        """Gives idle memory of all devices back."""
+        for allocator in self._machine.allocators:
+            allocator.empty_cache()
+
+    def set_memory_fraction(self, fraction: float, number: int) -> None:
+        """Lets this process take a part of a device."""
+        self._allocator(number).set_memory_fraction(fraction)
+
+    def get_memory_fraction(self, number: int) -> float:
+        """Returns which part that is."""
+        return self._allocator(number).memory_fraction
+
+    def memory_snapshot(self, _pool: Any = None) -> dict[str, Any]:
+        """Returns the segments of all devices."""
+        segments = [segment for allocator in self._machine.allocators for segment in allocator.snapshot()]
+        traces: list[list[Any]] = [[] for _ in self._machine.allocators]
+        return {"segments": segments, "device_traces": traces, "allocator_settings": {}, "external_annotations": []}
+
+    def memory_info(self, number: int) -> tuple[int, int]:
+        """Returns what is free and all there is, as `cudaMemGetInfo` does."""
+        allocator = self._allocator(number)
+        return allocator.free_bytes, self._machine.cards[number].memory_bytes
+
+    def get_allocator_backend(self) -> str:
+        """Returns whose rules the memory has."""
+        return "native"
+
+    def host_memory_stats(self) -> dict[str, Any]:
+        """Returns nothing: pinned memory is not counted."""
+        return {}
+
+    def reset_peak_host_memory_stats(self) -> None:
+        """Does nothing."""
+
+    def reset_accumulated_host_memory_stats(self) -> None:
+        """Does nothing."""
+
+    def _allocator(self, number: int) -> Any:
+        return self._machine.allocators[number]
+
+    def properties(self, number: int) -> DeviceProperties:
+        """Returns what `torch.cuda.get_device_properties` does."""
+        gpu = self._machine.cards[number]
+        major, minor = gpu.card.compute_capability
+        domain, bus, slot = gpu.bus_id.partition(".")[0].split(":")
+        return DeviceProperties(
+            name=f"{gpu.card.name} (simulated)",
+            major=major,
+            minor=minor,
+            total_memory=gpu.memory_bytes,
+            uuid=UUID(gpu.uuid.removeprefix("GPU-")),
+            pci_bus_id=int(bus, 16),
+            pci_device_id=int(slot, 16),
+            pci_domain_id=int(domain, 16),
+            multi_processor_count=1,
+            warp_size=32,
+            is_integrated=0,
+            is_multi_gpu_board=0,
+            L2_cache_size=0,
+            max_threads_per_multi_processor=2048,
+            max_threads_per_block=1024,
+            regs_per_multiprocessor=65536,
+            shared_memory_per_block=49152,
+            shared_memory_per_block_optin=49152,
+            shared_memory_per_multiprocessor=49152,
+        )

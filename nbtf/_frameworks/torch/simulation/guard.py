@@ -1,0 +1,163 @@
+"""How does PyTorch's core learn that there are devices of type `cuda`, in a build that has none?
+
+The core asks two objects. One is the guard of a device's type, in the table `c10::impl::device_guard_impl_registry`.
+PyTorch has one for devices that are not there, `FakeGuardImpl`, and enters it with `_ensureCUDADeviceGuardSet` where a
+guard is entered that counts no devices; so one such is entered first. The other object, `at::detail::getCUDAHooks()`,
+says whether there is CUDA: its answer becomes yes.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+MOST_DEVICES = 8
+"""How many devices PyTorch's fake guard has. Source: c10/core/impl/FakeGuardImpl.h, kFakeGuardImplMaxDevices."""
+
+# c10/core/DeviceType.h
+_CUDA, _LAZY = 1, 17
+# Places of virtual functions. Sources: c10/core/impl/DeviceGuardImplInterface.h, ATen/detail/CUDAHooksInterface.h and
+# AcceleratorHooksInterface.h of PyTorch 2.13; functions that are not named here are copied unread.
+_TYPE, _GET_DEVICE, _SET_DEVICE, _QUERY_EVENT, _DEVICE_COUNT, _GUARD_SLOTS = 0, 2, 3, 14, 15, 26
+_IS_BUILT, _IS_AVAILABLE, _HAS_CONTEXT, _INIT, _COUNT, _CURRENT, _HAS_CUDA, _HOOKS_SLOTS = 2, 3, 4, 5, 6, 8, 16, 56
+_BEFORE = 2
+"""Words in front of a table of virtual functions: the offset to the top and the type."""
+
+_REGISTRY = "_ZN3c104impl26device_guard_impl_registryE"
+_HOOKS = "_ZN2at6detail12getCUDAHooksEv"
+
+_WORD = ctypes.sizeof(ctypes.c_void_p)
+_Bool = ctypes.CFUNCTYPE(ctypes.c_bool, ctypes.c_void_p)
+_Byte = ctypes.CFUNCTYPE(ctypes.c_int8, ctypes.c_void_p)
+_Device = ctypes.CFUNCTYPE(ctypes.c_uint16, ctypes.c_void_p)
+_OnDevice = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_uint16)
+_HasContext = ctypes.CFUNCTYPE(ctypes.c_bool, ctypes.c_void_p, ctypes.c_int8)
+_Init = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
+
+_KEPT: list[Any] = []
+"""PyTorch reads the tables as long as the process lives."""
+
+
+class NoSimulationError(NotImplementedError):
+    """This build of PyTorch does not let its GPUs be simulated."""
+
+
+class Guard:
+    """What tells the core that there are devices, and which of them is the current one of a thread."""
+
+    def __init__(self, torch: Any, device_count: Callable[[], int]) -> None:
+        """Says that there are devices.
+
+        Args:
+          torch: a PyTorch without CUDA.
+          device_count: returns how many.
+
+        Raises:
+          NoSimulationError: PyTorch has CUDA itself, or its core is not as it was looked at.
+        """
+        registry, hooks = _core(torch)
+        if torch.version.cuda or torch.version.hip or _function(hooks, _HAS_CUDA, _Bool)(hooks):
+            raise NoSimulationError("This PyTorch can use CUDA; GPUs are simulated in a build for the CPU.")
+        if not registry[_CUDA]:
+            lazy = registry[_LAZY]
+            if not lazy or _function(lazy, _TYPE, _Byte)(lazy) != _LAZY or _function(lazy, _DEVICE_COUNT, _Byte)(lazy):
+                raise _not_understood(torch)
+            registry[_CUDA] = lazy
+            torch._C._ensureCUDADeviceGuardSet()
+            if registry[_CUDA] == lazy:
+                registry[_CUDA] = None
+                raise _not_understood(torch)
+        guard = self._guard = registry[_CUDA]
+        self._get, self._set = (_function(guard, _GET_DEVICE, _Device), _function(guard, _SET_DEVICE, _OnDevice))
+        if (
+            self._get(guard) != _CUDA | self.current << 8
+            or _function(guard, _DEVICE_COUNT, _Byte)(guard) != MOST_DEVICES
+        ):
+            raise _not_understood(torch)
+
+        def count(_hooks: object) -> int:
+            return device_count()
+
+        def current(_hooks: object) -> int:
+            return self.current
+
+        self._table = ctypes.c_void_p.from_address(hooks)
+        self._previous_table = self._table.value
+        yes = _words(guard, _GUARD_SLOTS)[_BEFORE + _QUERY_EVENT]
+        self._table.value = _copy(
+            hooks,
+            _HOOKS_SLOTS,
+            {
+                _IS_BUILT: yes,
+                _IS_AVAILABLE: yes,
+                _HAS_CUDA: yes,
+                _HAS_CONTEXT: _HasContext(_no),
+                _INIT: _Init(_nothing),
+                _COUNT: _Byte(count),
+                _CURRENT: _Byte(current),
+            },
+        )
+
+    @property
+    def current(self) -> int:
+        """The number of this thread's current device."""
+        return self._get(self._guard) >> 8
+
+    @current.setter
+    def current(self, number: int) -> None:
+        self._set(self._guard, _CUDA | number << 8)
+
+    def remove(self) -> None:
+        """Says that there is no CUDA; the guard stays, and nobody asks it."""
+        self._table.value = self._previous_table
+
+
+def _core(torch: Any) -> tuple[Any, int]:
+    """Returns the table of guards, and the address of the hooks."""
+    folder = Path(torch.__file__).parent / "lib"
+    suffix = next((suffix for suffix in (".so", ".dylib") if (folder / f"libc10{suffix}").exists()), None)
+    if suffix is None:
+        raise _not_understood(torch)
+    try:
+        registry = (ctypes.c_void_p * (_LAZY + 1)).in_dll(ctypes.CDLL(str(folder / f"libc10{suffix}")), _REGISTRY)
+        get_hooks = getattr(ctypes.CDLL(str(folder / f"libtorch_cpu{suffix}")), _HOOKS)
+    except (OSError, ValueError, AttributeError):
+        raise _not_understood(torch) from None
+    get_hooks.restype = ctypes.c_void_p
+    return registry, get_hooks()
+
+
+def _no(_hooks: object, _number: int) -> bool:
+    return False
+
+
+def _nothing(_hooks: object) -> None:
+    return
+
+
+def _words(owner: int, count: int) -> Any:
+    """Returns an object's table of virtual functions, with what stands in front of it."""
+    table = ctypes.c_void_p.from_address(owner).value or 0
+    return (ctypes.c_void_p * (_BEFORE + count)).from_address(table - _BEFORE * _WORD)
+
+
+def _function(owner: int, slot: int, prototype: Any) -> Any:
+    return prototype(_words(owner, slot + 1)[_BEFORE + slot])
+
+
+def _copy(owner: int, count: int, answers: Mapping[int, Any]) -> int:
+    """Returns the address of a copy of an object's table, with some functions replaced."""
+    words = (ctypes.c_void_p * (_BEFORE + count))(*_words(owner, count))
+    for slot, answer in answers.items():
+        words[_BEFORE + slot] = answer if isinstance(answer, int) else ctypes.cast(answer, ctypes.c_void_p)
+    _KEPT.append((words, answers))
+    return ctypes.addressof(words) + _BEFORE * _WORD
+
+
+def _not_understood(torch: Any) -> NoSimulationError:
+    return NoSimulationError(
+        f"GPUs cannot be simulated for this PyTorch ({torch.__version__}): its core is not as expected. PyTorch 2.13 "
+        "for the CPU on Linux or macOS is what was tried."
+    )

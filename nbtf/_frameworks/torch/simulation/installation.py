@@ -1,0 +1,88 @@
+"""How do simulated devices get into PyTorch, and out again?"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from os import environ
+from types import SimpleNamespace
+from typing import Any, ClassVar
+
+from nbtf._devices.caching.allocator import CachingAllocator
+from nbtf._devices.caching.settings import AllocatorSettings
+from nbtf._devices.cards import PhysicalGPU
+from nbtf._frameworks.torch.simulation.driver import Driver
+from nbtf._frameworks.torch.simulation.generators import install_generators
+from nbtf._frameworks.torch.simulation.kernels import Kernels
+from nbtf._frameworks.torch.simulation.machine import Machine
+from nbtf._frameworks.torch.simulation.replacing import Replacements
+from nbtf._frameworks.torch.simulation.special_kernels import special_kernels
+from nbtf._frameworks.torch.simulation.streams import Streams
+
+
+class Installation:
+    """Simulated devices in a PyTorch that has none."""
+
+    _was_initialized: ClassVar[bool] = False
+    """Whether PyTorch's core has had `torch.cuda` initialized: it asks for that once in a process."""
+
+    def __init__(self, torch: Any, cards: Sequence[PhysicalGPU], values: bool = True) -> None:
+        """Puts them in.
+
+        Args:
+          torch: PyTorch.
+          cards: what `cuda:0`, `cuda:1` and so on are.
+          values: whether tensors have values.
+
+        Raises:
+          NoSimulationError: this build of PyTorch does not let them be simulated.
+        """
+        settings = AllocatorSettings.parse(environ.get("PYTORCH_CUDA_ALLOC_CONF", ""))
+        allocators = [CachingAllocator(card.memory_bytes, settings, device=number) for number, card in enumerate(cards)]
+        self.machine = Machine(torch, cards, allocators, values)
+        self._torch, self._replacements = torch, Replacements()
+        self._kernels = Kernels(self.machine, special_kernels(self.machine))
+        self._kernels.register()
+        self._replace()
+        if self._was_initialized:
+            torch.cuda.init()
+
+    def remove(self) -> None:
+        """Takes them out; tensors that are left cannot be used any more."""
+        self._replacements.undo()
+        self._kernels.remove()
+        self.machine.remove()
+        cuda = self._torch.cuda
+        Installation._was_initialized |= cuda._initialized
+        cuda._initialized, cuda._cached_device_count = False, None
+
+    def _replace(self) -> None:
+        torch, replace = self._torch, self._replacements.set
+        driver = Driver(self.machine)
+        for name, function in driver.functions().items():
+            replace(torch._C, f"_cuda_{name}", function)
+        cuda = torch.cuda
+        cuda._cached_device_count = None
+        replace(cuda, "_exchange_device", driver.exchange_device)
+        replace(cuda, "_maybe_exchange_device", driver.exchange_device)
+        replace(cuda, "_get_device_properties", driver.properties)
+        replace(cuda, "_cudart", SimpleNamespace(cudaMemGetInfo=driver.memory_info))
+        replace(torch.backends.cuda, "is_built", lambda: True)
+        replace(torch.autograd.Variable, "_execution_engine", _Engine(torch))
+        install_generators(self.machine, self._replacements)
+        Streams(self.machine).install(self._replacements)
+
+
+class _Engine:
+    """PyTorch's engine. Simulated devices have no threads: a backward pass runs on the one that asks for it."""
+
+    def __init__(self, torch: Any) -> None:
+        self._engine = torch.autograd.Variable._execution_engine
+        self._is_multithreaded = torch.autograd.set_multithreading_enabled
+
+    def run_backward(self, *args: Any, **kwargs: Any) -> Any:
+        """Runs it."""
+        with self._is_multithreaded(False):
+            return self._engine.run_backward(*args, **kwargs)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._engine, name)

@@ -1,0 +1,148 @@
+"""How does an op run on a simulated device?
+
+PyTorch's dispatcher asks for the kernel of a device's type. For `cuda` it finds these: they run the op of the CPU on
+the same memory, and what comes out becomes a tensor of the device. Everything above the dispatcher, autograd, autocast,
+views, `torch.func`, is PyTorch's own, and works as on a card.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Sequence
+from contextlib import nullcontext
+from typing import Any
+
+from nbtf._frameworks.torch.simulation.agreement import check_devices
+from nbtf._frameworks.torch.simulation.machine import Machine
+
+_NATIVE = frozenset({"aten::_unsafe_view", "aten::lift", "aten::lift_fresh"})
+"""Ops that PyTorch makes of others for all devices, and whose results share memory without a word in their schema."""
+
+
+class Kernels:
+    """Kernels for all ops that a device has to run itself."""
+
+    def __init__(self, machine: Machine, special: dict[str, Callable[..., Any]]) -> None:
+        """Takes the devices, and kernels for ops that the CPU's op alone is not enough for, by their full names."""
+        self._machine, self._special = machine, special
+        self._library: Any = None
+
+    def register(self) -> None:
+        """Hands them to the dispatcher."""
+        torch = self._machine.torch
+        self._library = torch.library.Library("aten", "IMPL")
+        has_kernel = torch._C._dispatch_has_kernel_for_dispatch_key
+        implement = self._library.m.impl
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # that they replace PyTorch's general kernels is wanted
+            for name in torch._C._dispatch_get_all_op_names():
+                if not name.startswith("aten::") or name in _NATIVE:
+                    continue
+                has_own = has_kernel(name, "CPU")
+                if has_own or has_kernel(name, "CompositeExplicitAutograd"):
+                    kernel = self._special.get(name) or self._kernel(name, has_own)
+                    if kernel is not None:
+                        implement(name, "CUDA", kernel)
+
+    def remove(self) -> None:
+        """Takes them back."""
+        if self._library is not None:
+            self._library._destroy()
+            self._library = None
+
+    def _kernel(self, name: str, has_own: bool) -> Callable[..., Any] | None:
+        """Returns the kernel of an op; None where PyTorch's general one does, because the result is a view."""
+        base, _, overload = name.partition(".")
+        schema = self._machine.torch._C._get_schema(base, overload)
+        infos = [returned.alias_info for returned in schema.returns]
+        is_view = any([info is not None and not info.is_write for info in infos])
+        if is_view:
+            return ViewKernel(self._machine, name) if has_own else None
+        return HostKernel(self._machine, name, schema)
+
+
+_NOTHING = nullcontext()
+
+
+class ViewKernel:
+    """Makes a view of a tensor, or changes what it is a view of: the CPU's kernel does so for every device."""
+
+    def __init__(self, machine: Machine, name: str) -> None:
+        """Takes the full name of the op."""
+        self._machine, self._name = machine, name
+        self._op: Any = None
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Makes it; no value is touched."""
+        if self._op is None:
+            self._op = self._machine.op(self._name)
+        return self._op.redispatch(self._machine.cpu_keys, *args, **kwargs)
+
+
+class HostKernel:
+    """Runs the op of the CPU on the memory of the device's tensors."""
+
+    def __init__(self, machine: Machine, name: str, schema: Any) -> None:
+        """Reads from the schema which arguments the op writes to, and which of them it returns."""
+        self._machine, self._name = machine, name
+        self._op: Any = None
+        self._run: Any = None
+        self._arguments = [argument.name for argument in schema.arguments]
+        written = {
+            alias: argument.name
+            for argument in schema.arguments
+            if argument.alias_info is not None and argument.alias_info.is_write
+            for alias in argument.alias_info.before_set
+        }
+        self._is_pure, self._is_random = not written, False
+        argument_types = [str(argument.type) for argument in schema.arguments]
+        self._is_factory = "Optional[Device]" in argument_types and not any(
+            ["Tensor" in argument_type for argument_type in argument_types]
+        )
+        self._returned = [
+            next((written[alias] for alias in returned.alias_info.before_set), None) if returned.alias_info else None
+            for returned in schema.returns
+        ]
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Runs it."""
+        machine = self._machine
+        with machine.plain():
+            if self._op is None:
+                self._op = machine.op(self._name)
+                self._run = self._op._op  # not a redispatch, which takes no numbers for tensors
+                self._is_random = machine.torch.Tag.nondeterministic_seeded in self._op.tags
+            numbers: list[int] = []
+            lower = machine.lower
+            host_args = [lower(value, numbers) for value in args]
+            host_kwargs = {key: lower(value, numbers) for key, value in kwargs.items()} if kwargs else kwargs
+            number = max(numbers)
+            if min(numbers) != number:
+                check_devices(machine, self._name, self._arguments, args, kwargs)
+            if self._is_factory:
+                return self._new(host_args, host_kwargs, number)
+            with machine.generators[number].drawing() if self._is_random else _NOTHING:
+                result = self._run(*host_args, **host_kwargs)
+            if self._is_pure:
+                return machine.put_on_card(result, number)
+            return self._with_written(result, args, kwargs, number)
+
+    def _new(self, args: Sequence[Any], kwargs: dict[str, Any], number: int) -> Any:
+        """Makes a tensor of nothing: the device is asked for its memory before this computer is."""
+        machine = self._machine
+        as_meta = {key: machine.meta if value is machine.cpu else value for key, value in kwargs.items()}
+        outline = self._run(*args, **as_meta)
+        memory = machine.charge(outline.untyped_storage().nbytes(), number)
+        with machine.generators[number].drawing() if self._is_random else _NOTHING:
+            return machine.put_on_card(self._run(*args, **kwargs), number, memory)
+
+    def _with_written(self, result: Any, args: Sequence[Any], kwargs: dict[str, Any], number: int) -> Any:
+        """Returns what was written to as itself, and the rest as tensors of the device."""
+        if not self._returned:
+            return None
+        by_name = dict(zip(self._arguments, args, strict=False)) | kwargs
+        outputs = [
+            self._machine.put_on_card(value, number) if name is None else by_name[name]
+            for value, name in zip(result if len(self._returned) > 1 else (result,), self._returned, strict=True)
+        ]
+        return tuple(outputs) if len(outputs) > 1 else outputs[0]

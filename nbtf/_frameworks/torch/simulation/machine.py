@@ -1,0 +1,115 @@
+"""Which simulated devices does PyTorch have, and how do tensors come to them?"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from nbtf._devices.caching.allocator import CachingAllocator
+from nbtf._devices.caching.report import OutOfDeviceMemory
+from nbtf._devices.cards import PhysicalGPU
+from nbtf._frameworks.torch.simulation.guard import MOST_DEVICES, Guard
+from nbtf._frameworks.torch.simulation.tensors import Tensors
+
+
+class Machine:
+    """The devices `cuda:0` to `cuda:n-1`: their cards, their memory, and the current device of each thread."""
+
+    def __init__(
+        self, torch: Any, cards: Sequence[PhysicalGPU], allocators: Sequence[CachingAllocator], values: bool = True
+    ) -> None:
+        """Makes them.
+
+        Args:
+          torch: PyTorch.
+          cards: what each device is.
+          allocators: what looks after its memory.
+          values: whether tensors have values; without, they take no memory of this computer.
+        """
+        if len(cards) > MOST_DEVICES:
+            raise ValueError(f"PyTorch can have {MOST_DEVICES} simulated GPUs at most; got {len(cards)}.")
+        self.torch, self.cards, self.allocators = torch, cards, allocators
+        self.tensors = Tensors(torch)
+        self.plain = torch._C.DisableTorchFunction
+        self.cpu = torch.device("cpu")
+        self.meta = torch.device("meta")
+        self.meta_keys = torch._C.DispatchKeySet(torch._C.DispatchKey.Meta)
+        self.cpu_keys = torch._C.DispatchKeySet(torch._C.DispatchKey.CPU)
+        self._tensor_class, self._device_class = torch.Tensor, torch.device
+        self._generator_base = torch._C.Generator
+        self._guard = Guard(torch, lambda: len(cards))
+        self.remove = self._guard.remove
+        self.generators: Sequence[Any] = ()
+        self.generator_class: Any = None
+
+    @property
+    def current(self) -> int:
+        """The number of this thread's current device."""
+        return self._guard.current
+
+    @current.setter
+    def current(self, number: int) -> None:
+        if not 0 <= number < len(self.cards):
+            raise self.torch.AcceleratorError(
+                f"CUDA error: invalid device ordinal\nThere are {len(self.cards)} simulated devices; got {number}."
+            )
+        self._guard.current = number
+
+    def op(self, name: str) -> Any:
+        """Returns an op by its full name: `aten::add.Tensor`."""
+        base, _, overload = name.removeprefix("aten::").partition(".")
+        return getattr(getattr(self.torch.ops.aten, base), overload or "default")
+
+    def lower(self, value: Any, numbers: list[int]) -> Any:
+        """Returns an argument as the CPU's op takes it.
+
+        Args:
+          value: of a device's op; tensors in lists are lowered as well.
+          numbers: takes the device of each tensor, -1 for the CPU, and that of an argument `device`.
+        """
+        if isinstance(value, self._tensor_class):
+            number = value.get_device()
+            numbers.append(number)
+            return self.tensors.on_host(value) if number >= 0 else value
+        if value.__class__ is list or value.__class__ is tuple:
+            return [self.lower(element, numbers) for element in value]
+        if value.__class__ is self._device_class and value.type == "cuda":
+            numbers.append(self.current if value.index is None else value.index)
+            return self.cpu
+        if isinstance(value, self._generator_base) and not isinstance(value, self.generator_class):
+            raise RuntimeError("Expected a 'cuda' device type for generator but found 'cpu'")
+        return value
+
+    def put_on_card(self, value: Any, number: int, memory: Any = None) -> Any:
+        """Returns what an op of the CPU has returned, with its tensors on a device, charged there.
+
+        Args:
+          value: a tensor, several, or anything else.
+          number: of the device.
+          memory: what was taken there for a tensor already.
+
+        Raises:
+          OutOfMemoryError: PyTorch's, where the device has no room.
+        """
+        if isinstance(value, self._tensor_class):
+            value._card_memory = memory or self.charge(value.untyped_storage().nbytes(), number)
+            return self.tensors.on_card(value, number)
+        if value.__class__ is list or value.__class__ is tuple:
+            elements: Any = value
+            return elements.__class__([self.put_on_card(element, number) for element in elements])
+        return value
+
+    def bytes_of(self, tensor: Any) -> Any:
+        """Returns all memory that a device's tensor shares, as bytes on the CPU."""
+        torch, storage = self.torch, tensor.untyped_storage()
+        empty = torch.empty(0, dtype=torch.uint8)
+        address = torch._C._construct_storage_from_data_pointer(storage.data_ptr(), self.cpu, storage.nbytes())
+        return empty.set_(address, 0, (storage.nbytes(),))
+
+    def charge(self, nbytes: int, number: int) -> Any:
+        """Takes memory of a device, which is given back when the result dies."""
+        try:
+            return self.allocators[number].allocate(nbytes)
+        except OutOfDeviceMemory as error:
+            text = str(error)
+        raise self.torch.OutOfMemoryError(text)

@@ -1,0 +1,34 @@
+"""How is what was changed in PyTorch changed back?"""
+
+from __future__ import annotations
+
+from typing import Any
+
+_ABSENT: Any = object()
+
+
+class Replacements:
+    """Attributes that were set, with what was there before."""
+
+    def __init__(self) -> None:
+        """Begins without any."""
+        self._previous: list[tuple[Any, str, Any]] = []
+
+    def set(self, owner: Any, name: str, value: Any) -> None:
+        """Sets an attribute of a module or a class."""
+        self._previous.append((owner, name, _own_attribute(owner, name)))
+        setattr(owner, name, value)
+
+    def undo(self) -> None:
+        """Sets all back, the last first."""
+        while self._previous:
+            owner, name, value = self._previous.pop()
+            if value is _ABSENT:
+                delattr(owner, name)
+            else:
+                setattr(owner, name, value)
+
+
+def _own_attribute(owner: Any, name: str) -> Any:
+    """Returns what an owner has itself, not what it inherits."""
+    return owner.__dict__.get(name, _ABSENT)

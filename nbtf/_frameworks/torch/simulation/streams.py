@@ -1,0 +1,130 @@
+"""What are streams and events of a device that finishes each op before it returns?"""
+
+from __future__ import annotations
+
+import itertools
+import threading
+import time
+from typing import Any
+
+from nbtf._frameworks.torch.simulation.machine import Machine
+from nbtf._frameworks.torch.simulation.replacing import Replacements
+
+_CUDA = 1
+"""`c10::DeviceType::CUDA`."""
+
+
+class Streams:
+    """Gives `torch.cuda.Stream` and `torch.cuda.Event` what a build without CUDA leaves out below them."""
+
+    def __init__(self, machine: Machine) -> None:
+        """Takes the devices."""
+        self._machine, self._numbers = machine, itertools.count(1)
+        self._thread = threading.local()
+
+    def install(self, replacements: Replacements) -> None:
+        """Puts methods into their base classes, and functions into `torch._C`."""
+        core = self._machine.torch._C
+        for base, methods in ((core._CudaStreamBase, _StreamMethods), (core._CudaEventBase, _EventMethods)):
+            for name, method in vars(methods).items():
+                if callable(method) or isinstance(method, staticmethod):
+                    replacements.set(base, name, method)
+        replacements.set(core._CudaStreamBase, "__new__", staticmethod(self._new_stream))
+        replacements.set(core, "_cuda_getCurrentStream", self._current)
+        replacements.set(core, "_cuda_getCurrentRawStream", self._current_id)
+        replacements.set(core, "_cuda_getDefaultStream", self._default)
+        replacements.set(core, "_cuda_setStream", self._set)
+
+    def _new_stream(
+        self, cls: Any, priority: int = 0, stream_id: int | None = None, device_index: int | None = None, **_: Any
+    ) -> Any:
+        stream: Any = object.__new__(cls)
+        stream.stream_id = next(self._numbers) if stream_id is None else stream_id
+        stream.device_index = self._machine.current if device_index is None else device_index
+        stream.device = self._machine.torch.device("cuda", stream.device_index)
+        stream.device_type, stream.priority, stream.cuda_stream = _CUDA, priority, stream.stream_id
+        return stream
+
+    def _current_id(self, number: int) -> int:
+        streams: dict[int, int] = getattr(self._thread, "streams", {})
+        return streams.get(number, 0)
+
+    def _current(self, number: int) -> tuple[int, int, int]:
+        """Returns stream, device and device type, as `torch._C` tells them."""
+        return self._current_id(number), number, _CUDA
+
+    def _default(self, number: int) -> tuple[int, int, int]:
+        return 0, number, _CUDA
+
+    def _set(self, stream_id: int, device_index: int, device_type: int) -> None:
+        self._thread.streams = getattr(self._thread, "streams", {}) | {device_index: stream_id}
+        self._machine.current = device_index
+
+
+class _StreamMethods:
+    """What a stream does: nothing is ever left to wait for."""
+
+    stream_id: int
+    device_index: int
+
+    def __init__(self, *_args: Any, **_kwargs: Any) -> None:
+        """Takes what was read when it was made."""
+
+    def query(self) -> bool:
+        """Says that all its work is done."""
+        return True
+
+    def synchronize(self) -> None:
+        """Does nothing."""
+
+    @staticmethod
+    def priority_range() -> tuple[int, int]:
+        """Returns the lowest and the highest priority, as recent cards have them."""
+        return 0, -5
+
+    def __eq__(self, other: Any) -> bool:
+        """Compares stream and device."""
+        return (self.stream_id, self.device_index) == (other.stream_id, other.device_index)
+
+    def __hash__(self) -> int:
+        """Returns what stream and device say."""
+        return hash((self.stream_id, self.device_index))
+
+
+class _EventMethods:
+    """What an event does: it knows when it was recorded, by this computer's clock."""
+
+    enable_timing: bool
+    seconds: float | None
+    device: Any
+    cuda_event: int
+
+    def __init__(self, *_args: Any, enable_timing: bool = False, **_kwargs: Any) -> None:
+        """Begins without a time."""
+        self.enable_timing, self.seconds, self.device, self.cuda_event = enable_timing, None, None, 0
+
+    def __new__(cls, *_args: Any, **_kwargs: Any) -> Any:
+        """Makes one."""
+        return object.__new__(cls)
+
+    def record(self, stream: Any) -> None:
+        """Takes down the time."""
+        self.seconds, self.device, self.cuda_event = time.perf_counter(), stream.device, id(self)
+
+    def wait(self, stream: Any) -> None:
+        """Does nothing."""
+
+    def query(self) -> bool:
+        """Says that what was before it is done."""
+        return True
+
+    def synchronize(self) -> None:
+        """Does nothing."""
+
+    def elapsed_time(self, end: Any) -> float:
+        """Returns the milliseconds from this event to another: the time that this computer took."""
+        if not (self.enable_timing and end.enable_timing):
+            raise ValueError("Both events must be created with argument 'enable_timing=True'.")
+        if self.seconds is None or end.seconds is None:
+            raise ValueError("Both events must be recorded before calculating elapsed time.")
+        return (end.seconds - self.seconds) * 1000

@@ -1,0 +1,62 @@
+"""Does PyTorch of this process have simulated devices, or is it to get them when it is imported?"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from nbtf._devices.cards import PhysicalGPU
+from nbtf._frameworks.importing import on_import
+
+
+class Switch:
+    """Puts simulated devices into PyTorch, now or as soon as somebody imports it, and takes them out."""
+
+    def __init__(self) -> None:
+        """Begins without."""
+        self.installation: Any = None
+        self._call_off: Callable[[], None] | None = None
+
+    def on(self, cards: Sequence[PhysicalGPU], values: bool = True) -> None:
+        """Gives PyTorch these cards as `cuda:0`, `cuda:1` and so on, in place of those it has.
+
+        Args:
+          cards: simulated ones.
+          values: whether tensors have values; without, they take no memory of this computer, and reading one raises.
+
+        Raises:
+          NoSimulationError: this build of PyTorch does not let its GPUs be simulated.
+          RuntimeError: PyTorch is only half imported.
+        """
+        self.off()
+        if not cards:
+            return
+        torch = sys.modules.get("torch")
+        if torch is None:
+            begin, self._call_off = on_import("torch", lambda: self._install(cards, values))
+            begin()
+        elif getattr(getattr(torch, "__spec__", None), "_initializing", False):
+            raise RuntimeError("PyTorch is being imported at this moment; simulate its GPUs before or afterwards.")
+        else:
+            self._install(cards, values)
+
+    def off(self) -> None:
+        """Takes them out; tensors that are left on them can no longer be used."""
+        if self._call_off is not None:
+            self._call_off()
+            self._call_off = None
+        if self.installation is not None:
+            installation, self.installation = self.installation, None
+            installation.remove()
+
+    def _install(self, cards: Sequence[PhysicalGPU], values: bool) -> None:
+        from nbtf._frameworks.torch.simulation.installation import Installation
+        from nbtf._frameworks.torch.simulation.library import load_torch
+
+        self._call_off = None
+        self.installation = Installation(load_torch(), cards, values)
+
+
+SWITCH = Switch()
+"""PyTorch is one for the process, and so is what it has."""

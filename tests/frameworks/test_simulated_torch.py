@@ -1,0 +1,82 @@
+"""Tests that an ordinary PyTorch program runs on simulated GPUs, and computes what it computes on the CPU."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+import nbtf as tf
+
+torch = pytest.importorskip("torch")
+
+
+@pytest.fixture(autouse=True)
+def machine(capsys: pytest.CaptureFixture[str]) -> Iterator[None]:
+    tf.runtime.simulate_gpus(4, model="A100-80GB", frameworks="torch")
+    yield
+    tf.runtime.restart()
+    tf.runtime.simulate_gpus(0)
+
+
+def losses(device: str, optimizer: Any, steps: int = 10) -> list[float]:
+    torch.manual_seed(0)
+    model = torch.nn.Sequential(
+        torch.nn.Linear(16, 32), torch.nn.ReLU(), torch.nn.Dropout(0.2), torch.nn.Linear(32, 4)
+    ).to(device)
+    x, y = torch.randn(8, 16).to(device), torch.randint(0, 4, (8,)).to(device)
+    steps_taken = optimizer(model.parameters())
+    values: list[float] = []
+    for _ in range(steps):
+        steps_taken.zero_grad()
+        loss = torch.nn.functional.cross_entropy(model(x), y)
+        loss.backward()
+        steps_taken.step()
+        values.append(loss.item())
+    return values
+
+
+def test_torch_cuda_tells_of_the_cards() -> None:
+    properties = torch.cuda.get_device_properties(3)
+
+    assert (True, 4) == (torch.cuda.is_available(), torch.cuda.device_count())
+    assert ("NVIDIA A100-SXM4-80GB (simulated)", 80 << 30) == (properties.name, properties.total_memory)
+
+
+@pytest.mark.parametrize("name", ["SGD", "Adam", "AdamW", "RMSprop"])
+def test_a_training_loop_has_the_losses_of_the_cpu(name: str) -> None:
+    optimizer = getattr(torch.optim, name)
+
+    assert losses("cpu", optimizer) == losses("cuda:1", optimizer)
+
+
+def test_memory_is_charged_and_given_back() -> None:
+    x = torch.zeros(1000, device="cuda:2")
+    view = x[10:20]
+    assert 4096 == torch.cuda.memory_allocated(2)
+
+    del x
+    assert 4096 == torch.cuda.memory_allocated(2)
+
+    del view
+    assert 0 == torch.cuda.memory_allocated(2)
+
+
+def test_a_full_card_raises_pytorchs_error() -> None:
+    with pytest.raises(torch.OutOfMemoryError, match=r"CUDA out of memory\. Tried to allocate 100\.00 GiB\. GPU 0 has"):
+        torch.zeros(100 << 30, dtype=torch.uint8, device="cuda")
+
+
+def test_two_devices_in_an_op_are_refused() -> None:
+    with pytest.raises(RuntimeError, match="found at least two devices, cuda:0 and cuda:1!"):
+        _ = torch.ones(2, device="cuda:0") + torch.ones(2, device="cuda:1")
+
+
+def test_none_are_left_after_simulating_none() -> None:
+    tf.runtime.restart()
+    tf.runtime.simulate_gpus(0)
+
+    assert not torch.cuda.is_available()
+    with pytest.raises((AssertionError, NotImplementedError)):
+        torch.zeros(1, device="cuda")

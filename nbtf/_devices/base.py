@@ -13,6 +13,8 @@ import numpy as np
 from nbtf._devices.cards import PhysicalGPU
 from nbtf._devices.first_use import FirstUse
 from nbtf._devices.journal import Box, Journal
+from nbtf._devices.links import Network
+from nbtf._devices.names import LOCAL_TASK, short_name
 from nbtf._devices.sites import CallSite, Site, site_of
 from nbtf._types import DType
 
@@ -180,13 +182,17 @@ class Device(ABC):
     """Whether it keeps a journal of the pieces of its memory; see `journal.py`."""
     dlpack_device: tuple[int, int] = (1, 0)
     """Where its arrays are, for other libraries: kind of memory and number. Source: `DLDevice`, dlpack.h 1.0."""
+    task: str = LOCAL_TASK
+    """The process that it belongs to, as it begins its name."""
+    network: Network | None = None
+    """How it is linked with the devices of a cluster; None where there is none."""
     constants: dict[Any, Any]
     """Scalars that an express lane remembers; they go with the device."""
 
     @property
     def short_name(self) -> str:
-        """The name people say: `GPU:1`."""
-        return f"{self.type}:{self.index}"
+        """The name people say: `GPU:1`, with the task in front where that is another process."""
+        return short_name(self.name)
 
     @abstractmethod
     def put(self, array: np.ndarray[Any, Any], label: Label | None = None) -> Buffer:

@@ -5,13 +5,15 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from nbtf._devices.catalog import Card
+from nbtf._devices.names import LOCAL_TASK
 
 
 class PhysicalGPU(NamedTuple):
     """One card that the process sees.
 
     `machine_index` is its number in the machine, as nvidia-smi shows it; `memory_bytes` is all it has. `ordinal` is
-    CUDA's number of a real card, `backend` the row of `backends.py` that makes its devices.
+    CUDA's number of a real card, `backend` the row of `backends.py` that makes its devices. `task` is
+    the process that has it.
     """
 
     card: Card
@@ -22,3 +24,4 @@ class PhysicalGPU(NamedTuple):
     memory_bytes: int
     ordinal: int = -1
     backend: str = "cuda"
+    task: str = LOCAL_TASK

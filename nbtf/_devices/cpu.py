@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from nbtf._devices.base import Buffer, Device, Label, Runnable, Spec, buffer_of
-from nbtf._devices.names import full_name
+from nbtf._devices.names import LOCAL_TASK, full_name
 from nbtf._devices.sites import CallSite, Site
 
 
@@ -23,10 +23,10 @@ class CPU(Device):
     xp = np
     on_host = lane = True
 
-    def __init__(self, index: int) -> None:
-        """Makes `CPU:index`."""
-        self.index = index
-        self.name = full_name("CPU", index)
+    def __init__(self, index: int, task: str = LOCAL_TASK) -> None:
+        """Makes `CPU:index` of a process."""
+        self.index, self.task = index, task
+        self.name = full_name("CPU", index, task)
         self.constants = {}
         self._functions: dict[Any, Callable[..., Any]] = {}
 

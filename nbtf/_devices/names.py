@@ -172,7 +172,7 @@ class DeviceSpec:
         return self.__class__, tuple(self._fields)
 
 
-@lru_cache(maxsize=1024)
+@lru_cache(maxsize=4096)
 def parse(text: str | None) -> Fields:
     """Returns what a device string says.
 
@@ -203,9 +203,19 @@ def parse(text: str | None) -> Fields:
     return Fields(job, _number(replica), _number(task), _usual_case(device_type), device_index)
 
 
-def full_name(device_type: str, index: int) -> str:
-    """Returns the name of a device of this process, `/job:localhost/replica:0/task:0/device:GPU:1`."""
-    return f"{LOCAL_TASK}/device:{device_type}:{index}"
+def full_name(device_type: str, index: int, task: str = LOCAL_TASK) -> str:
+    """Returns the name of a device of this process or of another, `/job:localhost/replica:0/task:0/device:GPU:1`."""
+    return f"{task}/device:{device_type}:{index}"
+
+
+def task_name(job: str, number: int) -> str:
+    """Returns the name of a task of a cluster, `/job:worker/replica:0/task:1`."""
+    return f"/job:{job}/replica:0/task:{number}"
+
+
+def task_of(name: str) -> str:
+    """Returns the task in the full name of a device: what stands before `/device:`."""
+    return name.partition("/device:")[0]
 
 
 def without_cuda(text: str) -> str:
@@ -219,7 +229,7 @@ def without_cuda(text: str) -> str:
     return re.sub(r"(?:^|(?<=/))cuda(?=[:/]|$)", "GPU", text)
 
 
-@lru_cache(maxsize=1024)
+@lru_cache(maxsize=4096)
 def short_name(name: str) -> str:
     """Returns the name people say: `GPU:1`, with job and task in front where these are not this process.
 

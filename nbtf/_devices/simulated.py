@@ -103,7 +103,8 @@ class SimulatedGPU(GPU):
           allocator: its part of the card's memory.
         """
         self.index = index
-        self.name = full_name("GPU", index)
+        self.name = full_name("GPU", index, card.task)
+        self.task = card.task
         self.constants = {}
         self.card = card
         self.allocator = allocator

@@ -8,7 +8,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from nbtf._devices.cards import PhysicalGPU
-from nbtf._devices.discovery import SIMULATED_GPUS, SimulatedMachine, gpus, machine_from_environment
+from nbtf._devices.discovery import gpus
+from nbtf._devices.machines import SIMULATED_GPUS, Simulated, SimulatedCluster, machine_from_environment
 
 
 class PhysicalDevice(NamedTuple):
@@ -64,13 +65,14 @@ class Configuration:
     The environment is read once, when the physical devices are first asked for.
     """
 
-    def __init__(self, environ: Mapping[str, str], machine: SimulatedMachine | None = None) -> None:
+    def __init__(self, environ: Mapping[str, str], machine: Simulated | None = None) -> None:
         """Starts with every device visible and unsplit, memory as the kind of device has it by default."""
         self.environ = environ
         self.machine = machine
         self.machine_from_environment = False
         self.frozen = False
         self.cards: dict[PhysicalDevice, PhysicalGPU] = {}
+        self.remote: dict[PhysicalDevice, PhysicalGPU] = {}  # of other hosts, which `tf.config` does not list
         self.visible: list[PhysicalDevice] = []
         self.logical: dict[PhysicalDevice, list[LogicalDeviceConfiguration]] = {}
         self.growth: dict[PhysicalDevice, bool] = {}
@@ -88,10 +90,21 @@ class Configuration:
             cards = gpus(self.machine, self.environ)
             self.cards = {PhysicalDevice(f"/physical_device:GPU:{i}", "GPU"): card for i, card in enumerate(cards)}
             self._physical = [PhysicalDevice("/physical_device:CPU:0", "CPU"), *self.cards]
+            self.remote = {}
+            if self.cluster is not None:
+                for card in self.cluster.all_cards():
+                    name = f"{card.task}/physical_device:GPU:{card.machine_index}"
+                    self.remote[PhysicalDevice(name, "GPU")] = card
+            self.cards |= self.remote
             self.visible = list(self._physical)
         return self._physical
 
-    def use(self, machine: SimulatedMachine) -> None:
+    @property
+    def cluster(self) -> SimulatedCluster | None:
+        """The simulated hosts beside this computer, as far as the environment was read; None where there are none."""
+        return self.machine if isinstance(self.machine, SimulatedCluster) else None
+
+    def use(self, machine: Simulated) -> None:
         """Takes another simulated machine; what was configured for the old one is forgotten.
 
         Programs that this process starts, such as the workers of `multiprocessing`, find the same one.

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any, Protocol
 from nbtf._devices.backends import MemoryOptions
 from nbtf._devices.base import Buffer, Device, Runnable
 from nbtf._devices.cpu import CPU
-from nbtf._devices.discovery import SimulatedMachine
 from nbtf._devices.journal import Box
-from nbtf._devices.names import full_name, without_cuda
+from nbtf._devices.machines import Simulated
+from nbtf._devices.names import LOCAL_TASK, full_name, without_cuda
 from nbtf._devices.sites import find_call_site
 from nbtf._locks import new_lock
 from nbtf._runtime.blocks import current_scope
@@ -37,6 +37,11 @@ from nbtf.errors import NotFoundError
 
 if TYPE_CHECKING:
     from nbtf._runtime.seeds import Seeds
+
+
+def in_order(device: Device) -> tuple[bool, int, str, int]:
+    """Returns what devices are sorted by: those of this process first, then task by task; CPUs before GPUs."""
+    return device.task != LOCAL_TASK, int(device.task.rpartition(":")[2]), device.type, device.index
 
 
 _new_scope = Scope.__new__
@@ -83,7 +88,7 @@ class Context:
 
     def __init__(
         self,
-        machine: SimulatedMachine | None = None,
+        machine: Simulated | None = None,
         environ: Mapping[str, str] | None = None,
         settings: Settings | None = None,
     ) -> None:
@@ -149,9 +154,8 @@ class Context:
         with self._lock:
             if self.machine is None:
                 gpus = self.gpus.configured()
-                options = [self._memory_options()] * len(gpus)
-                self._make(gpus, options)
-                self.gpus.start(options)  # as TensorFlow does, used or not
+                self._make(gpus, [self._memory_options()] * len(gpus))
+                self.gpus.start([self._memory_options()] * len(self.gpus.made))  # as TensorFlow does, used or not
         return self.devices
 
     def session_gpus(self, requested_gpus: Sequence[LogicalGPU], count: int, options: MemoryOptions) -> list[Device]:
@@ -185,16 +189,19 @@ class Context:
     def _make(self, gpus: Sequence[LogicalGPU], options: Sequence[MemoryOptions]) -> None:
         """Makes the devices for the first time."""
         cpus = self._cpus()
-        self.gpus.make(gpus, options)
+        of_cluster = self.gpus.of_cluster()
+        self.gpus.make([*gpus, *of_cluster], [*options, *[self._memory_options()] * len(of_cluster)])
         self.configuration.frozen = True
         self._announce()
         self._use(cpus)
 
     def _use(self, cpus: list[Device]) -> None:
-        """Places ops on these CPUs and the GPUs that were made."""
+        """Places ops on these CPUs and the GPUs that were made; what nobody asks for runs in this process."""
         gpus = self.gpus.made
-        self.made_from |= {gpu.name: self.gpus.made_from[gpu.index] for gpu in gpus}
-        self.machine = Machine((*gpus, *cpus), {device.name: device for device in (*cpus, *gpus)}, cpus[0])
+        self.made_from |= {gpu.name: physical for gpu, physical in zip(gpus, self.gpus.made_from, strict=True)}
+        ordered = sorted((*gpus, *cpus), key=lambda device: device.task != LOCAL_TASK)
+        by_name = {device.name: device for device in sorted((*cpus, *gpus), key=in_order)}
+        self.machine = Machine(tuple(ordered), by_name, cpus[0])
         self.settle()
 
     def _cpus(self) -> list[Device]:
@@ -205,6 +212,13 @@ class Context:
                 self.made_from[devices[-1].name] = physical
         if not devices:
             raise NotFoundError("No CPU devices are available in this process")
+        cluster = self.configuration.cluster
+        if cluster is not None:
+            for task in cluster.tasks:
+                devices.append(CPU(0, task))
+                self.made_from[devices[-1].name] = self.made_from[devices[0].name]
+            for cpu in devices:
+                cpu.network = cluster.network
         return devices
 
     def session_cpus(self, count: int) -> list[Device]:
@@ -222,7 +236,7 @@ class Context:
     def every_device(self) -> list[Device]:
         """Returns all devices that were made, those of sessions included, CPUs first."""
         devices = [*self.devices.by_name.values(), *self._more_cpus.values()]
-        return sorted(dict.fromkeys(devices), key=lambda device: (device.type, device.index))
+        return sorted(dict.fromkeys(devices), key=in_order)
 
     def has(self, device: Device) -> bool:
         """Tells whether a device is of this context, and not from before a restart."""
@@ -415,7 +429,7 @@ class Context:
     def list_logical(self, device_type: str | None = None) -> list[LogicalDevice]:
         """Returns the logical devices, CPUs first."""
         return [
-            LogicalDevice(f"/device:{device.short_name}", device.type)
+            LogicalDevice(device.name.removeprefix(LOCAL_TASK), device.type)
             for device in self.devices.by_name.values()
             if device_type is None or device.type == device_type
         ]

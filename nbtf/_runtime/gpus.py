@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
+from itertools import count
 from typing import Any, NamedTuple
 
 from nbtf._devices.backends import MemoryOptions, MemoryRequest, backend_of
@@ -45,6 +47,10 @@ class GPUs:
             for wish in configuration.logical.get(physical, [None])
         ]
 
+    def of_cluster(self) -> list[LogicalGPU]:
+        """Returns the GPUs of other hosts, which nobody configures."""
+        return [LogicalGPU(physical) for physical in self._configuration.remote]
+
     def make(self, requested: Sequence[LogicalGPU], options: Sequence[MemoryOptions]) -> bool:
         """Makes the GPUs that are not there yet; they have mapped no memory.
 
@@ -64,10 +70,13 @@ class GPUs:
         first = len(self.made)
         new = [*zip(requested, options, strict=True)][first:]
         # All memories before the first GPU: where one is refused nothing has been made.
-        memories = [self._memory(first + number, *gpu_and_options) for number, gpu_and_options in enumerate(new)]
-        cards = [gpu.physical for gpu in requested]
-        for (gpu, its_options), memory in zip(new, memories, strict=True):
-            self.made.append(self._gpu(gpu.physical, memory, cards.count(gpu.physical) == 1))
+        numbers = self._numbers([gpu.physical for gpu, _ in new])
+        memories = [
+            self._memory(number, *gpu_and_options) for number, gpu_and_options in zip(numbers, new, strict=True)
+        ]
+        logical_gpus = Counter([gpu.physical for gpu in requested])
+        for number, (gpu, its_options), memory in zip(numbers, new, memories, strict=True):
+            self.made.append(self._gpu(number, gpu.physical, memory, logical_gpus[gpu.physical] == 1))
             self.made_from.append(gpu.physical)
             self._wishes.append(gpu.wish)
             self._options.append(its_options)
@@ -75,20 +84,32 @@ class GPUs:
 
     def start(self, options: Sequence[MemoryOptions]) -> None:
         """Has the first GPUs map memory, each with its options; what has started stays as it is."""
-        new = [*zip(self.made, options, strict=False)][self._claimed :]
+        new = [*zip(count(), self.made, options)][self._claimed :]
         self._claimed += len(new)
-        waiting = [(gpu, its) for gpu, its in new if not gpu.started]  # an op may have started it
-        for gpu, its_options in waiting:
-            if self._options[gpu.index] != its_options:
-                logical_gpu = LogicalGPU(self.made_from[gpu.index], self._wishes[gpu.index])
-                gpu.use(self._memory(gpu.index, logical_gpu, its_options))
-                self._options[gpu.index] = its_options
-        for gpu, _ in waiting:
+        waiting = [(at, gpu, its) for at, gpu, its in new if not gpu.started]  # an op may have started it
+        for at, gpu, its_options in waiting:
+            if self._options[at] != its_options:
+                gpu.use(self._memory(gpu.index, LogicalGPU(self.made_from[at], self._wishes[at]), its_options))
+                self._options[at] = its_options
+        for _, gpu, _ in waiting:
             gpu.start()
 
-    def _gpu(self, physical: PhysicalDevice, memory: Any, alone: bool) -> GPU:
+    def _numbers(self, new: Sequence[PhysicalDevice]) -> list[int]:
+        """Returns the number that each new GPU has in its process."""
+        of_task = Counter([self._configuration.cards[physical].task for physical in self.made_from])
+        numbers: list[int] = []
+        for physical in new:
+            task = self._configuration.cards[physical].task
+            numbers.append(of_task[task])
+            of_task[task] += 1
+        return numbers
+
+    def _gpu(self, number: int, physical: PhysicalDevice, memory: Any, alone: bool) -> GPU:
         card = self._configuration.cards[physical]
-        return backend_of(card).build_gpu(len(self.made), card, memory, alone)
+        gpu = backend_of(card).build_gpu(number, card, memory, alone)
+        cluster = self._configuration.cluster
+        gpu.network = None if cluster is None else cluster.network
+        return gpu
 
     def _memory(self, number: int, logical_gpu: LogicalGPU, options: MemoryOptions) -> Any:
         """Returns what looks after the memory of a GPU."""

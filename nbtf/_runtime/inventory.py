@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple, Self
 
 from nbtf._devices.base import Device, Label, Piece
 from nbtf._devices.bfc.report import RegionView
-from nbtf._devices.names import short_name, without_cuda
+from nbtf._devices.names import full_name, short_name, without_cuda
+from nbtf._runtime.configuration import PhysicalDevice
 from nbtf._runtime.context import CURRENT, Context
 from nbtf._runtime.kept_memory import with_holders
 
@@ -121,7 +122,19 @@ def _planned(context: Context) -> list[DeviceInfo]:
             for _ in configuration.logical.get(physical, [None]):
                 infos.append(_with_card(context, f"{device_type}:{number}", device_type, physical))
                 number += 1
-    return infos
+    return [*infos, *_planned_cluster(context)]
+
+
+def _planned_cluster(context: Context) -> Iterator[DeviceInfo]:
+    """Yields what the devices of other hosts will be."""
+    cluster = context.configuration.cluster
+    of_task: dict[str, list[PhysicalDevice]] = {}
+    for physical, card in context.configuration.remote.items():
+        of_task.setdefault(card.task, []).append(physical)
+    for task in () if cluster is None else cluster.tasks:
+        yield DeviceInfo(short_name(full_name("CPU", 0, task)), "CPU")
+        for number, physical in enumerate(of_task[task]):
+            yield _with_card(context, short_name(full_name("GPU", number, task)), "GPU", physical)
 
 
 def _described(context: Context, device: Device) -> DeviceInfo:

@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import NamedTuple, Protocol
 
 from nbtf._devices.base import Device
-from nbtf._devices.names import short_name
+from nbtf._devices.names import Fields, short_name
 from nbtf._runtime.arguments import check_has, check_text
 from nbtf._runtime.events import Reason, Rule
 from nbtf._runtime.scopes import Request
@@ -119,8 +119,12 @@ def _anywhere(op: Placeable, dtypes: Sequence[DType], machine: Machine) -> tuple
         return first, Reason("no GPU").after(Rule("lowest-numbered GPU", "Is there one?", "no"), _cpu(first))
     if op.has_kernel("GPU", dtypes):
         return first, Reason("lowest-numbered GPU").after(_lowest(first))
-    best = _best(op, dtypes, machine)
+    best = _best(op, dtypes, machine.devices)
     return best, Reason("no kernel on GPU", op.type).after(_lowest(first), *_without_kernel(op, best))
+
+
+_MOST_NAMES = 64
+"""Devices that an error lists; a cluster may have a thousand."""
 
 
 def _lowest(device: Device) -> Rule:
@@ -135,14 +139,14 @@ def _without_kernel(op: Placeable, best: Device) -> tuple[Rule, ...]:
     return Rule("kernel", f"Has {op.type} one on GPUs?", "no"), _cpu(best)
 
 
-def _describe_missing(machine: Machine, device_type: str) -> str:
+def _describe_missing(devices: Sequence[Device], device_type: str) -> str:
     """Returns which devices of a type there are: `GPU:0 to GPU:3`."""
-    names = [device.short_name for device in machine.devices if device.type == device_type]
+    names = [device.short_name for device in devices if device.type == device_type]
     return "none" if not names else names[0] if len(names) == 1 else f"{names[0]} to {names[-1]}"
 
 
-def _best(op: Placeable, dtypes: Sequence[DType], machine: Machine) -> Device:
-    return next(device for device in machine.devices if op.has_kernel(device.type, dtypes))
+def _best(op: Placeable, dtypes: Sequence[DType], devices: Sequence[Device]) -> Device:
+    return next(device for device in devices if op.has_kernel(device.type, dtypes))
 
 
 def _as_asked(
@@ -150,24 +154,25 @@ def _as_asked(
 ) -> tuple[Device, Reason]:
     device = machine.by_name.get(request.name or "")
     requested = request.fields
-    name = f"{requested.device_type}:{requested.device_index}"
+    name = short_name(request.name or "")
     begin = Rule(_ASKED_BY.get(reason.kind, "strategy"), "What was asked for?", name)
     if device is not None and op.has_kernel(device.type, dtypes):
         return device, reason.after(begin, Rule("machine", "Is it here?", "yes"))
     if device is None:
         _refuse_impossible(op, request)
-    local = (requested.job, requested.replica, requested.task) == ("localhost", 0, 0)
-    if not local and op.type == "_EagerConst":  # TensorFlow copies constants, and a copy fails in other words
+    task = Fields(requested.job, requested.replica, requested.task).to_string()
+    of_task = [candidate for candidate in machine.devices if candidate.task == task]
+    if not of_task and op.type == "_EagerConst":  # TensorFlow copies constants, and a copy fails in other words
         raise MissingDeviceError(f"{request.name} unknown device.")
-    if not (machine.soft and local):
+    if not (machine.soft and of_task):  # soft placement stays within the task that was asked for
         raise MissingDeviceError(_unsatisfied(op, dtypes, request, machine))
-    best = _best(op, dtypes, machine)
+    best = _best(op, dtypes, of_task)
     soft = Rule("soft placement", "Is it on?", "yes")
     if device is not None:
         present = Rule("machine", "Is it here?", "yes")
         missing, instead = _without_kernel(op, best)
         return best, Reason("no kernel on GPU", op.type).after(begin, present, missing, soft, instead)
-    absent = Rule("machine", "Is it here?", f"no: {_describe_missing(machine, requested.device_type or '')}")
+    absent = Rule("machine", "Is it here?", f"no: {_describe_missing(of_task, requested.device_type or '')}")
     instead = _cpu(best) if best.type == "CPU" else _lowest(best)
     return best, Reason("soft placement", name).after(begin, absent, soft, instead)
 
@@ -182,8 +187,10 @@ def _refuse_impossible(op: Placeable, request: Request) -> None:
 
 def _unsatisfied(op: Placeable, dtypes: Sequence[DType], request: Request, machine: Machine) -> str:
     types = dict.fromkeys(device.type for device in machine.devices if op.has_kernel(device.type, dtypes))
+    names = [device.name for device in machine.devices]
+    if len(names) > _MOST_NAMES:
+        names[_MOST_NAMES:] = [f"... and {len(names) - _MOST_NAMES} more of {len(names)}"]
     return (
         f"Could not satisfy device specification '{request.name}'. enable_soft_placement={int(machine.soft)}. "
-        f"Supported device types [{', '.join(types)}]. "
-        f"All available devices [{', '.join(device.name for device in machine.devices)}]."
+        f"Supported device types [{', '.join(types)}]. All available devices [{', '.join(names)}]."
     )

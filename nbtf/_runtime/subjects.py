@@ -199,8 +199,12 @@ class CopySubject:
         _, last, now, call_site, _, _, measured, level, _ = note
         site_fields = place_of(call_site)
         source, target, nbytes = self._source, self._target, self._nbytes
-        link = source if target.on_host else target  # a GPU's link is the slow one
-        seconds, modelled = link.copy_time_of(nbytes, measured)
+        link = None if target.network is None else target.network.link(source.name, target.name)
+        if link is not None:
+            seconds, modelled = link.seconds(nbytes), True
+        else:
+            end = source if target.on_host else target  # a GPU's end is the slow one
+            seconds, modelled = end.copy_time_of(nbytes, measured)
         copied = Copied(
             source.name, target.name, nbytes, seconds, modelled, self._kind, last - 1, now, *site_fields, start
         )

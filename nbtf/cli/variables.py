@@ -22,8 +22,9 @@ _YES_OR_NO = ("1", "0", "true", "false", "on", "off", "yes", "no")
 VARIABLES = (
     Variable(
         SIMULATED_GPUS,
-        "Simulated GPUs without a line of code: a number of cards, or a number and a card, as in `4xTesla K20m`. "
-        "`tf.runtime.simulate_gpus` wins over it.",
+        "Simulated GPUs without a line of code: a number of cards, or a number and a card, as in `4xTesla K20m`; or "
+        "hosts with cards, as in `16x8xH100` or `16x8xH100,25Gb/s`. `tf.runtime.simulate_gpus` and `simulate_cluster` "
+        "win over it.",
     ),
     Variable("NBTF_GPU", "Whether real GPUs are used where there are some; `auto` when not set.", ("auto", "off")),
     Variable(

@@ -6,7 +6,8 @@ from nbtf import DeviceSpec, config, errors, runtime
 
 AUTO = "auto"
 _TOP = DeviceSpec("localhost", 0, 0, "CPU", 0)
-_LOCAL = "/job:localhost/replica:0/task:0/device:"
+_LISTED_NAMES = 64
+"""Names that an error lists; a cluster may have a thousand devices."""
 
 
 def full_name(text: str) -> str | None:
@@ -56,14 +57,42 @@ def require(name: str | None, soft: bool | None, hint: str) -> None:
     if name is None or short(name) in names:
         return
     soft = config.get_soft_device_placement() if soft is None else soft
-    local = name.startswith(_LOCAL)
-    if soft and local:
+    is_task_here = host_of(short(name)) in {host_of(device) for device in names}
+    if soft and is_task_here:
         return
-    hint = hint if local else "Only the devices of this process can be used."
-    types = sorted({device.partition(":")[0] for device in names}, reverse=True)
+    hint = hint if is_task_here else "Only the devices of this process, and of simulated hosts, can be used."
+    types = sorted({device.device_type for device in runtime.devices()}, reverse=True)
+    all_names = [str(full_name(device)) for device in names]
     raise errors.MissingDeviceError(
         f"Could not satisfy device specification '{name}'. enable_soft_placement={int(soft)}. "
         f"Supported device types [{', '.join(types)}]. "
-        f"All available devices [{', '.join(_LOCAL + device for device in names)}]. "
-        f"Devices here: {', '.join(label(device) for device in names)}. {hint}"
+        f"All available devices [{_listed(all_names)}]. "
+        f"Devices here: {_listed([label(device) for device in names])}. {hint}"
     )
+
+
+def _listed(names: list[str]) -> str:
+    """Returns names behind each other, of many the first."""
+    ending = [f"... and {len(names) - _LISTED_NAMES} more of {len(names)}"] if len(names) > _LISTED_NAMES else []
+    return ", ".join([*names[:_LISTED_NAMES], *ending])
+
+
+def host_of(name: str) -> str:
+    """Returns the host in the short name of a device: `worker/1`, empty for this computer.
+
+    Args:
+      name: as `runtime.short_name` returns it.
+
+    >>> from nbtf.notebook.device_names import host_of
+    >>> host_of("/job:worker/task:1/GPU:0"), host_of("GPU:0")
+    ('worker/1', '')
+    """
+    spec = DeviceSpec.from_string(name)
+    return "" if spec.job in (None, "localhost") else f"{spec.job}/{spec.task or 0}"
+
+
+def in_order(name: str) -> tuple[str, int, bool, int]:
+    """Returns what short names of devices are sorted by: this computer first, then task by task; CPUs before cards."""
+    host, _, task = host_of(name).partition("/")
+    prefix, _, number = name.rpartition(":")
+    return host, int(task or 0), not prefix.endswith("CPU"), int(number) if number.isdigit() else 0

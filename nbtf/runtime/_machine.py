@@ -6,8 +6,10 @@ from collections.abc import Sequence
 from time import perf_counter
 
 from nbtf._devices import discovery
-from nbtf._devices.discovery import sentence_of, simulated_machine
+from nbtf._devices.discovery import sentence_of
 from nbtf._devices.first_use import Compiling
+from nbtf._devices.links import DEFAULT_NETWORK
+from nbtf._devices.machines import Simulated, simulated_cluster, simulated_machine
 from nbtf._devices.names import without_cuda
 from nbtf._runtime.context import CURRENT, install
 from nbtf._runtime.device import device as _device_scope
@@ -66,18 +68,74 @@ def simulate_gpus(
     configuration = CURRENT.context.configuration
     cards = discovery.real_cards(configuration.environ) if if_missing and n else ()
     has_enough_cards = len(cards) >= n and cards
-    target_machine = simulated_machine(0) if has_enough_cards else machine
-    if not configuration.frozen:
-        configuration.use(target_machine)
-    elif configuration.machine != target_machine:  # a cell that runs again asks for the machine that is there
-        raise RuntimeError(
-            "Simulated GPUs cannot be modified after being initialized. Call tf.runtime.restart() first, "
-            "or simulate_gpus before the first op."
-        )
+    _use(simulated_machine(0) if has_enough_cards else machine, "simulate_gpus")
     share_simulated_gpus(() if has_enough_cards else libraries, configuration)
     text = sentence_of(cards) if has_enough_cards else machine.sentence()
     if libraries and n and not has_enough_cards:
         text += f" {library_names(libraries)} has them as {'cuda:0' if n == 1 else f'cuda:0 to cuda:{n - 1}'}."
+    return _printed_sentence(text)
+
+
+def simulate_cluster(
+    hosts: int, gpus: int, model: str | None = None, link: str = DEFAULT_NETWORK, memory: str | float | None = None
+) -> _Sentence:
+    """Gives this process a cluster of simulated hosts: names of tasks, memory of cards, modelled times between hosts.
+
+    The hosts are the tasks of the job `worker`: `/job:worker/replica:0/task:1/device:GPU:0` is the first card of the
+    second. Each has a CPU, too. This process stays `/job:localhost`, as after TensorFlow's
+    `tf.config.experimental_connect_to_cluster`: it has a CPU and no GPU, ops run there unless they are asked to run
+    elsewhere, and `tf.config.list_physical_devices` lists nothing else. No process and no thread is started.
+
+    Inside a host cards are linked by NVLink where their kind has it, else by the bus. Copies between hosts take the
+    time of `link`, marked `modelled`.
+
+    Args:
+      hosts: how many.
+      gpus: how many cards each has.
+      model: a known card, such as `"H100"`; Tesla V100-SXM2-16GB when None.
+      link: the network, in one direction of one host: `"100Gb/s"` (bits), `"12.5GB/s"` (bytes), `"25Gb/s 50us"` with a
+        latency, or a name such as `"InfiniBand NDR"`.
+      memory: of each card instead of its own: a text such as `"5GiB"`, or a number of MiB.
+
+    Returns:
+      One sentence that says what was simulated; it is printed as well.
+
+    Raises:
+      ValueError: an unknown card or link, or numbers that make no sense.
+      RuntimeError: the devices are in use; `tf.runtime.restart()` first.
+
+    >>> tf.runtime.restart()
+    >>> sentence = tf.runtime.simulate_cluster(hosts=2, gpus=2, model="H100", link="100Gb/s")
+    2 simulated hosts, 4 simulated GPUs (NVIDIA H100 80GB HBM3, 79.6 GiB each), 100Gb/s between hosts: ...
+    >>> with tf.device("/job:worker/task:1/GPU:0"):
+    ...     x = tf.ones([2])
+    >>> x.device
+    '/job:worker/replica:0/task:1/device:GPU:0'
+    >>> tf.runtime.restart()
+    >>> _ = tf.runtime.simulate_gpus(0)
+    No simulated GPUs.
+    """
+    from nbtf._frameworks.simulating import share_simulated_gpus  # late
+
+    cluster = simulated_cluster(hosts, gpus, model, link, memory)
+    _use(cluster, "simulate_cluster")
+    share_simulated_gpus((), CURRENT.context.configuration)  # no other library knows hosts
+    return _printed_sentence(cluster.sentence())
+
+
+def _use(machine: Simulated, function: str) -> None:
+    """Takes a machine before first use; afterwards it must be the one that is there: a cell may run again."""
+    configuration = CURRENT.context.configuration
+    if not configuration.frozen:
+        configuration.use(machine)
+    elif configuration.machine != machine:
+        raise RuntimeError(
+            "Simulated GPUs cannot be modified after being initialized. Call tf.runtime.restart() first, "
+            f"or {function} before the first op."
+        )
+
+
+def _printed_sentence(text: str) -> _Sentence:
     sentence = _Sentence(text)
     print(sentence)  # noqa: T201  # what is simulated must be seen
     return sentence

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nbtf import runtime
+from nbtf.notebook.device_names import in_order
 from nbtf.notebook.stills.decision import is_as_asked
 from nbtf.notebook.stills.schedule import CONSTANT, is_host
 
@@ -124,7 +125,7 @@ def map_facts(snapshot: runtime.Snapshot, devices: Iterable[runtime.DeviceInfo] 
             of(name)
     for name, levels in _levels(snapshot).items():
         of(name).levels, of(name).in_use = levels, levels[-1]
-    ordered = sorted(facts.values(), key=lambda device: _order(device.name))
+    ordered = sorted(facts.values(), key=lambda device: in_order(device.name))
     return MapFacts(
         tuple(device for device in ordered if is_host(device.name)),
         tuple(device for device in ordered if not is_host(device.name)),
@@ -150,13 +151,10 @@ def _flows(snapshot: runtime.Snapshot) -> tuple[Flow, ...]:
         ends = runtime.short_name(route[0]), runtime.short_name(route[1])
         copies[ends] += count - snapshot.small_copies.get(route, 0)
         flows[ends] += snapshot.copied_bytes[route] - snapshot.small_copied_bytes.get(route, 0)
-    routes = sorted((route for route in flows if copies[route]), key=lambda route: (_order(route[0]), _order(route[1])))
+    routes = sorted(
+        (route for route in flows if copies[route]), key=lambda route: (in_order(route[0]), in_order(route[1]))
+    )
     return tuple(Flow(*route, copies[route], flows[route]) for route in routes)
-
-
-def _order(name: str) -> tuple[bool, str, int]:
-    prefix, _, number = name.rpartition(":")
-    return not is_host(name), prefix, int(number) if number.isdigit() else 0
 
 
 def _levels(snapshot: runtime.Snapshot) -> Mapping[str, list[int]]:

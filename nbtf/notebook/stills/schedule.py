@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nbtf import runtime
+from nbtf.notebook.device_names import in_order
 
 SMALLEST_COPY = 4096
 """Bytes below which a copy has no mark of its own."""
@@ -318,12 +319,7 @@ def _lanes(ops: Pieces[Work], copies: Pieces[Transfer]) -> tuple[str, ...]:
     """Returns the devices, hosts first, each kind by number."""
     names = {work.device for work in ops.distinct()}
     names |= {end for copy in copies.distinct() for end in (copy.source, copy.target)}
-    return tuple(sorted(names, key=_order))
-
-
-def _order(name: str) -> tuple[bool, str, int]:
-    prefix, _, number = name.rpartition(":")
-    return not is_host(name), prefix, int(number) if number.isdigit() else 0
+    return tuple(sorted(names, key=in_order))
 
 
 def is_host(device: str) -> bool:

@@ -114,7 +114,7 @@ def test_device_that_is_not_here_raises_before_the_body_runs(shell: Shell) -> No
 def test_device_of_another_task_has_nothing_to_fall_back_to(shell: Shell) -> None:
     error = shell.run("%%device /job:worker/task:1/GPU:0 --soft", HERE).error
 
-    assert str(error).endswith("Only the devices of this process can be used.")
+    assert str(error).endswith("Only the devices of this process, and of simulated hosts, can be used.")
 
 
 def test_soft_placement_falls_back_for_one_cell(shell: Shell) -> None:

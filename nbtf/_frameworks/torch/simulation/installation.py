@@ -25,20 +25,23 @@ class Installation:
     _was_initialized: ClassVar[bool] = False
     """Whether PyTorch's core has had `torch.cuda` initialized: it asks for that once in a process."""
 
-    def __init__(self, torch: Any, cards: Sequence[PhysicalGPU], values: bool = True) -> None:
+    def __init__(
+        self, torch: Any, cards: Sequence[PhysicalGPU], values: bool = True, read_as: float | None = None
+    ) -> None:
         """Puts them in.
 
         Args:
           torch: PyTorch.
           cards: what `cuda:0`, `cuda:1` and so on are.
           values: whether tensors have values.
+          read_as: what is read where they have none.
 
         Raises:
           NoSimulationError: this build of PyTorch does not let them be simulated.
         """
         settings = AllocatorSettings.parse(environ.get("PYTORCH_CUDA_ALLOC_CONF", ""))
         allocators = [CachingAllocator(card.memory_bytes, settings, device=number) for number, card in enumerate(cards)]
-        self.machine = Machine(torch, cards, allocators, values)
+        self.machine = Machine(torch, cards, allocators, values, read_as)
         self._torch, self._replacements = torch, Replacements()
         self._kernels = Kernels(self.machine, special_kernels(self.machine))
         self._kernels.register()

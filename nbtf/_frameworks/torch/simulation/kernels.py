@@ -116,8 +116,8 @@ class HostKernel:
             lower = machine.lower
             host_args = [lower(value, numbers) for value in args]
             host_kwargs = {key: lower(value, numbers) for key, value in kwargs.items()} if kwargs else kwargs
-            number = max(numbers)
-            if min(numbers) != number:
+            number = max(numbers, default=machine.current)
+            if min(numbers, default=number) != number:
                 check_devices(machine, self._name, self._arguments, args, kwargs)
             if self._is_factory:
                 return self._new(host_args, host_kwargs, number)
@@ -130,9 +130,11 @@ class HostKernel:
     def _new(self, args: Sequence[Any], kwargs: dict[str, Any], number: int) -> Any:
         """Makes a tensor of nothing: the device is asked for its memory before this computer is."""
         machine = self._machine
-        as_meta = {key: machine.meta if value is machine.cpu else value for key, value in kwargs.items()}
+        as_meta = {key: machine.meta if value is machine.tensors.device else value for key, value in kwargs.items()}
         outline = self._run(*args, **as_meta)
         memory = machine.charge(outline.untyped_storage().nbytes(), number)
+        if not machine.tensors.has_values:
+            return machine.put_on_card(outline, number, memory)
         with machine.generators[number].drawing() if self._is_random else _NOTHING:
             return machine.put_on_card(self._run(*args, **kwargs), number, memory)
 

@@ -9,14 +9,23 @@ from nbtf._devices.caching.allocator import CachingAllocator
 from nbtf._devices.caching.report import OutOfDeviceMemory
 from nbtf._devices.cards import PhysicalGPU
 from nbtf._frameworks.torch.simulation.guard import MOST_DEVICES, Guard
-from nbtf._frameworks.torch.simulation.tensors import Tensors
+from nbtf._frameworks.torch.simulation.tensors import Outlines, Tensors
+
+
+class NoValuesError(RuntimeError):
+    """A value was read on a device that is simulated without values."""
 
 
 class Machine:
     """The devices `cuda:0` to `cuda:n-1`: their cards, their memory, and the current device of each thread."""
 
     def __init__(
-        self, torch: Any, cards: Sequence[PhysicalGPU], allocators: Sequence[CachingAllocator], values: bool = True
+        self,
+        torch: Any,
+        cards: Sequence[PhysicalGPU],
+        allocators: Sequence[CachingAllocator],
+        values: bool = True,
+        read_as: float | None = None,
     ) -> None:
         """Makes them.
 
@@ -25,15 +34,15 @@ class Machine:
           cards: what each device is.
           allocators: what looks after its memory.
           values: whether tensors have values; without, they take no memory of this computer.
+          read_as: what every value is that somebody reads where there are none; reading raises when None.
         """
         if len(cards) > MOST_DEVICES:
             raise ValueError(f"PyTorch can have {MOST_DEVICES} simulated GPUs at most; got {len(cards)}.")
         self.torch, self.cards, self.allocators = torch, cards, allocators
-        self.tensors = Tensors(torch)
+        self.tensors = (Tensors if values else Outlines)(torch)
+        self.read_as = read_as
         self.plain = torch._C.DisableTorchFunction
-        self.cpu = torch.device("cpu")
-        self.meta = torch.device("meta")
-        self.meta_keys = torch._C.DispatchKeySet(torch._C.DispatchKey.Meta)
+        self.cpu, self.meta = torch.device("cpu"), torch.device("meta")
         self.cpu_keys = torch._C.DispatchKeySet(torch._C.DispatchKey.CPU)
         self._tensor_class, self._device_class = torch.Tensor, torch.device
         self._generator_base = torch._C.Generator
@@ -70,12 +79,12 @@ class Machine:
         if isinstance(value, self._tensor_class):
             number = value.get_device()
             numbers.append(number)
-            return self.tensors.on_host(value) if number >= 0 else value
+            return self.tensors.below(value) if number >= 0 else self.tensors.of_cpu(value)
         if value.__class__ is list or value.__class__ is tuple:
             return [self.lower(element, numbers) for element in value]
         if value.__class__ is self._device_class and value.type == "cuda":
             numbers.append(self.current if value.index is None else value.index)
-            return self.cpu
+            return self.tensors.device
         if isinstance(value, self._generator_base) and not isinstance(value, self.generator_class):
             raise RuntimeError("Expected a 'cuda' device type for generator but found 'cpu'")
         return value
@@ -92,12 +101,24 @@ class Machine:
           OutOfMemoryError: PyTorch's, where the device has no room.
         """
         if isinstance(value, self._tensor_class):
-            value._card_memory = memory or self.charge(value.untyped_storage().nbytes(), number)
-            return self.tensors.on_card(value, number)
+            memory = memory or self.charge(value.untyped_storage().nbytes(), number)
+            return self.tensors.on_card(value, number, memory)
         if value.__class__ is list or value.__class__ is tuple:
             elements: Any = value
             return elements.__class__([self.put_on_card(element, number) for element in elements])
         return value
+
+    def unknown(self, tensor: Any) -> Any:
+        """Returns what is read of a tensor without values, on the CPU.
+
+        Raises:
+          NoValuesError: nobody said what that is.
+        """
+        if self.read_as is None:
+            raise NoValuesError(
+                f"A tensor of shape {list(tensor.shape)} is read, but these GPUs are simulated without values."
+            )
+        return self.torch.full(tensor.size(), self.read_as, dtype=tensor.dtype, device=self.cpu)
 
     def bytes_of(self, tensor: Any) -> Any:
         """Returns all memory that a device's tensor shares, as bytes on the CPU."""

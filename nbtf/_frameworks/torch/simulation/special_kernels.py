@@ -15,6 +15,7 @@ def special_kernels(machine: Machine) -> dict[str, Callable[..., Any]]:
     return {
         "aten::copy_": copying.copy,
         "aten::_to_copy": copying.to_copy,
+        "aten::_local_scalar_dense": copying.item,
         **{
             f"aten::set_.{overload}": ViewKernel(machine, f"aten::set_.{overload}")
             for overload in ("source_Storage", "source_Storage_storage_offset", "source_Tensor")
@@ -28,14 +29,17 @@ class _Copying:
 
     def __init__(self, machine: Machine) -> None:
         self._machine = machine
-        self._copy = machine.torch.ops.aten.copy_.default.redispatch
-        self._to_copy = machine.torch.ops.aten._to_copy.default.redispatch
+        aten = machine.torch.ops.aten
+        self._copy, self._to_copy, self._item = aten.copy_.default, aten._to_copy.default, aten._local_scalar_dense
 
     def copy(self, target: Any, source: Any, non_blocking: bool = False) -> Any:
         """Writes the values of one tensor into another."""
         machine = self._machine
         with machine.plain():
-            self._copy(machine.cpu_keys, machine.lower(target, []), machine.lower(source, []), non_blocking)
+            if machine.tensors.has_values:
+                self._copy(machine.lower(target, []), machine.lower(source, []), non_blocking)
+            elif not target.is_cuda:
+                target.copy_(machine.unknown(source))
         return target
 
     def to_copy(self, source: Any, *, device: Any = None, **options: Any) -> Any:
@@ -43,14 +47,23 @@ class _Copying:
         machine = self._machine
         with machine.plain():
             numbers: list[int] = []
-            host_source = machine.lower(source, numbers)
-            if device is not None:
-                machine.lower(device, numbers)
+            lowered = machine.lower(source, numbers)
             options["pin_memory"] = None
-            copy = self._to_copy(machine.cpu_keys, host_source, device=machine.cpu, **options)
-            if device is not None and device.type != "cuda":
-                return copy
-            return machine.put_on_card(copy, numbers[-1])
+            if device is None or device.type == "cuda":
+                if device is not None:
+                    machine.lower(device, numbers)
+                copy = self._to_copy(lowered, device=machine.tensors.device, **options)
+                return machine.put_on_card(copy, numbers[-1])
+            if not machine.tensors.has_values:
+                lowered = machine.unknown(lowered)
+            return self._to_copy(lowered, device=device, **options)
+
+    def item(self, tensor: Any) -> Any:
+        """Returns the one value of a tensor as a number of Python."""
+        machine = self._machine
+        with machine.plain():
+            lowered = machine.lower(tensor, [])
+            return self._item(lowered if machine.tensors.has_values else machine.unknown(lowered))
 
 
 class _Resizing:
@@ -70,9 +83,10 @@ class _Resizing:
             storage, offset = tensor.untyped_storage(), tensor.storage_offset()
             needed = (offset + layout.numel()) * tensor.element_size()
             if needed > storage.nbytes():
-                number = tensor.get_device()
-                larger = torch.empty(needed, dtype=torch.uint8)
-                larger[: storage.nbytes()] = self._machine.bytes_of(tensor)
-                storage = self._machine.put_on_card(larger, number).untyped_storage()
+                tensors = self._machine.tensors
+                larger = torch.empty(needed, dtype=torch.uint8, device=tensors.device)
+                if tensors.has_values:
+                    larger[: storage.nbytes()] = self._machine.bytes_of(tensor)
+                storage = self._machine.put_on_card(larger, tensor.get_device()).untyped_storage()
             self._set(tensor, storage, offset, layout.size(), layout.stride())
         return tensor

@@ -18,12 +18,13 @@ class Switch:
         self.installation: Any = None
         self._call_off: Callable[[], None] | None = None
 
-    def on(self, cards: Sequence[PhysicalGPU], values: bool = True) -> None:
+    def on(self, cards: Sequence[PhysicalGPU], values: bool = True, read_as: float | None = None) -> None:
         """Gives PyTorch these cards as `cuda:0`, `cuda:1` and so on, in place of those it has.
 
         Args:
           cards: simulated ones.
-          values: whether tensors have values; without, they take no memory of this computer, and reading one raises.
+          values: whether tensors have values; without, they take no memory of this computer.
+          read_as: what every value is that somebody reads where there are none; reading raises when None.
 
         Raises:
           NoSimulationError: this build of PyTorch does not let its GPUs be simulated.
@@ -34,12 +35,12 @@ class Switch:
             return
         torch = sys.modules.get("torch")
         if torch is None:
-            begin, self._call_off = on_import("torch", lambda: self._install(cards, values))
+            begin, self._call_off = on_import("torch", lambda: self._install(cards, values, read_as))
             begin()
         elif getattr(getattr(torch, "__spec__", None), "_initializing", False):
             raise RuntimeError("PyTorch is being imported at this moment; simulate its GPUs before or afterwards.")
         else:
-            self._install(cards, values)
+            self._install(cards, values, read_as)
 
     def off(self) -> None:
         """Takes them out; tensors that are left on them can no longer be used."""
@@ -50,12 +51,12 @@ class Switch:
             installation, self.installation = self.installation, None
             installation.remove()
 
-    def _install(self, cards: Sequence[PhysicalGPU], values: bool) -> None:
+    def _install(self, cards: Sequence[PhysicalGPU], values: bool, read_as: float | None) -> None:
         from nbtf._frameworks.torch.simulation.installation import Installation
         from nbtf._frameworks.torch.simulation.library import load_torch
 
         self._call_off = None
-        self.installation = Installation(load_torch(), cards, values)
+        self.installation = Installation(load_torch(), cards, values, read_as)
 
 
 SWITCH = Switch()

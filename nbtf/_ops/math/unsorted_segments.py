@@ -47,8 +47,10 @@ def _folded(xp: Any, join: Any, data: Any, ids: Any, count: int, start: Any) -> 
         )
         raise InvalidArgumentError(text)
     rows = data.reshape(flat.size, *data.shape[ids.ndim :])
-    inside = xp.flatnonzero((flat >= 0) & (flat < count))
-    return folded(xp, join, rows[inside], flat[inside], count, start)
+    if xp is not CPU.xp or (flat < 0).any():
+        inside = xp.flatnonzero((flat >= 0) & (flat < count))
+        rows, flat = rows[inside], flat[inside]
+    return folded(xp, join, rows, flat, count, start)
 
 
 def _folded_spec(data: Spec, segment_ids: Spec, num_segments: int) -> Spec:

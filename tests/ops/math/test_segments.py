@@ -24,6 +24,20 @@ def test_segments_are_what_numpy_adds_up_one_by_one(pairs: list[tuple[int, int]]
     assert expected.tolist() == tf.math.unsorted_segment_sum(values, ids, 5).numpy().tolist()
 
 
+@pytest.mark.parametrize("name", ["sum", "max", "min", "prod"])
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int32"])
+@pytest.mark.parametrize("columns", [(), (3,), (2, 2)], ids=str)
+def test_segments_of_rows_are_what_numpy_joins_one_by_one(name: str, dtype: str, columns: tuple[int, ...]) -> None:
+    random = np.random.default_rng(len(columns))
+    rows, ids = random.integers(-3, 4, (500, *columns)).astype(dtype), random.integers(-1, 40, 500)
+    join = {"sum": np.add, "max": np.maximum, "min": np.minimum, "prod": np.multiply}[name]
+    operation = getattr(tf.math, f"unsorted_segment_{name}")
+    expected = operation(rows[:0], ids[:0], 40).numpy().copy()  # what stands where no row belongs
+    join.at(expected, ids[ids >= 0], rows[ids >= 0])
+
+    assert expected.tolist() == operation(rows, ids, 40).numpy().tolist()
+
+
 @given(st.lists(st.integers(0, 6), max_size=40))
 def test_counts_are_numpys(values: list[int]) -> None:
     numbers = np.array(values, np.int64)

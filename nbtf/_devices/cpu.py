@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from nbtf._devices.base import Buffer, Device, Label, Runnable, Spec, buffer_of
+from nbtf._devices.freed_memory import keep_freed_memory
 from nbtf._devices.names import LOCAL_TASK, full_name
 from nbtf._devices.sites import CallSite, Site
 
@@ -16,7 +17,7 @@ from nbtf._devices.sites import CallSite, Site
 class CPU(Device):
     """One logical CPU. Several of them share the same cores and the same memory, as in TensorFlow.
 
-    Memory is not accounted: NumPy and the operating system look after it.
+    Memory is not accounted: NumPy and the operating system look after it. glibc keeps some of what is freed.
     """
 
     type = "CPU"
@@ -29,6 +30,7 @@ class CPU(Device):
         self.name = full_name("CPU", index, task)
         self.constants = {}
         self._functions: dict[Any, Callable[..., Any]] = {}
+        keep_freed_memory()
 
     def put(self, array: np.ndarray[Any, Any], label: Label | None = None) -> Buffer:
         """Copies a host array in."""

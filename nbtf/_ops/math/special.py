@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import exp as e_to
 from math import pi
 from math import sqrt as root
 from typing import Any
 
+from nbtf._devices.cpu import CPU
 from nbtf._ops.math.arithmetic import add, cast, negative
 from nbtf._ops.math.comparison import not_equal
 from nbtf._ops.math.exponentials import CONTINUOUS, exp
@@ -21,9 +23,10 @@ from nbtf._types import FLOATS, TensorLike
 
 @op("T -> T", T=FLOATS, broadcasts=True)
 def Erf(xp: Any, x: Any) -> Any:
-    wide = x if x.dtype.itemsize > 2 else x.astype("float32")
-    beyond = xp.copysign(1 - _erfc_far(xp, xp.absolute(wide)), wide)
-    return xp.where(xp.absolute(wide) < 1, _erf_near(xp, wide), beyond).astype(x.dtype)
+    if x.dtype.itemsize == 8:
+        beyond = xp.copysign(1 - _erfc_far(xp, xp.absolute(x)), x)
+        return xp.where(xp.absolute(x) < 1, _erf_near(xp, x, _TERMS), beyond)
+    return _in_blocks(xp, _erf_single, x)
 
 
 @Erf.express
@@ -50,10 +53,11 @@ def _bell(x: Tensor, grad: Tensor) -> Tensor:
 
 @op("T -> T", T=FLOATS, broadcasts=True)
 def Erfc(xp: Any, x: Any) -> Any:
-    wide = x if x.dtype.itemsize > 2 else x.astype("float32")
-    far = _erfc_far(xp, xp.absolute(wide))
-    beyond = xp.where(wide < 0, 2 - far, far)
-    return xp.where(xp.absolute(wide) < 0.5, 1 - _erf_near(xp, wide), beyond).astype(x.dtype)
+    if x.dtype.itemsize == 8:
+        far = _erfc_far(xp, xp.absolute(x))
+        beyond = xp.where(x < 0, 2 - far, far)
+        return xp.where(xp.absolute(x) < 0.5, 1 - _erf_near(xp, x, _TERMS), beyond)
+    return _in_blocks(xp, _erfc_single, x)
 
 
 @Erfc.express
@@ -75,19 +79,27 @@ def _(call: Call, grad: Tensor) -> Gradients:
 
 
 # erf(x) = 2/sqrt(pi) * sum of (-1)^n x^(2n+1) / (n! (2n+1)). Source: NIST Digital Library of Mathematical Functions,
-# equation 7.6.1. For |x| < 1 twenty terms reach 1e-18.
+# equation 7.6.1. For |x| < 1 twenty terms reach 1e-18, and twelve 1e-10.
 _TERMS = 20
+_TERMS_OF_SINGLE = 12
 
 
-def _erf_near(xp: Any, x: Any) -> Any:
+def _erf_near(xp: Any, x: Any, terms: int) -> Any:
     coefficients = [2 / root(pi)]
-    for n in range(1, _TERMS):
+    for n in range(1, terms):
         coefficients.append(-coefficients[-1] * (2 * n - 1) / (n * (2 * n + 1)))
     z = x * x
-    total = coefficients[-1]
-    for coefficient in coefficients[-2::-1]:
-        total = total * z + coefficient
-    return total * x
+    return _polynomial(xp, coefficients, z) * x
+
+
+def _polynomial(xp: Any, coefficients: Sequence[float], x: Any) -> Any:
+    """Returns a polynomial by Horner's rule; the coefficients begin with that of 1."""
+    total = xp.multiply(x, coefficients[-1])
+    for coefficient in coefficients[-2:0:-1]:
+        total += coefficient
+        total *= x
+    total += coefficients[0]
+    return total
 
 
 # The integral of exp(-t^2) / (t^2 + x^2) by the trapezoidal rule, which converges like exp(-(pi/h)^2), with the term
@@ -106,6 +118,46 @@ def _erfc_far(xp: Any, x: Any) -> Any:
         total = total + 2 * e_to(-t) / (z + t)
     pole = xp.where(x < pi / _STEP, 2 / xp.expm1(2 * pi / _STEP * x), x.dtype.type(0))  # only one it encloses counts
     return xp.exp(-z) * x * (_STEP / pi) * total - pole
+
+
+# exp(x^2) erfc(x) for 0 <= x <= 10.2 as a quotient of polynomials, fitted by reweighted least squares of the relative
+# error at 4,000 points, to 6e-9 at most. Beyond, erfc is 0 in single precision.
+_NUMERATOR = 1.00000000581347, 1.2392672831611655, 0.7325000590775488, 0.22964516271026422, 0.03288569550962823
+_DENOMINATOR = 1.0, 2.3676470367747093, 2.4040941767134396, 1.3270406726904942, 0.40706143697303826, 0.05828769344476354
+_END = 10.2
+
+
+def _erfc_single(xp: Any, x: Any) -> Any:
+    size = xp.absolute(x)
+    size = xp.minimum(size, _END, out=size)
+    result = xp.multiply(size, size)
+    result = xp.exp(xp.negative(result, out=result), out=result)
+    result *= _polynomial(xp, _NUMERATOR, size)
+    result /= _polynomial(xp, _DENOMINATOR, size)
+    sign = xp.copysign(x.dtype.type(1), x)  # erfc(-x) = 2 - erfc(x)
+    result *= sign
+    result += xp.subtract(1, sign, out=sign)
+    return result
+
+
+def _erf_single(xp: Any, x: Any) -> Any:
+    beyond = xp.copysign(1 - _erfc_single(xp, xp.absolute(x)), x)
+    return xp.where(xp.absolute(x) < 1, _erf_near(xp, x, _TERMS_OF_SINGLE), beyond)
+
+
+_BLOCK = 1 << 14
+"""Numbers worked on together: their few arrays of 64 KiB stay in a processor's second-level cache."""
+
+
+def _in_blocks(xp: Any, function: Any, x: Any) -> Any:
+    """Returns what a function makes of numbers, computed in single precision."""
+    flat, result = x.reshape(-1), xp.empty(x.shape, x.dtype)
+    flat_result = result.reshape(-1)
+    at_once = _BLOCK if xp is CPU.xp else max(x.size, 1)
+    for start in range(0, x.size, at_once):
+        piece = slice(start, start + at_once)
+        flat_result[piece] = function(xp, flat[piece].astype(xp.float32, copy=False))
+    return result
 
 
 @op("T T -> T", T=CONTINUOUS, broadcasts=True)

@@ -164,6 +164,10 @@ class Graph:
                 waiting += self.into[number]
 
 
+_IMPORT_MACHINERY = ("__loader__", "__spec__")
+"""Names of a module that no user gave it: what imported it may lead to all that a tool knows."""
+
+
 class _Border:
     """What a search does not enter: modules that users did not write, and what makes the notebook and nbtf work."""
 
@@ -172,8 +176,10 @@ class _Border:
         self._kinds: dict[int, tuple[bool, type]] = {}  # by id: what a class is equal to, its own class says
         self._outside = {id(obj) for obj in hidden}
         for _, module in modules():
+            names = names_in(module)
+            self._outside |= {id(names.get(name)) for name in _IMPORT_MACHINERY}
             if not self.is_users(module):
-                self._outside |= {id(module), id(names_in(module))}
+                self._outside |= {id(module), id(names)}
 
     def lets_in(self, obj: Any) -> bool:
         """Says whether to enter an object."""

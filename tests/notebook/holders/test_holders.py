@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import gc
 import json
+import sys
 import weakref
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import pytest
@@ -186,3 +188,13 @@ def test_modules_that_are_installed_are_not_entered(session: Session, monkeypatc
     monkeypatch.setattr(json, "kept", [], raising=False)
 
     assert ["x"] == names(session, "import json; x = tf.ones([10, 10]); json.kept.append(x)")
+
+
+def test_what_imported_a_module_is_not_searched(session: Session, monkeypatch: pytest.MonkeyPatch) -> None:
+    module, tensor = ModuleType("of_a_user"), tf.ones([10, 10])
+    monkeypatch.setattr(module, "__loader__", SimpleNamespace(tensor=tensor))
+    monkeypatch.setitem(sys.modules, "of_a_user", module)
+    assert [] == labels(session)
+
+    monkeypatch.setattr(module, "kept", SimpleNamespace(tensor=tensor), raising=False)
+    assert ["of_a_user.kept.tensor"] == labels(session)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from nbtf._graph.array_plan import ArrayPlan, PlacedStep, UnfitError, array_plan
 from nbtf._graph.fast_plan import written_plan
 from nbtf._graph.function_graph import FunctionGraph
 from nbtf._graph.operation import flat
@@ -26,6 +27,9 @@ Filler = Callable[[Values], Any]
 
 Placing = tuple[Request | None, int | None]
 """The device that a step asks for, and the replica that it runs in."""
+
+_REWRITTEN = 8
+"""How often a plan on arrays is written anew for arguments that lie elsewhere, before it is given up."""
 
 _AS_CALLED: Placing = None, None
 
@@ -77,6 +81,8 @@ class Plan:
         self._placings = list(dict.fromkeys([_AS_CALLED, *[step.placing for step in planned]]))
         """What its steps ask for: devices and replicas; the first is nothing."""
         self._fast: Callable[..., list[Any]] | None = None
+        self._arrays: tuple[Sequence[Any], ArrayPlan] | None = None
+        self._rewritten = 0
 
     def _written(self) -> Callable[..., list[Any]]:
         """Returns the plan as one function."""
@@ -133,6 +139,15 @@ class Plan:
         """
         values: Values = [*arguments, *(self.captured if captured is None else captured)]
         if HERE.first is not None:
+            outer = SCOPE()
+            if self._rewritten < _REWRITTEN and (outer is None or not outer.tapes):
+                scopes = [outer, *[scope_at(placing, outer) for placing in self._placings[1:]]]
+                places = [HERE.first if scope is None else scope.lane for scope in scopes]
+                if all([place is not None and getattr(place, "on_host", False) for place in places]):
+                    try:
+                        return self._compute(places, values, scopes)
+                    except UnfitError:
+                        self._arrays, self._rewritten = None, self._rewritten + 1
             if self._fast is None:
                 self._fast = self._written()
             return self._fast(values, ()) if len(self._placings) == 1 else self._run_placed(self._fast, values)
@@ -140,6 +155,36 @@ class Plan:
         del arguments, captured
         self._replay(values)
         return [values[slot] for slot in self.results]
+
+    def _compute(self, places: list[Any], values: Values, scopes: list[Scope | None]) -> list[Any]:
+        """Runs the plan on arrays; where a kernel fails, it goes on step by step."""
+        if self._arrays is None or self._arrays[0] != places:
+            self._arrays = places, self._on_arrays(places, values)
+        plan = self._arrays[1]
+        try:
+            return plan.run(values, scopes)
+        except Exception as error:
+            stopped = plan.stopped_at(error)
+            if stopped is None:
+                scope = SCOPE()
+                _note_replica(error, scopes[0], None if scope is None else scope.replica)
+                raise
+        finally:
+            set_scope(scopes[0])
+        number, by_slot = stopped
+        values = [by_slot.get(slot) for slot in range(self._size)]
+        del by_slot, stopped
+        self._replay(values, number)
+        return [values[slot] for slot in self.results]
+
+    def _on_arrays(self, places: list[Any], values: Values) -> ArrayPlan:
+        slots = self._slots | {number: self._slots[id(inner)] for number, inner in self._inside.items()}
+        numbers = {placing: number for number, placing in enumerate(self._placings)}
+        steps = [
+            PlacedStep(planned.step, planned.outputs, planned.ends, numbers[planned.placing])
+            for planned in self._planned_steps
+        ]
+        return array_plan(steps, slots, self._stream, places, values, self.results, self.graph.name)
 
     def _run_placed(self, fast: Callable[..., list[Any]], values: Values) -> list[Any]:
         """Runs the plan as one function that goes from device to device."""
@@ -154,14 +199,14 @@ class Plan:
         finally:
             set_scope(outer)
 
-    def _replay(self, values: Values) -> None:
-        """Runs the steps one after the other, with whoever listens told of each."""
+    def _replay(self, values: Values, first: int = 0) -> None:
+        """Runs the steps one after the other, from a number on, with whoever listens told of each."""
         outer, caller = SCOPE(), current_words()
         is_watched = HERE.watched
         scopes: dict[Placing, Scope | None] = {_AS_CALLED: outer}
         current_placing = _AS_CALLED
         try:
-            for step, inputs, late_attrs, outputs, ends, placing in self._planned_steps:
+            for step, inputs, late_attrs, outputs, ends, placing in self._planned_steps[first:]:
                 if placing is not current_placing and placing != current_placing:
                     if placing not in scopes:
                         scopes[placing] = scope_at(placing, outer)

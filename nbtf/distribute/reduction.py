@@ -103,8 +103,9 @@ class CrossDeviceOps:
         Here all are copied to one device, added up there in the order of the devices, and the result is copied to
         each: two copies a device.
         """
-        total = reduce_values(reduce_op, buffers, self.reduce_to_device or devices[0])
-        return [copy_to(device_name, total) for device_name in devices]
+        target = self.reduce_to_device or devices[0]
+        total = reduce_values(reduce_op, buffers, target)
+        return [total if device_name == target else copy_to(device_name, total) for device_name in devices]
 
 
 class ReductionToOneDevice(CrossDeviceOps):

@@ -303,6 +303,18 @@ class Variable(VariableParts):
             pass
         return False
 
+    def _moved(self, array: Any, ufunc: Any = None) -> bool:
+        """Updates a variable on the CPU by an array of its dtype where nobody listens; tells whether it did."""
+        before = self._array
+        if before.shape != array.shape:
+            return False
+        new = array if ufunc is None else ufunc(before, array)
+        if new.__class__ is not _NDARRAY:
+            new = _ASARRAY(new)
+        # One statement, see `_updated`.
+        self._array = new if (done := self._array is before and not self._updating) else self._array
+        return done
+
     def _updates_here(self, place: Any) -> bool:
         """Tells whether an update on another device does nothing to an account: no tensor shows the same memory."""
         if place not in HERE.elsewhere:

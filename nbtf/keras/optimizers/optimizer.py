@@ -5,7 +5,6 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterable, Sequence
 from contextlib import nullcontext
-from functools import partial
 from typing import Any, NamedTuple
 
 from nbtf import distribute
@@ -261,16 +260,36 @@ class Optimizer(Trackable):
     def _apply_all(self, strategy: Any, grads: Sequence[Any], weights: Sequence[Any]) -> None:
         """Is called outside of replicas: all copies are within reach."""
         graph = open_graph()
-        if hasattr(graph, "call_with"):  # the formulas take Python numbers, such as that of the step
-            graph.call_with("ApplyGradients", partial(self._apply_all, strategy), list(grads), list(weights))
+        if not hasattr(graph, "call_with"):
+            self._build_for(weights)
+            self._apply_sums(self._summed(strategy, grads, weights), weights)
             return
+        # The formulas take Python numbers, such as that of the step: they are no ops of the graph, as sums are.
+        if not self.built:
+            graph.call_with("BuildOptimizer", self._build_for, list(weights))
+        graph.call_with("ApplyGradients", self._apply_sums, self._summed(strategy, grads, weights), list(weights))
+
+    def _build_for(self, weights: Sequence[Any]) -> None:
         if not self.built:
             self.build(weights)
+
+    def _summed(self, strategy: Any, grads: Sequence[Any], weights: Sequence[Any]) -> list[Any]:
+        """Returns the gradients, those of several replicas added up."""
+        sums = list(grads)
+        distributed = [number for number, grad in enumerate(grads) if isinstance(grad, distribute.DistributedValues)]
+        if strategy.num_replicas_in_sync > 1 and distributed:
+            pairs = [(grads[number], bare(weights[number])) for number in distributed]
+            totals = strategy.extended.batch_reduce_to("SUM", pairs)
+            for number, total in zip(distributed, totals, strict=True):
+                sums[number] = total
+        return sums
+
+    def _apply_sums(self, grads: Sequence[Any], weights: Sequence[Any]) -> None:
+        """Changes all copies of the weights that have a gradient."""
         grads_and_slots = [
             (grad, self._slot_of(weight)) for grad, weight in zip(grads, weights, strict=True) if grad is not None
         ]
-        apply = self._apply_here if strategy.num_replicas_in_sync == 1 else partial(self._apply_across, strategy)
-        apply([grad for grad, _ in grads_and_slots], [slot for _, slot in grads_and_slots])
+        self._apply_here([grad for grad, _ in grads_and_slots], [slot for _, slot in grads_and_slots])
 
     def _slot_of(self, weight: Any) -> int:
         slot = self._places.get(id(bare(weight)))
@@ -280,20 +299,6 @@ class Optimizer(Trackable):
                 "built with. When working with a new set of variables, you should recreate a new optimizer instance."
             )
         return slot
-
-    def _apply_across(self, strategy: Any, grads: Sequence[Any], slots: Sequence[int]) -> None:
-        """Adds the gradients of all replicas up, and changes all copies."""
-        weights = [bare(self._weights[slot]) for slot in slots]
-        distributed = [
-            position for position, grad in enumerate(grads) if isinstance(grad, distribute.DistributedValues)
-        ]
-        summed = list(grads)
-        sums = strategy.extended.batch_reduce_to(
-            "SUM", [(grads[position], weights[position]) for position in distributed]
-        )
-        for position, grad in zip(distributed, sums, strict=True):
-            summed[position] = grad
-        self._apply_here(summed, slots)
 
     def _apply_here(self, grads: Sequence[Any], slots: Sequence[int]) -> None:
         number = int(self._iterations.numpy()) + 1

@@ -1,0 +1,334 @@
+"""A plan as one Python function on arrays: a line for each step, which calls the op's kernel.
+
+It serves where all steps run on CPUs, nobody listens and no tape hears. Devices, dtypes and attributes were decided
+when it was written, so that a line does nothing but compute. A kernel that fails changes nothing: the steps from there
+on are run one by one, and the road says what is wrong.
+"""
+
+from __future__ import annotations
+
+import linecache
+from collections.abc import Callable, Mapping, Sequence
+from types import FrameType
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from nbtf._devices.base import Device, buffer_of
+from nbtf._devices.cpu import bound
+from nbtf._graph.seeds import GraphStream
+from nbtf._graph.steps import ConstantStep, OpStep, Step, UpdateStep
+from nbtf._graph.tensor import GraphTensor
+from nbtf._ops.variables.resource import AssignAddVariableOp, AssignSubVariableOp, AssignVariableOp, ReadVariableOp
+from nbtf._ops.variables.variable import Variable
+from nbtf._runtime.context import CURRENT
+from nbtf._runtime.conversion import host_array
+from nbtf._runtime.scopes import HERE, set_scope
+from nbtf._runtime.tensor import Tensor, tensor_of
+from nbtf._types import DType
+
+_UPDATES = {AssignVariableOp: None, AssignAddVariableOp: np.add, AssignSubVariableOp: np.subtract}
+"""Updates of a variable, and what they make of its array and another one; None: that other one."""
+
+
+class Held(NamedTuple):
+    """What a slot holds: an array of a CPU; a tensor, where `device` is None; or, without a dtype, another value."""
+
+    dtype: DType | None
+    device: Device | None
+    text: str
+    """The expression for its array, or for the other value."""
+
+
+class PlacedStep(NamedTuple):
+    """A step, with the slots of its outputs and of what ends with it, and the number of the scope in which it runs."""
+
+    step: Step
+    outputs: Sequence[int]
+    ends: Sequence[int]
+    place: int
+
+
+class ArrayPlan(NamedTuple):
+    """The function, and what it takes to go on without it."""
+
+    run: Callable[[Sequence[Any], Sequence[Any]], list[Any]]
+    lines: Mapping[int, int]
+    """The numbers of the steps that only compute, by their lines."""
+    held: Mapping[int, Held]
+
+    def stopped_at(self, error: BaseException) -> tuple[int, dict[int, Any]] | None:
+        """Returns the step whose kernel has failed, and the values until then by slot; None if it was no kernel."""
+        traceback = error.__traceback__
+        while traceback is not None and traceback.tb_frame.f_code is not self.run.__code__:
+            traceback = traceback.tb_next
+        if traceback is None or traceback.tb_lineno not in self.lines:
+            return None
+        return self.lines[traceback.tb_lineno], self._values(traceback.tb_frame)
+
+    def _values(self, frame: FrameType) -> dict[int, Any]:
+        values: dict[int, Any] = {}
+        for name, value in frame.f_locals.items():
+            if name[0] == "v" and name[1:].isdigit() and value is not None:
+                held = self.held[int(name[1:])]
+                values[int(name[1:])] = value if held.device is None else _tensor(value, held.dtype, held.device)
+        for slot, held in self.held.items():
+            if held.text[0] == "k":  # a constant, which is no local variable
+                values.setdefault(slot, _tensor(self.run.__globals__[held.text], held.dtype, held.device))
+        return values
+
+
+class UnfitError(Exception):
+    """What the function is given is not what it was given when it was written."""
+
+
+class ChangedError(Exception):
+    """Somebody began to listen while a step ran: those after it must be told of."""
+
+
+def _tensor(array: Any, dtype: Any, device: Any) -> Tensor:
+    return tensor_of(buffer_of(array), dtype, device)
+
+
+class _Writer:
+    """Writes the function: values are `v0`, `v1`, by slot; what else a step takes are names of its own space."""
+
+    def __init__(
+        self, slots: Mapping[int, int], stream: Callable[[GraphStream], Any], places: Sequence[Device]
+    ) -> None:
+        self._slots, self._places = slots, places
+        self._lines: list[str] = []
+        self.held: dict[int, Held] = {}
+        self._space: dict[str, Any] = {
+            # Overflow and division by zero are silent in this module; see `express.py`.
+            "__name__": "nbtf._ops.plans",
+            "T": _tensor,
+            "asarray": np.asarray,
+            "array_of": _array_of,
+            "HERE": HERE,
+            "Changed": ChangedError,
+            "set_scope": set_scope,
+            "stream": stream,
+            "Tensor": Tensor,
+            "Unfit": UnfitError,
+        }
+        self._scope = 0
+        self._steps: dict[int, int] = {}
+
+    def begin(self, values: Sequence[Any]) -> None:
+        """Takes what the function is given, by slot; later calls bring the like."""
+        tests: list[str] = []
+        for slot, value in enumerate(values):
+            if value.__class__ is Tensor and value._device.on_host:
+                self.held[slot] = Held(value._dtype, None, f"v{slot}._array")
+                tests.append(f"v{slot}.__class__ is not Tensor or v{slot}._device is not {self._name(value._device)}")
+            else:
+                self.held[slot] = Held(None, None, f"v{slot}")
+        if values:
+            self._lines += [f"{_targets(range(len(values)))} = values", "del values"]
+        self._lines += [f"if {test}: raise Unfit" for test in tests]
+
+    def add(self, number: int, placed: PlacedStep) -> None:
+        """Adds a step."""
+        step, outputs, ends, place = placed
+        written = self._computed(step, outputs, self._places[place])
+        if written is None:
+            self._add_general(number, placed)
+        elif written:
+            self._lines.append(written)
+            self._steps[len(self._lines) + 1] = number
+        if ends:
+            self._lines.append("".join([f"v{slot} = " for slot in ends if self.held[slot].text[0] != "k"]) + "None")
+
+    # Steps that only compute
+
+    def _computed(self, step: Step, outputs: Sequence[int], device: Device) -> str | None:
+        """Returns the line of a step that only computes; no text where there is nothing to do, None for other steps."""
+        if isinstance(step, ConstantStep):
+            self.held[outputs[0]] = Held(step.inputs[1], device, self._name(step.inputs[0]))
+            return ""
+        if isinstance(step, UpdateStep):
+            return self._update(step)
+        if not isinstance(step, OpStep) or step.is_stateful:
+            return None
+        if step.record is ReadVariableOp:
+            return self._read(step.inputs[0], outputs[0])
+        return self._kernel(step, outputs, device)
+
+    def _update(self, step: UpdateStep) -> str | None:
+        variable = step.inputs[0]
+        if step.record not in _UPDATES or not self._is_here(variable):
+            return None
+        held = self._held_of(step.inputs[1])
+        if held is None or held.dtype is not variable._dtype:
+            return None
+        ufunc = _UPDATES[step.record]
+        arguments = held.text if ufunc is None else f"{held.text}, {self._name(ufunc)}"
+        return f"{self._name(variable)}._moved({arguments}) or {self._general(step)}"
+
+    def _read(self, variable: Any, output: int) -> str | None:
+        if not self._is_here(variable):
+            return None
+        self.held[output] = Held(variable._dtype, variable._device, f"v{output}")
+        return f"v{output} = {self._name(variable)}._array"
+
+    def _is_here(self, variable: Any) -> bool:
+        """Tells whether a variable is always the same, and on a CPU of now."""
+        return (
+            variable.__class__ is Variable
+            and variable._device.on_host
+            and CURRENT.context.has(variable._device)
+            and id(variable) not in self._slots
+        )
+
+    def _kernel(self, step: OpStep, outputs: Sequence[int], device: Device) -> str | None:
+        """Returns the line that calls a kernel with arrays of its device; None where a step is more than that."""
+        record = step.record
+        if record.resource or record.host_outputs or any([self._depends(value) for value in step.attrs.values()]):
+            return None
+        inputs = [self._array_text(value) or self._number(step, number) for number, value in enumerate(step.inputs)]
+        if None in inputs or set(step.attrs) != set(record.attrs):
+            return None
+        attrs = record.normalised(step.attrs)
+        arguments = [*inputs, *[self._literal(attrs[name]) for name in record.attrs]]
+        call = f"{self._name(bound(record))}({', '.join(map(str, arguments))})"
+        ranked = [_is_ranked(tensor) for tensor in step.outputs]
+        for slot, tensor in zip(outputs, step.outputs, strict=True):
+            self.held[slot] = Held(tensor._dtype, device, f"v{slot}")
+        if not record.many:
+            return f"v{outputs[0]} = {call}" if ranked[0] else f"v{outputs[0]} = asarray({call})"
+        loose = [
+            f"; v{slot} = asarray(v{slot})" for slot, is_ranked in zip(outputs, ranked, strict=True) if not is_ranked
+        ]
+        return f"{_targets(outputs)} = {call}{''.join(loose)}"
+
+    def _held_of(self, value: Any) -> Held | None:
+        slot = self._slots.get(id(value))
+        return None if slot is None else self.held.get(slot)
+
+    def _array_text(self, value: Any) -> str | None:
+        """Returns the expression for the array of an input; None if it is no tensor."""
+        if value.__class__ is list:
+            texts = [self._array_text(item) for item in value]
+            return None if None in texts else f"[{', '.join(map(str, texts))}]"
+        held = self._held_of(value)
+        return None if held is None or held.dtype is None else held.text
+
+    def _number(self, step: OpStep, position: int) -> str | None:
+        """Returns the array of a Python number among the inputs: of the dtype of those that share its letter."""
+        value, tokens = step.inputs[position], step.record.tokens
+        if value.__class__ is not float and value.__class__ is not int:
+            return None
+        for token, other in zip(tokens, step.inputs, strict=True):
+            held = self._held_of(other) if token == tokens[position] else None
+            if held is not None and held.dtype is not None:
+                try:
+                    return self._name(host_array(value, held.dtype)[0])
+                except (TypeError, ValueError, ArithmeticError):
+                    return None  # the step says what does not fit
+        return None
+
+    def _depends(self, value: Any) -> bool:
+        if value.__class__ is list or value.__class__ is tuple:
+            return any([self._depends(item) for item in value])
+        return value.__class__ is GraphStream or value.__class__ is GraphTensor or id(value) in self._slots
+
+    def _literal(self, value: Any) -> str:
+        return repr(value) if value is None or value is True or value is False else self._name(value)
+
+    # All other steps
+
+    def _add_general(self, number: int, placed: PlacedStep) -> None:
+        step, outputs, _, place = placed
+        if place != self._scope:
+            self._lines.append(f"set_scope(scopes[{place}])")
+            self._scope = place
+        call = self._general(step)
+        self._lines.append(f"{_targets(outputs)} = {call}" if outputs else call)
+        for slot, tensor in zip(outputs, step.outputs, strict=True):
+            is_tensor = isinstance(step, OpStep)
+            self.held[slot] = Held(
+                tensor._dtype if is_tensor else None, None, f"array_of(v{slot})" if is_tensor else f"v{slot}"
+            )
+        self._lines.append("if HERE.first is None: raise Changed")
+        self._steps[len(self._lines) + 1] = number + 1
+
+    def _general(self, step: Step) -> str:
+        """Returns the call of a step with tensors."""
+        inputs = ", ".join([self._value_text(value) for value in step.inputs])
+        attrs = ", ".join([f"{name!r}: {self._value_text(value)}" for name, value in step.attrs.items()])
+        return f"{self._name(step.run)}([{inputs}], {{{attrs}}})"
+
+    def _value_text(self, value: Any) -> str:
+        slot = self._slots.get(id(value))
+        if slot is not None:
+            return self._tensor_text(slot)
+        if value.__class__ is GraphStream:
+            return f"stream({self._name(value)})"
+        if value.__class__ is list:
+            return f"[{', '.join(map(self._value_text, value))}]"
+        if value.__class__ is tuple:
+            return f"({''.join([f'{self._value_text(item)}, ' for item in value])})"
+        return self._literal(value)
+
+    def _tensor_text(self, slot: int) -> str:
+        held = self.held[slot]
+        if held.device is None:
+            return f"v{slot}"
+        return f"T({held.text}, {self._name(held.dtype)}, {self._name(held.device)})"
+
+    def _name(self, value: Any) -> str:
+        name = f"k{len(self._space)}"
+        self._space[name] = value
+        return name
+
+    def compiled(self, name: str, results: Sequence[int]) -> ArrayPlan:
+        """Returns the function."""
+        lines = [*self._lines, f"return [{', '.join([self._tensor_text(slot) for slot in results])}]"]
+        text = "def compute(values, scopes):\n    " + "\n    ".join(lines) + "\n"
+        filename = f"<arrays of {name}>"
+        exec(compile(text, filename, "exec"), self._space)
+        linecache.cache[filename] = (len(text), None, text.splitlines(True), filename)
+        return ArrayPlan(self._space["compute"], self._steps, self.held)
+
+
+def _array_of(tensor: Any) -> Any:
+    """Returns the array of a tensor wherever it is."""
+    device = tensor._device
+    return tensor._array if device.on_host or tensor._host else device.get(tensor)
+
+
+def _is_ranked(tensor: Any) -> bool:
+    """Tells whether a tensor is known to have an axis: else NumPy may return a number for it."""
+    return bool(tensor._shape._dims)
+
+
+def _targets(slots: Sequence[int]) -> str:
+    return "".join([f"v{slot}, " for slot in slots]).rstrip()
+
+
+def array_plan(
+    steps: Sequence[PlacedStep],
+    slots: Mapping[int, int],
+    stream: Callable[[GraphStream], Any],
+    places: Sequence[Device],
+    values: Sequence[Any],
+    results: Sequence[int],
+    name: str,
+) -> ArrayPlan:
+    """Writes the steps of a plan.
+
+    Args:
+      steps: what to do, in order.
+      slots: of tensors and arguments, by identity.
+      stream: gives a random op its numbers.
+      places: the device of each scope.
+      values: what the function is given by a call.
+      results: the slots of what it returns.
+      name: of the traced function.
+    """
+    writer = _Writer(slots, stream, places)
+    writer.begin(values)
+    for number, placed in enumerate(steps):
+        writer.add(number, placed)
+    return writer.compiled(name, results)

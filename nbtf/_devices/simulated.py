@@ -27,6 +27,7 @@ from nbtf._devices.bfc.allocator import BFCAllocator, Driver
 from nbtf._devices.bfc.chunks import Chunk
 from nbtf._devices.bfc.memory import BFCMemory
 from nbtf._devices.cards import PhysicalGPU
+from nbtf._devices.collectives import COLLECTIVE
 from nbtf._devices.cpu import bound
 from nbtf._devices.exhausted import Request
 from nbtf._devices.host_memory import available_bytes
@@ -253,7 +254,7 @@ class SimulatedGPU(GPU):
         self, op: Runnable, inputs: Sequence[Made], outputs: Sequence[Made], seconds: float
     ) -> tuple[float, str]:
         """Returns how long the card would take; the time that NumPy took is of no interest."""
-        if op.shares_memory:
+        if op.shares_memory or op.type == COLLECTIVE:
             return 0.0, "modelled"
         nbytes = sum(nbytes_of(shape, dtype) for shape, dtype in (*inputs, *outputs))
         work = cost.operations(op.type, [shape for shape, _ in inputs], [shape for shape, _ in outputs])

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
 from nbtf._devices.base import Buffer, Device, Label, buffer_of
+from nbtf._devices.collectives import COLLECTIVE
 from nbtf._devices.sites import CallSite, find_call_site, warn
+from nbtf._runtime.collectives import take_note_of_collective
 from nbtf._runtime.context import CURRENT, Context
 from nbtf._runtime.events import CopyKind
 from nbtf._runtime.notes import note_of_copy
@@ -38,6 +40,9 @@ def moved(context: Context, op: Reader, tensor: Any, runner: Device, call_site: 
     if tensor.__class__ is list:
         return [moved(context, op, element, runner, call_site) for element in tensor]
     home = tensor._device
+    if op.type == COLLECTIVE and not tensor._host:
+        check_current(context, op, home)
+        return tensor  # what it sends is told with its messages
     if home is runner and not tensor._host:
         return tensor if tensor.__class__ is Tensor or runner.memory is None else _shown_buffer(tensor)
     check_current(context, op, home)
@@ -92,15 +97,26 @@ def copy(
     return buffer
 
 
+def tell_collective(
+    context: Context, tensors: Sequence[Sequence[Any]], attrs: Mapping[str, Any], call_site: CallSite
+) -> None:
+    """Tells what an all-reduce has sent; of its ops on all devices, the one that has all inputs does."""
+    inputs = tensors[0]
+    if len(inputs) > 1:
+        devices = tuple([tensor._device for tensor in inputs])
+        nbytes = inputs[0]._array.nbytes
+        take_note_of_collective(context.observers, devices, attrs["algorithm"], nbytes, call_site)
+
+
 # What the device policy says
 
 
 def check_policy(context: Context, op: Reader, tensors: Sequence[Any], runner: Device, name: str | None) -> None:
     """Warns of inputs that must be copied to run an op, or refuses them, as `set_device_policy` wants it.
 
-    `tf.identity` may always copy: it is how tensors are copied on purpose.
+    `tf.identity` may always copy: it is how tensors are copied on purpose; and an all-reduce is there to send.
     """
-    if op.type in ("Identity", "IdentityN") or op.host_outputs:
+    if op.type in ("Identity", "IdentityN", COLLECTIVE) or op.host_outputs:
         return
     flat = [element for tensor in tensors for element in (tensor if tensor.__class__ is list else (tensor,))]
     for number, tensor in enumerate(flat):

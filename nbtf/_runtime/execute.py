@@ -8,9 +8,10 @@ from time import perf_counter
 from typing import Any, Protocol
 
 from nbtf._devices.base import Device, Spec
+from nbtf._devices.collectives import COLLECTIVE
 from nbtf._runtime.blocks import current_scope
 from nbtf._runtime.context import CURRENT, Context
-from nbtf._runtime.copying import check_current, check_policy, moved
+from nbtf._runtime.copying import check_current, check_policy, moved, tell_collective
 from nbtf._runtime.events import Reason
 from nbtf._runtime.notes import take_note_of_op
 from nbtf._runtime.numerics import check_results
@@ -102,6 +103,8 @@ def execute(  # noqa: C901, PLR0915  # the list of what happens to an op, each o
     if runner is not device:
         _keep_on_host(outputs)
     if start is not None:
+        if op.type == COLLECTIVE:
+            tell_collective(context, tensors, attrs, start[0])
         take_note_of_op(context.observers, op, placed, start, outputs, results, started, shapes, dtypes)
     if context.settings.check_numerics and not (scope is not None and scope.silent):
         check_results(op.type, tensors, outputs, device.name)

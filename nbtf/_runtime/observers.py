@@ -12,6 +12,7 @@ from nbtf._devices.journal import Box
 from nbtf._devices.sites import warn
 from nbtf._locks import new_lock
 from nbtf._runtime.clock import Clock, lanes_of
+from nbtf._runtime.collectives import CollectiveSubject
 from nbtf._runtime.events import Event
 from nbtf._runtime.notes import NUMBER, SUBJECT, Note, next_number
 from nbtf._runtime.pieces import entries_of, is_reported
@@ -168,15 +169,20 @@ class Observers:
             taker.count()
 
     def _tell_afterwards(self, note: Note) -> None:
-        self.tell(note[SUBJECT].events_afterwards(note))
+        subject = note[SUBJECT]
+        if isinstance(subject, CollectiveSubject) and subject.lanes is not None:
+            self.tell(subject.events_afterwards(note, self._clock.run(subject.lanes)), is_stamped=True)
+        else:
+            self.tell(subject.events_afterwards(note))
 
-    def tell(self, events: list[Event]) -> None:
-        """Tells functions of events, and of what has happened to memory since the last time."""
+    def tell(self, events: list[Event], is_stamped: bool = False) -> None:
+        """Tells functions of events, which may have their starts, and of what has happened to memory meanwhile."""
         self.collect()
         while self._untold:
             for entry in entries_of(self._untold.pop(0)):
                 events += (entry[SUBJECT].event(entry, time()),) if is_reported(entry) else ()
-        events = [stamped for event in events for stamped in self._clock.stamped([event], lanes_of([event]))]
+        if not is_stamped:
+            events = [stamped for event in events for stamped in self._clock.stamped([event], lanes_of([event]))]
         events.sort(key=attrgetter("seq"))
         self._telling.on = True
         try:

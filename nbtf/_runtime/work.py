@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 import numpy as np
 
 from nbtf._runtime.batches import Batch
+from nbtf._runtime.collectives import CollectiveSubject
 from nbtf._runtime.events import Copied, Event, OpExecuted, OpPlaced, Reason
 from nbtf._runtime.notes import BEGAN, MORE, NUMBER, SECONDS, SUBJECT, TIME, WHERE, Note, note_of_event
 from nbtf._runtime.subjects import EventSubject, OpSubject
@@ -103,6 +104,7 @@ class _Columns:
                 self._positions[key] = self._take_facts(tuple([column[at] for column in rows]))
         facts = [*map(self._positions.__getitem__, keys)]
         starts = batch.own_starts() if is_clocked else [None] * len(facts)
+        self._take_messages(rows, starts, facts)
         times = [np.array(column, np.float64) for column in (starts, rows[SECONDS], rows[TIME])]
         self._notes.append([np.array(rows[NUMBER], np.int64), *times, np.array(facts, np.int64)])
         if any(rows[MORE]):
@@ -113,8 +115,24 @@ class _Columns:
                 for at, number in enumerate(side_numbers[0])
             ]
 
+    def _take_messages(self, rows: list[list[Any]], starts: Sequence[float | None], facts: list[int]) -> None:
+        """Adds the messages of all-reduces but the first of each, which stands for its note."""
+        for subject, now, side_numbers, start, first in zip(
+            rows[SUBJECT], rows[TIME], rows[MORE], starts, facts, strict=True
+        ):
+            if isinstance(subject, CollectiveSubject):
+                messages = [*zip(side_numbers[1], subject.offsets, strict=True)][1:]
+                self._constants += [
+                    (number, nan if start is None else start + offset, seconds, now, first + 1 + at)
+                    for at, (number, (offset, seconds)) in enumerate(messages)
+                ]
+
     def _take_facts(self, note: Note) -> int:
-        """Adds what notes tell that have subject and place of this one; returns the position of the last fact."""
+        """Adds what notes tell that have subject and place of this one.
+
+        Returns:
+          The position of the fact that a note stands for: the last one, of an all-reduce the first.
+        """
         subject, reason, position = note[SUBJECT], None, -1
         events: Sequence[Event] = subject.events(note)
         for event in events:
@@ -125,7 +143,7 @@ class _Columns:
             if isinstance(event, OpExecuted | Copied) or (isinstance(subject, OpSubject) and event is events[-1]):
                 position = self._take_fact(event, reason, note)
         self._kept += (subject, note[WHERE])
-        return position
+        return position - len(events) + 1 if isinstance(subject, CollectiveSubject) else position
 
     def _take_fact(self, event: Any, reason: Reason | None, note: Note) -> int:
         if isinstance(note[SUBJECT], EventSubject) and isinstance(event, OpExecuted):

@@ -11,7 +11,7 @@ from nbtf.distribute.workers import ParameterServerStrategy as ParameterServerSt
 
 
 class CommunicationImplementation(Enum):
-    """How computers would talk to each other; there is one."""
+    """How computers talk to each other."""
 
     AUTO = "AUTO"
     RING = "RING"
@@ -22,7 +22,9 @@ CollectiveCommunication = CommunicationImplementation
 
 
 class CommunicationOptions:
-    """How computers would talk to each other: accepted, and without effect on one.
+    """How computers talk to each other: `implementation` chooses the algorithm of a simulated cluster.
+
+    `RING` is the ring; `AUTO` and `NCCL` take what needs least time. The others are accepted and ignored.
 
     >>> tf.distribute.experimental.CommunicationOptions(bytes_per_pack=1 << 20).bytes_per_pack
     1048576

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
+from nbtf._devices.collectives import AUTO, RING
 from nbtf._ops.variables.creation import VariableSynchronization
 from nbtf._ops.variables.variable import Variable
 from nbtf._runtime.arguments import unexpected
@@ -13,11 +14,11 @@ from nbtf._runtime.context import CURRENT
 from nbtf._runtime.device import device
 from nbtf._runtime.logger import get_logger
 from nbtf._runtime.scopes import merged
-from nbtf.distribute.reduction import CrossDeviceOps
+from nbtf.distribute.reduction import CollectiveAllReduce, CrossDeviceOps
 from nbtf.distribute.strategy import Strategy
 from nbtf.distribute.values import PerReplica, mapped
 from nbtf.distribute.variables import MirroredVariable, SyncOnReadVariable
-from nbtf.distribute.workers import check_single_worker
+from nbtf.distribute.workers import count_workers, devices_of_workers
 
 
 class MirroredStrategy(Strategy):
@@ -78,28 +79,45 @@ class MirroredStrategy(Strategy):
 
 
 class MultiWorkerMirroredStrategy(MirroredStrategy):
-    """`MirroredStrategy` for several computers; here for the one there is.
+    """`MirroredStrategy` for several computers: for the hosts of a simulated cluster, or the one computer there is.
+
+    One process controls all of them: the program runs once, and needs no `TF_CONFIG`.
 
     Args:
-      cluster_resolver: says which workers there are; `TF_CONFIG` does when None.
-      communication_options: accepted and ignored.
+      cluster_resolver: says which workers there are; the simulated cluster does when None, and where there is none
+        `TF_CONFIG`.
+      communication_options: its `implementation` says what cards of a cluster send to one another: `RING`, or what
+        takes least time.
 
     Raises:
-      UnimplementedError: there are several workers.
+      UnimplementedError: there are several workers, and none or fewer are simulated.
       ValueError: `TF_CONFIG` cannot be read.
+
+    >>> tf.runtime.restart()
+    >>> _ = tf.runtime.simulate_cluster(hosts=2, gpus=1)
+    2 simulated hosts, 2 simulated GPUs (Tesla V100-SXM2-16GB, 16 GiB each), 100Gb/s between hosts: ...
+    >>> tf.distribute.MultiWorkerMirroredStrategy().num_replicas_in_sync
+    2
+    >>> tf.runtime.restart()
+    >>> _ = tf.runtime.simulate_gpus(0)
+    No simulated GPUs.
     """
 
     def __init__(self, cluster_resolver: Any = None, communication_options: Any = None) -> None:
-        """Takes all GPUs of this computer, or its CPU."""
-        check_single_worker(cluster_resolver)
-        super().__init__()
+        """Takes all GPUs of the workers, or the CPU of this computer."""
+        self._workers = count_workers(cluster_resolver)
+        implementation = getattr(communication_options, "implementation", None)
+        algorithm = RING if getattr(implementation, "value", None) == "RING" else AUTO
+        super().__init__(devices_of_workers(self._workers), CollectiveAllReduce(algorithm))
 
     def _tell(self) -> None:
         super()._tell()
+        workers = "Single-worker" if self._workers == 1 else f"{self._workers} simulated workers in one process:"
         get_logger().info(
-            "Single-worker MultiWorkerMirroredStrategy with local_devices = %r, communication = "
-            "CommunicationImplementation.AUTO",
+            "%s MultiWorkerMirroredStrategy with local_devices = %r, communication = CommunicationImplementation.%s",
+            workers,
             self.extended.worker_devices,
+            "RING" if self._cross_device_ops.algorithm == RING else "AUTO",
         )
 
 

@@ -6,15 +6,18 @@ from collections.abc import Sequence
 from enum import Enum
 from typing import Any
 
+from nbtf._devices.collectives import AUTO, HIERARCHICAL, STAR
 from nbtf._ops.arrays.broadcasting import reshape
 from nbtf._ops.arrays.identity import identity
 from nbtf._ops.arrays.joining import concat, split
+from nbtf._ops.collectives import all_reduce
 from nbtf._ops.math.arithmetic import add_n
 from nbtf._ops.math.division import truediv
 from nbtf._ops.ragged_and_sparse.indexed_slices import IndexedSlices, join_indices
 from nbtf._ops.reductions.sums import reduce_sum
 from nbtf._ops.structure import flatten, pack_sequence_as
 from nbtf._runtime.arguments import check_number
+from nbtf._runtime.context import CURRENT
 from nbtf._runtime.conversion import as_tensor
 from nbtf._runtime.device import device
 from nbtf._runtime.logger import get_logger
@@ -49,10 +52,13 @@ class CrossDeviceOps:
     """How values are reduced across devices. All kinds give the same bits: values are added in the order of devices.
 
     `num_packs` says into how many buffers the tensors of one reduction are packed; 0 copies each by itself.
+    `algorithm` says what cards of a simulated cluster send to one another; see `nbtf/_devices/collectives.py`. On one
+    computer all kinds copy to one device and back.
     """
 
     num_packs = 1
     reduce_to_device: str | None = None
+    algorithm = AUTO
 
     @during(ALL_REDUCE)
     def all_reduce(
@@ -100,9 +106,12 @@ class CrossDeviceOps:
     def _reduce_buffers(self, reduce_op: ReduceOp, buffers: Sequence[Any], devices: Sequence[str]) -> list[Tensor]:
         """Returns sum or mean of a tensor of each device, on all of them: what algorithms differ in.
 
-        Here all are copied to one device, added up there in the order of the devices, and the result is copied to
+        The star copies all to one device, adds them up there in the order of the devices, and copies the result to
         each: two copies a device.
         """
+        if self.algorithm != STAR and are_linked(devices):
+            sums = all_reduce([as_tensor(buffer) for buffer in buffers], devices, self.algorithm)
+            return sums if reduce_op is ReduceOp.SUM else [_share(total, len(devices)) for total in sums]
         target = self.reduce_to_device or devices[0]
         total = reduce_values(reduce_op, buffers, target)
         return [total if device_name == target else copy_to(device_name, total) for device_name in devices]
@@ -115,14 +124,17 @@ class ReductionToOneDevice(CrossDeviceOps):
     'CPU:0'
     """
 
+    algorithm = STAR
+
     def __init__(self, reduce_to_device: str | None = None, accumulation_fn: Any = None) -> None:
         """Takes the device to add up on, that of the first replica when None; `accumulation_fn` is ignored."""
         self.reduce_to_device = reduce_to_device
 
 
 class HierarchicalCopyAllReduce(CrossDeviceOps):
-    """Accepted as TensorFlow's; values are added up as by `ReductionToOneDevice`, in few copies."""
+    """Adds up inside each host of a simulated cluster first, then between hosts; on one computer to one device."""
 
+    algorithm = HIERARCHICAL
     _algorithm = "HierarchicalCopy"
 
     def __init__(self, num_packs: int = 1) -> None:
@@ -137,9 +149,32 @@ class HierarchicalCopyAllReduce(CrossDeviceOps):
 
 
 class NcclAllReduce(HierarchicalCopyAllReduce):
-    """Accepted as TensorFlow's; NCCL itself is not used: its place would be here, for devices that are real cards."""
+    """Chooses among ring, tree and hierarchical in a simulated cluster, as NCCL does; NCCL itself is not used."""
 
+    algorithm = AUTO
     _algorithm = "NCCL all-reduce"
+
+
+class CollectiveAllReduce(CrossDeviceOps):
+    """What `MultiWorkerMirroredStrategy` does, by its communication options."""
+
+    def __init__(self, algorithm: str) -> None:
+        """Takes the algorithm."""
+        self.algorithm = algorithm
+
+
+def are_linked(devices: Sequence[str]) -> bool:
+    """Tells whether all are cards of a simulated cluster."""
+    by_name = CURRENT.context.devices.by_name
+    cluster_devices = [by_name[name] for name in devices if name in by_name]
+    return len(cluster_devices) == len(devices) and all(
+        member.network is not None and member.type == "GPU" for member in cluster_devices
+    )
+
+
+def _share(total: Tensor, count: int) -> Tensor:
+    with device(total.device):
+        return truediv(total, count)
 
 
 def _split_evenly(indices: list[int], count: int) -> list[list[int]]:

@@ -1,4 +1,4 @@
-"""How many processes share the work? Strategies for several say that they are not there yet."""
+"""How many workers share the work? Hosts of a simulated cluster do; several processes are refused by name."""
 
 from __future__ import annotations
 
@@ -7,7 +7,9 @@ import os
 from collections.abc import Mapping, Sized
 from typing import Any
 
+from nbtf._devices.names import task_name
 from nbtf._runtime.arguments import check_has
+from nbtf._runtime.context import CURRENT
 from nbtf.distribute.strategy import Strategy
 from nbtf.errors import UnimplementedError
 
@@ -16,27 +18,45 @@ TRAINING_JOBS = ("chief", "master", "worker")
 
 WAY_OUT = (
     "nbtf works in one process: each worker would train a model of its own. Take tf.distribute.MirroredStrategy(), "
-    "which uses all GPUs of this computer."
+    "which uses all GPUs of this computer; or simulate the workers, whom one program controls: "
+    "tf.runtime.simulate_cluster(hosts={hosts}, gpus=8), then tf.distribute.MultiWorkerMirroredStrategy()."
 )
 
 
-def check_single_worker(cluster_resolver: Any = None) -> None:
-    """Refuses a cluster of several workers.
+def count_workers(cluster_resolver: Any = None) -> int:
+    """Returns how many workers share the work: hosts of the simulated cluster, or this computer alone.
 
     Args:
-      cluster_resolver: has a `cluster_spec()`; the variable `TF_CONFIG` says it when None.
+      cluster_resolver: has a `cluster_spec()`; the simulated cluster and the variable `TF_CONFIG` say it when None.
 
     Raises:
       ValueError: `TF_CONFIG` is not JSON of the form `{"cluster": {"worker": [...]}, "task": {...}}`.
-      UnimplementedError: there are several workers.
+      UnimplementedError: there are several workers, and they are not simulated; or this is one of several processes.
     """
     jobs = _jobs_of(cluster_resolver) if cluster_resolver is not None else _configured_jobs()
     count = sum(len(tasks) for job, tasks in jobs.items() if job in TRAINING_JOBS)
-    if count > 1:
-        source = "TF_CONFIG" if cluster_resolver is None else "The cluster resolver"
+    hosts = simulated_hosts()
+    source = "TF_CONFIG" if cluster_resolver is None else "The cluster resolver"
+    is_process_of_several = cluster_resolver is None and count > 1
+    if (count > 1 and count > hosts) or is_process_of_several:
         raise UnimplementedError(
-            f"{source} names {count} workers, but {WAY_OUT} A program for one worker runs without TF_CONFIG."
+            f"{source} names {count} workers, but {WAY_OUT.format(hosts=count)} Either runs without TF_CONFIG."
         )
+    return count or hosts or 1
+
+
+def simulated_hosts() -> int:
+    """Returns how many hosts are simulated; 0 where there is no cluster."""
+    configuration = CURRENT.context.configuration
+    return 0 if not configuration.physical or configuration.cluster is None else configuration.cluster.hosts
+
+
+def devices_of_workers(count: int) -> list[str] | None:
+    """Returns the cards of the first hosts of the simulated cluster, in full; None where there is no cluster."""
+    if not simulated_hosts():
+        return None
+    tasks = {task_name("worker", number) for number in range(count)}
+    return [gpu.name for gpu in CURRENT.context.devices.by_name.values() if gpu.type == "GPU" and gpu.task in tasks]
 
 
 def _jobs_of(cluster_resolver: Any) -> Mapping[str, Sized]:
@@ -71,7 +91,7 @@ class ParameterServerStrategyV2(Strategy):
 
     def __init__(self, cluster_resolver: Any = None, variable_partitioner: Any = None) -> None:
         """Says what to use instead."""
-        raise UnimplementedError(f"ParameterServerStrategy needs several processes, but {WAY_OUT}")
+        raise UnimplementedError(f"ParameterServerStrategy needs several processes, but {WAY_OUT.format(hosts=2)}")
 
 
 ParameterServerStrategy = ParameterServerStrategyV2

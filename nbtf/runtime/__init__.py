@@ -53,6 +53,8 @@ from nbtf._runtime.recorder import Snapshot as Snapshot
 from nbtf._runtime.replay import MemoryReplay as MemoryReplay
 from nbtf._runtime.work import Fact as Fact
 from nbtf._runtime.work import Work as Work
+from nbtf.runtime._cluster import AllReduceTimes as AllReduceTimes
+from nbtf.runtime._cluster import all_reduce_times as all_reduce_times
 from nbtf.runtime._gpu_in_use import is_gpu_in_use as is_gpu_in_use
 from nbtf.runtime._libraries import frameworks as frameworks
 from nbtf.runtime._machine import compiling as compiling

@@ -33,7 +33,9 @@ for _module in pkgutil.walk_packages(nbtf._ops.__path__, "nbtf._ops."):
     importlib.import_module(_module.name)
 
 SAMPLES = all_samples()
-TYPES = sorted(OPS)
+OF_CLUSTERS = {"CollectiveReduceV2"}
+"""Ops that run on several devices at once, and that strategies alone call: see `tests/distribute/test_clusters.py`."""
+TYPES = sorted(OPS.keys() - OF_CLUSTERS)
 CUPY_NAMES = frozenset(Path(__file__).with_name("cupy14_names.txt").read_text().splitlines())
 NOT_NAMESPACES = {
     "cli",

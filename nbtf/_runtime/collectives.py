@@ -1,0 +1,126 @@
+"""What is a note of an all-reduce about? Messages between many devices, which begin together."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from time import time
+from typing import Any
+
+from nbtf._devices.base import Device, Memory
+from nbtf._devices.collectives import Plan, plan
+from nbtf._devices.sites import NO_PLACE, CallSite
+from nbtf._runtime.clock import Lanes
+from nbtf._runtime.events import Copied, Event
+from nbtf._runtime.notes import NoteSink, next_number
+from nbtf._runtime.subjects import Note, place_of
+
+
+class CollectiveSubject:
+    """The messages of an all-reduce. All its devices are busy from its begin to its end."""
+
+    __slots__ = ("_algorithm", "_devices", "_messages", "_nbytes", "holder", "lanes", "memory")
+    is_copy = True
+
+    def __init__(self, devices: tuple[Device, ...], algorithm: str, nbytes: int) -> None:
+        """Takes who adds up how many bytes each."""
+        self._devices, self._algorithm, self._nbytes = devices, algorithm, nbytes
+        names = tuple([device.name for device in devices])
+        self.memory: Memory | None = None
+        self.holder = ""
+        network = devices[0].network
+        assert network is not None  # of a cluster: who calls has looked
+        reduction = plan(algorithm, names, nbytes, network)
+        self.lanes: Lanes | None = (names, reduction.seconds)
+        self._messages = _messages(reduction, names)
+
+    @property
+    def devices(self) -> tuple[str, ...]:
+        """The devices that work on it."""
+        return tuple([device.name for device in self._devices])
+
+    @property
+    def offsets(self) -> list[tuple[float, float]]:
+        """How long after the begin each message starts, and how long it takes."""
+        return [(offset, seconds) for _, _, _, offset, seconds in self._messages]
+
+    @property
+    def sample(self) -> Sequence[Event]:
+        """What every note of it stands for, but for numbers, times and places."""
+        return self.events((self, 0, 0.0, NO_PLACE, 0, 0.0, None, None, (None, [0] * len(self._messages))))
+
+    def taken_apart(self) -> tuple[Hashable, Any, Any]:
+        """Returns who adds up and how, and how many bytes."""
+        shared = self._devices, self._algorithm
+        return shared, shared, self._nbytes
+
+    @classmethod
+    def put_together(cls, shared: tuple[tuple[Device, ...], str], nbytes: int) -> CollectiveSubject:
+        """Returns the all-reduce that was taken apart."""
+        return cls(*shared, nbytes)
+
+    def events(self, note: Note, start: float | None = None) -> list[Event]:
+        """Returns a copy for each message, or for all messages of a round that go the same way one after another."""
+        _, _, now, call_site, _, _, _, _, side_numbers = note
+        fields = place_of(call_site)
+        return [
+            Copied(
+                source,
+                target,
+                nbytes,
+                seconds,
+                True,
+                "move",
+                number,
+                now,
+                *fields,
+                None if start is None else start + offset,
+            )
+            for (source, target, nbytes, offset, seconds), number in zip(self._messages, side_numbers[1], strict=True)
+        ]
+
+    events_afterwards = events
+
+
+def _messages(reduction: Plan, names: Sequence[str]) -> list[tuple[str, str, int, float, float]]:
+    """Returns source, target, bytes, time since the begin and duration of what is sent."""
+    messages: list[tuple[str, str, int, float, float]] = []
+    offset = 0.0
+    for times, sent, seconds in reduction.rounds:
+        duration = times * seconds
+        messages += [
+            (names[source], names[target], round(times * nbytes), offset, duration) for source, target, nbytes in sent
+        ]
+        offset += duration
+    return messages
+
+
+_SUBJECTS: dict[tuple[Any, ...], CollectiveSubject] = {}
+_REMEMBERED = 256
+
+
+def take_note_of_collective(
+    sink: NoteSink, devices: tuple[Device, ...], algorithm: str, nbytes: int, call_site: CallSite
+) -> None:
+    """Takes a note of an all-reduce that has just been made.
+
+    Args:
+      sink: who gets it.
+      devices: who took part: cards of a cluster.
+      algorithm: for `collectives.plan`.
+      nbytes: what each of them had.
+      call_site: the place in the program.
+    """
+    key = devices, algorithm, nbytes
+    subject = _SUBJECTS.get(key)
+    if subject is None:
+        if len(_SUBJECTS) >= _REMEMBERED:
+            _SUBJECTS.clear()
+        subject = _SUBJECTS[key] = CollectiveSubject(*key)
+    numbers = [next_number() for _ in subject.offsets]
+    if not numbers:
+        return
+    note = subject, numbers[-1], time(), call_site, numbers[0], 0.0, None, None, (None, numbers)
+    for take in sink.takers:
+        take(note)
+    if numbers[-1] > sink.due:
+        sink.count()

@@ -1,0 +1,88 @@
+"""How long would the devices of the simulated cluster take to add up what each of them has?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from nbtf._devices.collectives import AUTO, HIERARCHICAL, RING, STAR, TREE, plan
+from nbtf._devices.names import full_name
+from nbtf._runtime.context import CURRENT
+from nbtf._runtime.scopes import merged
+
+
+class AllReduceTimes(NamedTuple):
+    """The modelled seconds of an all-reduce by each algorithm, on so many devices that have `nbytes` each.
+
+    `chosen` is the algorithm that strategies take by themselves: the fastest but the star.
+
+    >>> _ = tf.runtime.simulate_cluster(hosts=8, gpus=8, model="H100", link="100Gb/s")
+    8 simulated hosts, 64 simulated GPUs (NVIDIA H100 80GB HBM3, 79.6 GiB each), 100Gb/s between hosts: ...
+    >>> times = tf.runtime.all_reduce_times(100_000_000)
+    >>> times.chosen, times.star > times.tree > times.ring > times.hierarchical
+    ('hierarchical', True)
+    >>> _ = tf.runtime.simulate_gpus(0)
+    No simulated GPUs.
+    """
+
+    devices: int
+    nbytes: int
+    star: float
+    ring: float
+    tree: float
+    hierarchical: float
+    chosen: str
+    timing: str = "modelled"
+
+
+def all_reduce_times(nbytes: int, devices: int | Iterable[str] | None = None) -> AllReduceTimes:
+    """Returns how long cards of the simulated cluster would take to add up what each has. Nothing is run or fixed.
+
+    Args:
+      nbytes: of each card: 4 for each float32 of the gradients.
+      devices: names of cards; or a number, which takes host after host; all when None.
+
+    Returns:
+      The modelled seconds of star, ring, tree and hierarchical, and which of them strategies choose.
+
+    Raises:
+      ValueError: there is no simulated cluster, or not these cards.
+
+    >>> _ = tf.runtime.simulate_cluster(hosts=128, gpus=8, model="H100", link="100Gb/s")
+    128 simulated hosts, 1024 simulated GPUs (NVIDIA H100 80GB HBM3, 79.6 GiB each), 100Gb/s between hosts: ...
+    >>> for count in (8, 64, 1024):
+    ...     times = tf.runtime.all_reduce_times(25_000_000, count)
+    ...     print(f"{count:4}: star {times.star:.4f} ring {times.ring:.4f} tree {times.tree:.4f} s, {times.chosen}")
+       8: star 0.0008 ring 0.0001 tree 0.0004 s, ring
+      64: star 0.2264 ring 0.0057 tree 0.0124 s, hierarchical
+    1024: star 4.0933 ring 0.0326 tree 0.0285 s, hierarchical
+    >>> _ = tf.runtime.simulate_gpus(0)
+    No simulated GPUs.
+    """
+    configuration = CURRENT.context.configuration
+    cluster = configuration.cluster if configuration.physical else None
+    if cluster is None:
+        raise ValueError("There is no simulated cluster. Call tf.runtime.simulate_cluster(hosts=2, gpus=8) first.")
+    names = [full_name("GPU", number, task) for task in cluster.tasks for number in range(cluster.host.count)]
+    chosen_names = names if devices is None else _chosen(devices, names)
+    plans = {name: plan(name, chosen_names, nbytes, cluster.network) for name in (STAR, RING, TREE, HIERARCHICAL, AUTO)}
+    chosen = plans.pop(AUTO).algorithm
+    star, ring, tree, hierarchical = [each.seconds for each in plans.values()]
+    return AllReduceTimes(len(chosen_names), nbytes, star, ring, tree, hierarchical, chosen)
+
+
+def _chosen(devices: int | Iterable[str], names: list[str]) -> list[str]:
+    """Returns full names of cards of the cluster."""
+    if isinstance(devices, int):
+        if not 1 <= devices <= len(names):
+            raise ValueError(f"The cluster has {len(names)} simulated GPUs; expected 1 to {len(names)}, got {devices}.")
+        return names[:devices]
+    full_names = [str(merged(name, None).name) for name in devices]
+    present = set(names)
+    unknown = [name for name in full_names if name not in present]
+    if unknown or not full_names or len(set(full_names)) != len(full_names):
+        raise ValueError(
+            f"Expected the names of cards of the simulated cluster, each once, {names[0]} to {names[-1]}, "
+            f"got {unknown or full_names}."
+        )
+    return full_names

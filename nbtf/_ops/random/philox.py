@@ -7,6 +7,7 @@ rounds. How counter and key are filled and how bits become numbers follows Tenso
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 from nbtf._devices.cpu import CPU
@@ -64,11 +65,16 @@ def of_counters(xp: Any, key: Any, low: Any, high: Any, shape: tuple[int, ...]) 
     words = xp.empty((low.size, 4), dtype=xp.uint32)
     multipliers, keys = xp.asarray(MULTIPLIERS, dtype=xp.uint64), _round_keys(xp, key)
     halves = xp.stack((low.reshape(-1), high.reshape(-1)))
-    at_once = BLOCKS_AT_ONCE if xp is CPU.xp else BLOCKS_AT_ONCE_ON_GPU
-    for start in range(0, low.size, at_once):
-        piece = slice(start, start + at_once)
-        _rounds(halves[:, piece], multipliers, keys, words[piece])
+    for piece in _pieces(xp, low.size):
+        _rounds(xp, halves[:, piece], multipliers, keys, words[piece])
     return words.reshape(*shape, 4)
+
+
+def _pieces(xp: Any, blocks: int) -> Iterator[slice]:
+    """Yields which blocks are worked on together."""
+    at_once = BLOCKS_AT_ONCE if xp is CPU.xp else BLOCKS_AT_ONCE_ON_GPU
+    for start in range(0, blocks, at_once):
+        yield slice(start, start + at_once)
 
 
 def _round_keys(xp: Any, key: Any) -> Any:
@@ -78,15 +84,18 @@ def _round_keys(xp: Any, key: Any) -> Any:
     return (steps + xp.stack((first & LOW, first >> 32))) & LOW
 
 
-def _rounds(counters: Any, multipliers: Any, keys: Any, words: Any) -> None:
+def _rounds(xp: Any, counters: Any, multipliers: Any, keys: Any, words: Any) -> None:
     """Fills `words`. 32-bit words are kept in 64 bits, so that a product shows both halves."""
     even, odd = counters & LOW, counters >> 32  # the words 0 and 2, and 1 and 3
+    products = xp.empty_like(even)
     for key in keys:
-        products = even * multipliers
-        even = (products >> 32)[::-1] ^ odd
+        xp.multiply(even, multipliers, out=products)
+        xp.right_shift(products, 32, out=even)
+        even = even[::-1]
+        even ^= odd
         even ^= key
-        products &= LOW
-        odd = products[::-1]
+        xp.bitwise_and(products, LOW, out=odd)
+        odd = odd[::-1]
     words[:, ::2], words[:, 1::2] = even.T, odd.T
 
 
@@ -109,7 +118,11 @@ def _fractions(xp: Any, words: Any, dtype: DType) -> Any:
     if dtype is float16:
         bits = (words & 0x3FF | 15 << 10).astype(xp.uint16)
         return bits.view(xp.float16) - 1
-    return (words & 0x7FFFFF | 127 << 23).view(xp.float32) - 1
+    bits = words & 0x7FFFFF
+    bits |= 127 << 23
+    fractions = bits.view(xp.float32)
+    fractions -= 1
+    return fractions
 
 
 def integers(xp: Any, key: Any, counter: Counter, count: int, dtype: DType) -> Any:
@@ -137,7 +150,10 @@ def normal(xp: Any, key: Any, counter: Counter, count: int, dtype: DType) -> Any
     """Returns `count` numbers of mean 0 and standard deviation 1."""
     group = 2 if dtype is float64 else 4
     words = philox(xp, key, counter, -(-count // group))
-    return _box_muller(xp, words, dtype).reshape(-1)[:count]
+    drawn = xp.empty((len(words), group), dtype.np_dtype)
+    for piece in _pieces(xp, len(words)):
+        drawn[piece] = _box_muller(xp, words[piece], dtype)
+    return drawn.reshape(-1)[:count]
 
 
 def _box_muller(xp: Any, words: Any, dtype: DType) -> Any:
@@ -149,14 +165,57 @@ def _box_muller(xp: Any, words: Any, dtype: DType) -> Any:
     Source: Box, Muller, "A note on the generation of random normal deviates", 1958.
     """
     exact = dtype is float64
-    fractions = _fractions(xp, words, dtype if exact else float32).astype(xp.float64)
+    fractions = _fractions(xp, words, dtype if exact else float32)
     smallest = SMALLEST if exact else xp.float32(SMALLEST)
     rounded = xp.float64 if exact else xp.float32  # where TensorFlow rounds
-    logarithm = xp.log(xp.maximum(fractions[..., ::2], smallest)).astype(rounded)
-    angle = (TURN * fractions[..., 1::2]).astype(rounded).astype(xp.float64)
-    pairs = xp.stack((xp.sin(angle), xp.cos(angle)), axis=-1).astype(rounded)
-    pairs *= xp.sqrt(-2 * logarithm)[..., None]
-    return pairs.reshape(*words.shape[:-1], 2 * pairs.shape[-2]).astype(dtype.np_dtype, copy=False)
+    logarithm = xp.log(xp.maximum(fractions[..., ::2], smallest).astype(xp.float64)).astype(rounded)
+    angle = (TURN * fractions[..., 1::2].astype(xp.float64)).astype(rounded).astype(xp.float64)
+    sine, cosine = (xp.sin(angle), xp.cos(angle)) if exact else _sine_and_cosine(xp, angle)
+    logarithm *= -2
+    radius = xp.sqrt(logarithm, out=logarithm)
+    pairs = xp.empty((*angle.shape, 2), rounded)
+    pairs[..., 0], pairs[..., 1] = sine, cosine
+    pairs *= radius[..., None]
+    return pairs.reshape(*words.shape[:-1], 2 * angle.shape[-1]).astype(dtype.np_dtype, copy=False)
+
+
+# (sin(r) / r - 1) / r^2 for |r| <= pi / 2 as a polynomial in r^2, interpolated at the points of Chebyshev: it is off by
+# 1e-18 of the sine at most. Rounded to single precision both are those of the C library, for all 2^23 angles.
+SINE = (
+    -0.16666666666666666,
+    0.008333333333333316,
+    -0.00019841269841254966,
+    2.7557319219160833e-06,
+    -2.505210761669045e-08,
+    1.6058977292642743e-10,
+    -7.643969663988074e-13,
+    2.7314368769379893e-15,
+)
+HALF_TURN = 3.1415926534682512, 1.2154201013012384e-10
+"""Pi: 33 bits, by which small numbers can be multiplied exactly, and the rest."""
+
+
+def _sine_and_cosine(xp: Any, angle: Any) -> Any:
+    """Returns sine and cosine of angles from 0 to a turn; a third of the time that the C library takes for them."""
+    turned = xp.empty((2, *angle.shape), angle.dtype)
+    for remainder, ahead in ((turned[0], 0.0), (turned[1], 0.5)):  # a cosine is a sine half of a half turn ahead
+        number = xp.multiply(angle, 1 / HALF_TURN[0], out=remainder)
+        number += ahead
+        number = xp.rint(number)
+        sign = 2 * xp.square(number - 1) - 1  # of 0, 1 and 2 half turns
+        number -= ahead
+        xp.subtract(angle, number * HALF_TURN[0], out=remainder)
+        number *= HALF_TURN[1]
+        remainder -= number
+        remainder *= sign
+    square = turned * turned
+    total = square * SINE[-1]
+    for coefficient in SINE[-2::-1]:
+        total += coefficient
+        total *= square
+    total *= turned
+    total += turned
+    return total
 
 
 def truncated_normal(xp: Any, key: Any, counter: Counter, count: int, dtype: DType) -> Any:

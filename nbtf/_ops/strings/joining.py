@@ -11,6 +11,7 @@ from nbtf._ops.op import no_gradient, op
 from nbtf._ops.ragged_and_sparse.ragged import RaggedTensor
 from nbtf._ops.ragged_and_sparse.ragged_functions import takes_ragged
 from nbtf._ops.specs import bracketed, reduced
+from nbtf._ops.strings import kernels
 from nbtf._runtime.arguments import check_text
 from nbtf._runtime.conversion import as_tensor
 from nbtf._runtime.tensor import Tensor
@@ -21,12 +22,9 @@ from nbtf.errors import InvalidArgumentError, OutOfRangeError
 @op("string* -> string", cpu_only=True)
 def StringJoin(xp: Any, inputs: list[Any], separator: str) -> Any:
     shape = _joined_shape([spec.shape for spec in inputs])
-    columns = [xp.broadcast_to(spec, shape).ravel() for spec in inputs]
-    result = xp.empty(shape, object)
-    flat = result.reshape(-1)
-    for position in range(flat.size):
-        flat[position] = check_text(separator, "separator").encode().join(column[position] for column in columns)
-    return result
+    columns = [xp.broadcast_to(texts, shape).ravel().tolist() for texts in inputs]
+    between = check_text(separator, "separator").encode()
+    return kernels.filled(xp, map(between.join, zip(*columns, strict=True)), shape, object)
 
 
 def join(inputs: Any, separator: str = "", name: str | None = None) -> Any:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import codecs
 import math
 import re
-from collections.abc import Callable, Sequence
-from functools import lru_cache
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import lru_cache, partial
+from importlib import import_module
 from typing import Any
 
 from nbtf._types import DType
@@ -18,10 +19,13 @@ ENCODED_AS = {"UTF-8": "utf-8", "UTF-16-BE": "utf-16-be", "UTF-32-BE": "utf-32-b
 
 def each(xp: Any, function: Callable[[Any], Any], dtype: Any, array: Any) -> Any:
     """Returns an array of what a function makes of the elements of another."""
-    result = xp.empty(array.shape, dtype)
-    flat = result.reshape(-1)
-    for position, item in enumerate(array.ravel()):
-        flat[position] = function(item)
+    return filled(xp, map(function, array.ravel().tolist()), array.shape, dtype)
+
+
+def filled(xp: Any, items: Iterable[Any], shape: tuple[int, ...], dtype: Any) -> Any:
+    """Returns an array of these items, of a shape and a dtype; whoever reads them one by one raises what they raise."""
+    result = xp.empty(shape, dtype)
+    result.reshape(-1)[...] = list(items) if dtype is object else xp.fromiter(items, dtype, result.size)
     return result
 
 
@@ -83,6 +87,18 @@ def characters(text: bytes) -> int:
     return sum(byte & 0xC0 != 0x80 for byte in text)
 
 
+def substrings(texts: list[bytes], begins: list[int], lengths: list[int], unit: str) -> Iterator[bytes]:
+    """Yields a part of each text; see `part`."""
+    if unit == "BYTE" and min(begins, default=0) >= 0 <= min(lengths, default=0):
+        for text, begin, length in zip(texts, begins, lengths, strict=True):
+            if begin > len(text):
+                raise IndexError(begin)
+            yield text[begin : begin + length]
+    else:
+        for text, begin, length in zip(texts, begins, lengths, strict=True):
+            yield part(text, begin, length, unit)
+
+
 def part(text: bytes, pos: int, length: int, unit: str) -> bytes:
     """Returns `length` bytes or characters from `pos`, which counts from the end if negative; fewer at the end.
 
@@ -99,6 +115,16 @@ def part(text: bytes, pos: int, length: int, unit: str) -> bytes:
 
 
 # Numbers
+
+
+def numbers(texts: list[bytes], dtype: DType) -> list[Any]:
+    """Returns the numbers that texts say; see `number`."""
+    if dtype.is_floating and b"_" not in b" ".join(texts):
+        try:
+            return list(map(float, texts))
+        except ValueError:  # some are written in another way, or say no number
+            pass
+    return [number(text, dtype) for text in texts]
 
 
 def number(text: bytes, dtype: DType) -> Any:
@@ -162,6 +188,82 @@ def pattern(text: bytes) -> re.Pattern[str]:
         return re.compile(source, re.ASCII)
     except re.error as error:
         raise InvalidArgumentError(f"Invalid pattern: {source}, error: {error.msg}: {source}") from None
+
+
+def replacement(source: bytes, rewrite: str, everywhere: bool) -> Callable[[bytes], bytes]:
+    r"""Returns what writes the matches of a pattern anew; `\0` to `\9` in `rewrite` are what was matched.
+
+    Raises:
+      InvalidArgumentError: the pattern cannot be read.
+    """
+    regex, count = pattern(source), 0 if everywhere else 1
+    if not _matches_something(regex):
+        return partial(replaced, regex=regex, rewrite=rewrite, everywhere=everywhere)
+    of_bytes, write, write_bytes = (
+        _of_bytes(source),
+        _writer(rewrite),
+        _writer(rewrite.encode("utf-8", "surrogateescape")),
+    )
+
+    def replace(text: bytes) -> bytes:
+        if of_bytes is not None and text.isascii():
+            return of_bytes.sub(write_bytes, text, count)
+        return regex.sub(write, text.decode("utf-8", "surrogateescape"), count).encode("utf-8", "surrogateescape")
+
+    return replace
+
+
+def _writer(rewrite: Any) -> Any:
+    r"""Returns what `re` writes for a match: a text that it takes as it is, or a function where groups stand in it."""
+    references: Any = r"\\([0-9\\])"
+    backslash: Any = "\\"
+    if isinstance(rewrite, bytes):
+        references, backslash = references.encode(), backslash.encode()
+    pieces: Any = re.split(references, rewrite)
+    texts: list[Any] = pieces[::2]
+    digits: list[Any] = pieces[1::2]
+    if all(digit == backslash for digit in digits):
+        return backslash.join(texts).replace(backslash, 2 * backslash)
+    groups = [None if digit == backslash else int(digit) for digit in digits]
+    nothing = rewrite[:0]
+
+    def write(match: re.Match[Any]) -> Any:
+        written: list[Any] = [texts[0]]
+        for group, text in zip(groups, texts[1:], strict=True):
+            written.append(backslash if group is None else match[group] or nothing)
+            written.append(text)
+        return nothing.join(written)
+
+    return write
+
+
+def _matches_something(regex: re.Pattern[str]) -> bool:
+    """Tells whether every match has a character: then `re` and RE2 find the same ones."""
+    try:
+        return import_module("re._parser").parse(regex.pattern, regex.flags).getwidth()[0] > 0
+    except (ImportError, AttributeError):  # the parser is private to Python
+        return False
+
+
+@lru_cache(maxsize=64)
+def _of_bytes(source: bytes) -> re.Pattern[bytes] | None:
+    """Returns the pattern for texts in ASCII, which need not be decoded; None where bytes have no such pattern."""
+    try:
+        return re.compile(source) if source.isascii() else None
+    except (re.error, ValueError):
+        return None
+
+
+def full_match(source: bytes) -> Callable[[bytes], bool]:
+    """Returns what tells whether a text matches from beginning to end."""
+    regex, of_bytes = pattern(source), _of_bytes(source)
+
+    def matches(text: bytes) -> bool:
+        if of_bytes is not None and text.isascii():
+            return of_bytes.fullmatch(text) is not None
+        return regex.fullmatch(text.decode("utf-8", "surrogateescape")) is not None
+
+    return matches
 
 
 def replaced(text: bytes, regex: re.Pattern[str], rewrite: str, everywhere: bool) -> bytes:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import chain
 from typing import Any
 
 from nbtf._devices.base import Spec
+from nbtf._devices.cpu import CPU
 from nbtf._ops.arrays.broadcasting import reshape
 from nbtf._ops.op import no_gradient, op
 from nbtf._ops.ragged_and_sparse.ragged import RaggedTensor
-from nbtf._ops.ragged_and_sparse.row_splits import splits_of
+from nbtf._ops.strings import kernels
 from nbtf._runtime.conversion import as_tensor
 from nbtf._runtime.tensor import Tensor
 from nbtf._types import DType, DTypeLike, as_dtype, int64, string
@@ -18,12 +20,13 @@ from nbtf.errors import InvalidArgumentError
 
 def _pieces(xp: Any, texts: Any, cut: Callable[[bytes], Sequence[bytes]]) -> list[Any]:
     """Returns the pieces of a vector of texts as TensorFlow's ops do: places in a matrix, pieces, its shape."""
-    rows = [cut(text) for text in texts]
-    indices = [(row, column) for row, found in enumerate(rows) for column in range(len(found))]
-    values = xp.empty(len(indices), object)
-    values[:] = [piece for found in rows for piece in found]
-    shape = xp.array([len(rows), max(map(len, rows), default=0)], int64.np_dtype)
-    return [xp.array(indices, int64.np_dtype).reshape(-1, 2), values, shape]
+    rows = list(map(cut, texts.tolist()))
+    lengths = xp.fromiter(map(len, rows), int64.np_dtype, len(rows))
+    values = kernels.filled(xp, chain.from_iterable(rows), (int(lengths.sum()),), object)
+    indices = xp.empty((len(values), 2), int64.np_dtype)
+    indices[:, 0] = xp.repeat(xp.arange(len(rows)), lengths)
+    indices[:, 1] = xp.arange(len(values)) - xp.repeat(xp.cumsum(lengths) - lengths, lengths)
+    return [indices, values, xp.array([len(rows), lengths.max(initial=0)], int64.np_dtype)]
 
 
 @op("string string -> int64 string int64", data_dependent=True, cpu_only=True)
@@ -79,10 +82,8 @@ def bytes_split(input: Any, name: str | None = None) -> Any:
 
 def _ragged(components: Sequence[Tensor]) -> RaggedTensor:
     indices, values, shape = components
-    lengths = [0] * int(shape.numpy()[0])
-    for row in indices.numpy()[:, 0].tolist():
-        lengths[row] += 1
-    return RaggedTensor(values, as_tensor(splits_of(lengths), int64))
+    rows, count = indices.numpy()[:, 0], int(shape.numpy()[0])
+    return RaggedTensor(values, as_tensor(CPU.xp.searchsorted(rows, CPU.xp.arange(count + 1)), int64))
 
 
 def cut_texts(input: Any, cut: Callable[[Tensor], RaggedTensor]) -> Any:

@@ -123,16 +123,16 @@ def length(input: Any, unit: str = "BYTE", name: str | None = None) -> Tensor:
 
 @op("string I I -> string", I=INDICES, plain={"unit": as_unit}, cpu_only=True, broadcasts=True)
 def Substr(xp: Any, input: Any, pos: Any, len: Any, unit: str) -> Any:
-    texts, begins, lengths = xp.broadcast_arrays(input, pos, len)
-    result = xp.empty(texts.shape, object)
-    flat = result.reshape(-1)
-    for position, (text, begin, count) in enumerate(zip(texts.ravel(), begins.ravel(), lengths.ravel(), strict=True)):
-        try:
-            flat[position] = kernels.part(text, int(begin), int(count), unit)
-        except IndexError:
-            message = f"pos {begin} out of range for string b'{text.decode('utf-8', 'replace')}' at index {position}"
-            raise InvalidArgumentError(message) from None
-    return result
+    texts, begins, lengths = (array.ravel().tolist() for array in xp.broadcast_arrays(input, pos, len))
+    pieces: list[bytes] = []
+    try:
+        pieces.extend(kernels.substrings(texts, begins, lengths, unit))
+    except IndexError as outside:
+        index = pieces.__len__()  # what came before it is there
+        text = texts[index].decode("utf-8", "replace")
+        message = f"pos {outside} out of range for string b'{text}' at index {index}"
+        raise InvalidArgumentError(message) from None
+    return kernels.filled(xp, pieces, xp.broadcast_shapes(input.shape, pos.shape, len.shape), object)
 
 
 @takes_ragged
@@ -159,7 +159,8 @@ def substr(input: Any, pos: Any, len: Any, unit: str = "BYTE", name: str | None 
 
 @op("string -> out_type", plain={"out_type": as_dtype}, cpu_only=True)
 def StringToNumber(xp: Any, string_tensor: Any, out_type: DType) -> Any:
-    return kernels.each(xp, lambda text: kernels.number(text, out_type), out_type.np_dtype, string_tensor)
+    numbers = kernels.numbers(string_tensor.ravel().tolist(), out_type)
+    return kernels.filled(xp, numbers, string_tensor.shape, out_type.np_dtype)
 
 
 @takes_ragged
@@ -259,8 +260,8 @@ def as_string(
 
 @op("string -> string", cpu_only=True)
 def StaticRegexReplace(xp: Any, input: Any, pattern: str, rewrite: str, replace_global: bool) -> Any:
-    regex = kernels.pattern(check_text(pattern, "pattern").encode())
-    return kernels.each(xp, lambda text: kernels.replaced(text, regex, rewrite, replace_global), object, input)
+    replace = kernels.replacement(check_text(pattern, "pattern").encode(), rewrite, replace_global)
+    return kernels.each(xp, replace, object, input)
 
 
 @takes_ragged
@@ -288,10 +289,7 @@ def regex_replace(
 
 @op("string -> bool", cpu_only=True)
 def StaticRegexFullMatch(xp: Any, input: Any, pattern: str) -> Any:
-    regex = kernels.pattern(check_text(pattern, "pattern").encode())
-    return kernels.each(
-        xp, lambda text: regex.fullmatch(text.decode("utf-8", "surrogateescape")) is not None, bool, input
-    )
+    return kernels.each(xp, kernels.full_match(check_text(pattern, "pattern").encode()), bool, input)
 
 
 @takes_ragged

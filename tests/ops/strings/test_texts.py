@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
 
 import nbtf as tf
+from nbtf._ops.strings import kernels
 from nbtf._ops.strings.kernels import short_float
 from tests.machines import machine
 
@@ -331,3 +335,29 @@ def test_names_that_are_not_there_are_told_with_those_that_are() -> None:
         _ = tf.strings.ngrams
 
     assert caught.value.__notes__[0].startswith("It has: as_string, bytes_")
+
+
+# Patterns
+
+
+PATTERNS = ["[aeiou]", "a*", "(a)(b)?", r"\bb", "x|y", ".", "(?i)B", "ä", r"\d+", "^a", "$", "(a|(b))"]
+REWRITES = ["-", "", r"\1-", r"\0\0", r"\\", r"\n", "ä", r"<\2>"]
+
+
+@given(
+    st.sampled_from(PATTERNS),
+    st.sampled_from(REWRITES),
+    st.booleans(),
+    st.lists(st.text("abxyä1 B").map(str.encode) | st.binary(max_size=6), max_size=4),
+)
+def test_matches_are_written_as_they_are_one_by_one(
+    pattern: str, rewrite: str, everywhere: bool, texts: list[bytes]
+) -> None:
+    regex = kernels.pattern(pattern.encode())
+    assume(all(int(digit) <= regex.groups for digit in re.findall(r"\\([0-9])", rewrite)))
+    expected = [kernels.replaced(text, regex, rewrite, everywhere) for text in texts]
+
+    assert expected == list(map(kernels.replacement(pattern.encode(), rewrite, everywhere), texts))
+    assert [regex.fullmatch(text.decode("utf-8", "surrogateescape")) is not None for text in texts] == list(
+        map(kernels.full_match(pattern.encode()), texts)
+    )

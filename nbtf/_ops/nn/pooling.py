@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 from nbtf._devices.base import Spec
@@ -67,6 +68,25 @@ def _lowest(xp: Any, dtype: Any) -> Any:
     return -xp.inf if dtype.kind == "f" else xp.iinfo(dtype).min
 
 
+def _along(wide: Any, axis: int, w: Window, windows: int) -> Iterator[Any]:
+    """Yields, for each element of the window along rows (axis 1) or columns (axis 2), what lies under it: a view."""
+    stride = w.strides[axis - 1]
+    for start in range(w.size[axis - 1]):
+        steps_along = slice(start, start + windows * stride, stride)
+        yield wide[:, steps_along] if axis == 1 else wide[:, :, steps_along]
+
+
+def _joined(join: Any, wide: Any, w: Window, rows: Steps, columns: Steps) -> Any:
+    """Returns what a ufunc makes of all that lies under the window: of whole lines first, which stand side by side."""
+    joined = wide
+    for axis, windows in ((1, rows.windows), (2, columns.windows)):
+        first, *others = _along(joined, axis, w, windows)
+        joined = first
+        for number, view in enumerate(others):
+            joined = join(joined, view, out=joined) if number else join(joined, view)
+    return joined.copy() if w.size == (1, 1) else joined
+
+
 # The largest
 
 
@@ -74,10 +94,7 @@ def _lowest(xp: Any, dtype: Any) -> Any:
 def MaxPool(xp: Any, input: Any, ksize: Any, strides: Any, padding: Padding, data_format: Any) -> Any:
     w = _pool(ksize, strides, padding, data_format)
     wide, rows, columns = _images(xp, input, w, _lowest(xp, input.dtype))
-    largest: Any = None
-    for _, _, view in views(wide, w, rows, columns):
-        largest = view.copy() if largest is None else xp.maximum(largest, view)
-    return as_given(xp, largest, w)
+    return as_given(xp, _joined(xp.maximum, wide, w, rows, columns), w)
 
 
 @MaxPool.express
@@ -196,9 +213,7 @@ def _counts(xp: Any, height: int, width: int, w: Window, dtype: Any) -> tuple[An
 def AvgPool(xp: Any, input: Any, ksize: Any, strides: Any, padding: Padding, data_format: Any) -> Any:
     w = _pool(ksize, strides, padding, data_format)
     wide, rows, columns = _images(xp, input, w, 0)
-    total: Any = None
-    for _, _, view in views(wide, w, rows, columns):
-        total = view.copy() if total is None else total + view
+    total = _joined(xp.add, wide, w, rows, columns)
     _, height, width, _ = image_shape(input.shape, w.first)
     return as_given(xp, total / _counts(xp, height, width, w, input.dtype)[0], w)
 
@@ -250,9 +265,12 @@ def AvgPoolGrad(
     counts, rows, columns = _counts(xp, height, width, w, grad.dtype)
     shares = channels_last(xp, grad, w) / counts
     length, breadth = rows.front + height + rows.back, columns.front + width + columns.back
-    wide = xp.zeros((batch, length, breadth, channels), grad.dtype)
-    for _, _, view in views(wide, w, rows, columns):
+    lines = xp.zeros((batch, rows.windows, breadth, channels), grad.dtype)
+    for view in _along(lines, 2, w, columns.windows):
         view += shares
+    wide = xp.zeros((batch, length, breadth, channels), grad.dtype)
+    for view in _along(wide, 1, w, rows.windows):
+        view += lines
     return as_given(xp, xp.ascontiguousarray(cropped(wide, rows, columns)), w)
 
 

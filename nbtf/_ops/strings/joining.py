@@ -21,7 +21,7 @@ from nbtf.errors import InvalidArgumentError, OutOfRangeError
 
 @op("string* -> string", cpu_only=True)
 def StringJoin(xp: Any, inputs: list[Any], separator: str) -> Any:
-    shape = _joined_shape([spec.shape for spec in inputs])
+    shape: Any = _joined_shape([texts.shape for texts in inputs])
     columns = [xp.broadcast_to(texts, shape).ravel().tolist() for texts in inputs]
     between = check_text(separator, "separator").encode()
     return kernels.filled(xp, map(between.join, zip(*columns, strict=True)), shape, object)

@@ -123,7 +123,8 @@ def length(input: Any, unit: str = "BYTE", name: str | None = None) -> Tensor:
 
 @op("string I I -> string", I=INDICES, plain={"unit": as_unit}, cpu_only=True, broadcasts=True)
 def Substr(xp: Any, input: Any, pos: Any, len: Any, unit: str) -> Any:
-    texts, begins, lengths = (array.ravel().tolist() for array in xp.broadcast_arrays(input, pos, len))
+    arrays = xp.broadcast_arrays(input, pos, len)
+    texts, begins, lengths = (array.ravel().tolist() for array in arrays)
     pieces: list[bytes] = []
     try:
         pieces.extend(kernels.substrings(texts, begins, lengths, unit))
@@ -132,7 +133,7 @@ def Substr(xp: Any, input: Any, pos: Any, len: Any, unit: str) -> Any:
         text = texts[index].decode("utf-8", "replace")
         message = f"pos {outside} out of range for string b'{text}' at index {index}"
         raise InvalidArgumentError(message) from None
-    return kernels.filled(xp, pieces, xp.broadcast_shapes(input.shape, pos.shape, len.shape), object)
+    return kernels.filled(xp, pieces, arrays[0].shape, object)
 
 
 @takes_ragged

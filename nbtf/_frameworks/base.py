@@ -91,6 +91,26 @@ class Activity(ABC):
         return None
 
 
+class Listening(ABC):
+    """Has a library's ops recorded between `start` and `stop`, on the thread that started it and those that join."""
+
+    @abstractmethod
+    def start(self) -> None:
+        """Begins."""
+
+    @abstractmethod
+    def stop(self) -> None:
+        """Ends, also what an interrupt has begun in part."""
+
+    @abstractmethod
+    def join(self) -> None:
+        """Listens to this thread, too, which has just begun; it must not raise."""
+
+    @abstractmethod
+    def renew(self) -> None:
+        """Repairs what an interrupt may have cut short, on the thread that started it."""
+
+
 class Framework(ABC):
     """A library that this process has imported. No method starts a device, and none raises for what it cannot tell."""
 
@@ -98,6 +118,8 @@ class Framework(ABC):
     """As its users write it: `PyTorch`."""
     module_name: ClassVar[str]
     """What they import."""
+    tells_ops: ClassVar[bool] = False
+    """Whether it has a `listening`."""
 
     def __init__(self, module: Any) -> None:
         """Takes the module of the library."""
@@ -124,6 +146,10 @@ class Framework(ABC):
     @abstractmethod
     def activity(self) -> Activity:
         """Returns what listens to its work."""
+
+    def listening(self) -> Listening | None:
+        """Returns what has its ops recorded; None where it tells nobody which ops run."""
+        return None
 
     @abstractmethod
     def full_card(self, error: BaseException) -> str | None:

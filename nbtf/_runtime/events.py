@@ -134,6 +134,8 @@ class Copied(NamedTuple):
 
     `kind` says what they were: `upload`, a Python value or an array that became a tensor; `move`, a tensor that was
     wanted elsewhere; `read`, values that the program asked for.
+    `pinned` tells of a library's copy from or to host memory whether that memory is locked, so that a card can copy it
+    by itself; None where nobody tells.
 
     >>> _ = tf.runtime.simulate_gpus(1, memory="1GiB")
     1 simulated GPU (Tesla V100-SXM2-16GB, 1 GiB): NumPy on this computer's CPU. No GPU is used.
@@ -158,6 +160,7 @@ class Copied(NamedTuple):
     phase: str = ""
     layer: str = ""
     start: float | None = None
+    pinned: bool | None = None
 
 
 class Allocated(NamedTuple):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from fnmatch import fnmatchcase
 from typing import NamedTuple, TypeAlias
 
 from nbtf._devices.names import short_name, without_cuda
@@ -12,7 +11,7 @@ from nbtf._devices.sizes import gib
 from nbtf._runtime.arguments import check_number
 from nbtf._runtime.events import Copied, Event, OpPlaced, Reason, Site
 from nbtf._runtime.inventory import devices, memory_map
-from nbtf._runtime.placement import in_words
+from nbtf._runtime.placement import in_words, op_matches
 from nbtf._runtime.recorder import Snapshot
 from nbtf._runtime.scopes import merged
 
@@ -47,10 +46,11 @@ class ExpectationError(AssertionError):
 
 
 class _Rule(NamedTuple):
-    """Ops whose type matches a pattern belong on a device."""
+    """Ops whose type matches a pattern belong on a device, which may have two names: nbtf's, and a library's own."""
 
     pattern: str
     device: str
+    devices: tuple[str, ...]
 
     def __str__(self) -> str:
         return f"{self.pattern} on {short_name(self.device)}"
@@ -64,7 +64,8 @@ def _rule(text: str) -> _Rule:
         name = None
     if name is None:
         raise ValueError(f"A rule reads OP=DEVICE, such as MatMul=GPU:1; got {text!r}.")
-    return _Rule(pattern, name)
+    own_name = name.replace(":GPU:", ":cuda:") if without_cuda(device) != device else name
+    return _Rule(pattern, name, (name, own_name))
 
 
 def check_placement(
@@ -105,8 +106,8 @@ def _not_checked(subject: str, sentences: Sequence[str]) -> list[str]:
 
 
 def _broken(rule: _Rule, snapshot: Snapshot, describe_site: SiteDescriber) -> list[str]:
-    matching = {key: count for key, count in snapshot.ops.items() if fnmatchcase(key[0], rule.pattern)}
-    wrong = {key: count for key, count in matching.items() if key[1] != rule.device}
+    matching = {key: count for key, count in snapshot.ops.items() if op_matches(key[0], rule.pattern)}
+    wrong = {key: count for key, count in matching.items() if key[1] not in rule.devices}
     if not matching:
         ran = ", ".join(sorted({op for op, _, _ in snapshot.ops})) or "none"
         return [f"- {rule}", f"+ no {rule.pattern}; the ops that ran: {ran}"]

@@ -136,10 +136,16 @@ _COPIES: dict[tuple[Any, ...], CopySubject] = {}
 
 
 def note_of_copy(
-    source: Device, target: Device, copy_kind: CopyKind, nbytes: int, seconds: float, call_site: CallSite
+    source: Device,
+    target: Device,
+    copy_kind: CopyKind,
+    nbytes: int,
+    seconds: float,
+    call_site: CallSite,
+    pinned: bool | None = None,
 ) -> Note:
     """Returns the note of a copy that has been made."""
-    key = source, target, copy_kind, nbytes
+    key = source, target, copy_kind, nbytes, pinned
     subject = _COPIES.get(key)
     if subject is None:
         if len(_COPIES) >= _REMEMBERED:

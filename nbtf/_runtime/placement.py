@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from fnmatch import fnmatchcase
 from functools import lru_cache
 from typing import NamedTuple, Protocol
 
@@ -13,6 +14,12 @@ from nbtf._runtime.events import Reason, Rule
 from nbtf._runtime.scopes import Request
 from nbtf._types import DType
 from nbtf.errors import InvalidArgumentError, MissingDeviceError
+
+FOLLOWS_INPUT, ASKED, DEFAULT_DEVICE = "follows its input", "asked by the call", "default device"
+BACKWARD_OF, VIEW, BACKWARD_VIEW = "backward", "view", "backward view"
+"""Kinds of reasons for ops of other libraries, which place them themselves."""
+VIEWS = frozenset({VIEW, BACKWARD_VIEW})
+"""Those of ops that only look at the memory of their input in another way."""
 
 KINDS = {
     "explicit scope": "asked for by tf.device",
@@ -26,6 +33,12 @@ KINDS = {
     "host-memory dtype": "{detail} values are kept in host memory",
     "replica of a strategy": "replica {detail} of a strategy",
     "session placer": "placed by the session: {detail}",
+    FOLLOWS_INPUT: "follows its input",
+    ASKED: "asked for by the call",
+    DEFAULT_DEVICE: "the library's default device",
+    BACKWARD_OF: "backward of {detail}",
+    VIEW: "a view of its input",
+    BACKWARD_VIEW: "a view, in backward of {detail}",
 }
 """The kinds of reasons and how they read; the list may grow."""
 
@@ -42,6 +55,11 @@ def in_words(op: str, device: str, reason: Reason) -> str:
     check_has(reason, "kind", "reason", "a reason")
     text = KINDS.get(reason.kind, reason.kind).format(detail=reason.detail or op)
     return f"{short}: {text}"
+
+
+def op_matches(op: str, pattern: str) -> bool:
+    """Tells whether the type of an op matches a pattern, which may leave out its library: `mm` for `aten::mm`."""
+    return fnmatchcase(op, pattern) or ("::" not in pattern and fnmatchcase(op.rpartition("::")[2], pattern))
 
 
 class Placeable(Protocol):

@@ -163,11 +163,14 @@ class OpSubject:
 class CopySubject:
     """Bytes that go from one device to another."""
 
-    __slots__ = ("_kind", "_nbytes", "_source", "_target", "holder", "lanes", "memory")
+    __slots__ = ("_kind", "_nbytes", "_pinned", "_source", "_target", "holder", "lanes", "memory")
     is_copy = True
 
-    def __init__(self, source: Device, target: Device, copy_kind: CopyKind, nbytes: int) -> None:
-        """Says what goes where."""
+    def __init__(
+        self, source: Device, target: Device, copy_kind: CopyKind, nbytes: int, pinned: bool | None = None
+    ) -> None:
+        """Says what goes where; `pinned` is as in `Copied`."""
+        self._pinned = pinned
         self._source, self._target, self._nbytes = source, target, nbytes
         self._kind: CopyKind = copy_kind
         self.memory = target.memory if nbytes and copy_kind != "read" and not target.tells_pieces else None
@@ -186,13 +189,14 @@ class CopySubject:
 
     def taken_apart(self) -> tuple[Hashable, Any, Any]:
         """Returns the way, and the bytes."""
-        route = self._source, self._target, self._kind
+        route = self._source, self._target, self._kind, self._pinned
         return route, route, self._nbytes
 
     @classmethod
-    def put_together(cls, route: tuple[Device, Device, CopyKind], nbytes: int) -> CopySubject:
+    def put_together(cls, route: tuple[Device, Device, CopyKind, bool | None], nbytes: int) -> CopySubject:
         """Returns the copy that was taken apart."""
-        return cls(*route, nbytes)
+        source, target, copy_kind, pinned = route
+        return cls(source, target, copy_kind, nbytes, pinned)
 
     def events(self, note: Note, start: float | None = None) -> list[Event]:
         """Returns the copy, and the memory that it took."""
@@ -205,9 +209,8 @@ class CopySubject:
         else:
             end = source if target.on_host else target  # a GPU's end is the slow one
             seconds, modelled = end.copy_time_of(nbytes, measured)
-        copied = Copied(
-            source.name, target.name, nbytes, seconds, modelled, self._kind, last - 1, now, *site_fields, start
-        )
+        way = source.name, target.name, nbytes, seconds, modelled, self._kind
+        copied = Copied(*way, last - 1, now, *site_fields, start, self._pinned)
         if self.memory is None:
             return [copied]
         in_use, pool = level

@@ -14,6 +14,7 @@ from nbtf import config, runtime
 from nbtf.notebook.card_use import CardUses
 
 if TYPE_CHECKING:
+    from nbtf.notebook.library_watch import LibraryWatch
     from nbtf.notebook.views.pump import Pump
 
 Undo = Callable[[], object]
@@ -52,6 +53,7 @@ class Session:
         self._code_names: dict[str, str] = {}  # of code in cells, by the name of its file; see _keep_code_name
         self.cells: deque[tuple[int, str]] = deque(maxlen=CELLS)  # the first event that a cell can have, its name
         self.pump: Pump | None = None  # what feeds the live views, from the first one on
+        self._libraries: LibraryWatch | None = None
 
     def start(self) -> None:
         """Starts to record and to listen to the shell."""
@@ -81,6 +83,15 @@ class Session:
         self._endings.clear()
         while self._undo:
             self._undo.pop()()
+
+    @property
+    def libraries(self) -> LibraryWatch:
+        """What it has recorded of libraries such as PyTorch."""
+        if self._libraries is None:
+            from nbtf.notebook.library_watch import LibraryWatch  # late: it needs this session
+
+            self._libraries = LibraryWatch(self)
+        return self._libraries
 
     # Cells
 

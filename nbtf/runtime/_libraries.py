@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from nbtf._runtime.changes import Change, block
+
 if TYPE_CHECKING:
     from nbtf._frameworks.base import Framework
 
@@ -20,3 +22,36 @@ def frameworks() -> list[Framework]:
     from nbtf._frameworks import frameworks as imported  # late: `import nbtf` does without it
 
     return imported()
+
+
+@block
+def watch(*libraries: str) -> Change[None]:
+    """Has the ops of other array libraries recorded in a block, as nbtf's own are: where, why, and by which code line.
+
+    Ops are told by the names of their library's own tools (`aten::mm`) to everybody who listens: recordings, observers,
+    the placement log. Their devices are `CPU:0`, `GPU:0` where nbtf has that card, and else `cuda:0`. On the thread of
+    the block and on those that begin in it; other processes, such as those of a DataLoader, are not heard.
+
+    Args:
+      *libraries: by the names of their modules, `"torch"`. Of one that is imported in the block, from then on.
+
+    Raises:
+      ValueError: no library, or one that tells nobody which ops it runs.
+      RuntimeError: this release of the library does not tell what is needed.
+
+    >>> with tf.runtime.recording() as record, tf.runtime.watch("torch"):
+    ...     c = tf.add(1.0, 2.0)
+    >>> record.ops[-1]
+    ('AddV2', 'CPU:0')
+    """
+    from nbtf._frameworks.op_watch import OpWatch, watchable  # late: `import nbtf` does without them
+
+    op_watch = OpWatch([watchable(library) for library in libraries], lambda framework: None)
+
+    def write(is_on: bool) -> None:
+        if is_on:
+            op_watch.start()
+        else:
+            op_watch.stop()
+
+    return Change("tf.runtime.watch", write, False, True, None)

@@ -293,24 +293,55 @@ def test_import_that_fails_fails_as_it_does_without(tmp_path: Path, monkeypatch:
 # The libraries themselves, where they are installed
 
 
-@pytest.mark.parametrize("check", CHECKS)
-@pytest.mark.parametrize(
-    ("library", "work"),
-    [
-        ("torch", "import torch; x = torch.ones(1000, 1000)"),
-        ("torch", "import asyncio, torch; x = await asyncio.to_thread(torch.ones, 1000, 1000)"),
-        ("jax", "import jax.numpy as jnp; x = jnp.ones((1000, 1000))"),
-    ],
-    ids=["torch", "torch in a thread", "jax"],
-)
-def test_real_library_is_not_passed_over(
-    shell: Shell, monkeypatch: pytest.MonkeyPatch, library: str, work: str, check: str
-) -> None:
-    monkeypatch.undo()  # from here on there are no stubs
+TORCH = "import torch; x = torch.ones(1000, 1000)"
+IN_A_THREAD = "import asyncio, torch; x = await asyncio.to_thread(torch.ones, 1000, 1000)"
+JAX = "import jax.numpy as jnp; x = jnp.ones((1000, 1000))"
+
+
+@pytest.fixture
+def real(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> Shell:
+    """A shell without stubs."""
+    monkeypatch.undo()
+    shell.run("tf.add(1.0, 2.0)")
+    return shell
+
+
+def need(library: str) -> None:
     if importlib.util.find_spec(library) is None:
         pytest.skip(f"needs {library}; one step of .ci/run has it")
-    shell.run("tf.add(1.0, 2.0)")
+
+
+@pytest.mark.parametrize("work", [TORCH, IN_A_THREAD], ids=["here", "in a thread"])
+def test_placement_of_what_pytorch_runs_is_checked(real: Shell, work: str) -> None:
+    need("torch")
+
+    assert real.run("%%placement --expect aten::ones=CPU:0 --no-copies", work).error is None
+    wrong = real.run("%%placement --expect aten::ones=cuda:0", work).error
+    assert isinstance(wrong, runtime.ExpectationError)
+    assert wrong.lines[1].startswith("+ aten::ones on CPU:0: ")
+
+
+def test_thread_of_before_fails_the_check_where_nobody_hears_it(real: Shell) -> None:
+    need("torch")
+    work = "work = asyncio.to_thread(torch.ones, 8)"
+
+    with runtime.recording() as record:
+        real.run("import asyncio, torch", work, "x = await work")
+
+    with pytest.raises(runtime.ExpectationError, match="PyTorch ran 1 op, not recorded"):
+        record.expect(no_copies=True)
+
+
+@pytest.mark.parametrize(
+    ("library", "work", "check"),
+    [
+        *[("torch", work, check) for work in (TORCH, IN_A_THREAD) for check in ("at most", "kept")],
+        *[("jax", JAX, check) for check in CHECKS],
+    ],
+)
+def test_real_library_is_not_passed_over(real: Shell, library: str, work: str, check: str) -> None:
+    need(library)
     line = f"{CHECKS[check].replace('1KiB', '1MiB')} --without {library}"
 
-    assert isinstance(shell.run(CHECKS[check], add(work)).error, runtime.ExpectationError)
-    assert shell.run(line, "y = None", f"{add(work)}; del y").error is None
+    assert isinstance(real.run(CHECKS[check], add(work)).error, runtime.ExpectationError)
+    assert real.run(line, "y = None", f"{add(work)}; del y").error is None

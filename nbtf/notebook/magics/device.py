@@ -50,6 +50,8 @@ def _begin(session: Session, printer: Printer, chosen: Any) -> None:
     session.at_end_of_cell(Ending(_sent_to(session, chosen.spec)))
     if soft is not None:
         session.at_end_of_cell(Ending(session.soft_placement(soft)))
+    if chosen.log or chosen.summary:
+        session.libraries.of_cell()
     if chosen.log:
         session.at_end_of_cell(Ending(printer.start()))
     if chosen.summary:

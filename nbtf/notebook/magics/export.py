@@ -24,7 +24,7 @@ FORMATS = ("csv", "json", "chrome")
 FIELDS = (
     "schema kind seq time op device reason why outputs nbytes seconds timing in_use pool "
     "start region offset size largest_free limit holder "
-    "source target copy function trace cause arguments differences code node replica phase layer"
+    "source target copy pinned function trace cause arguments differences code node replica phase layer"
 ).split()
 
 CodeLine = Callable[[runtime.Site], str]
@@ -63,7 +63,7 @@ def _plain(event: runtime.Event, code_line: CodeLine) -> dict[str, Any]:
     elif isinstance(event, runtime.Copied):
         fields |= {"kind": "copied", "source": event.source, "target": event.target, "nbytes": event.nbytes}
         fields |= {"seconds": event.seconds, "timing": "modelled" if event.modelled else "finished"}
-        fields |= {"copy": event.kind}
+        fields |= {"copy": event.kind, "pinned": event.pinned}
     elif isinstance(event, runtime.Traced):
         differences = [f"{name}: {now}, before {before}" for name, now, before in event.differences]
         fields |= {"kind": "traced", "function": event.function, "trace": event.trace, "cause": event.cause}

@@ -53,6 +53,7 @@ def _rule(text: str) -> str:
 def _begin(session: Session, chosen: argparse.Namespace, earlier: dict[str, Lines]) -> None:
     info = session.cell
     cell = "" if info is None else getattr(info, "cell_id", None) or info.raw_cell
+    session.libraries.of_cell(chosen.without)
     session.record_cell(lambda record, failed: _close(session, chosen, earlier, cell, record, failed))
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from fnmatch import fnmatchcase
 from operator import attrgetter
 from pathlib import Path
 from typing import Any
@@ -13,6 +12,7 @@ from typing import Any
 from IPython.core.error import UsageError
 
 from nbtf import debugging, runtime
+from nbtf._runtime.placement import VIEWS, op_matches
 from nbtf._storage import files
 from nbtf.notebook.device_names import full_name, label
 from nbtf.notebook.magics.cell_magics import add_line_magic
@@ -21,7 +21,7 @@ from nbtf.notebook.magics.options import Options, typed
 from nbtf.notebook.session import Ending, Session, Undo, say
 from nbtf.notebook.tables import MOST_ROWS, Column, Table, size
 
-ACTIONS = ("on", "off", "show", "clear", "table", "export")
+ACTIONS = ("on", "off", "show", "clear", "table", "export", "watch", "unwatch")
 MOST_LINES = 200
 """Lines printed in one cell; a loop prints hundreds of thousands, and they stay in the notebook's file."""
 
@@ -33,6 +33,7 @@ EACH = (
     Column("node", "node"),
     Column("device", "device"),
     Column("why", "why"),
+    Column("layer", "layer"),
     Column("code", "code"),
 )
 GROUPED = (
@@ -53,14 +54,15 @@ def add_log_magic(session: Session, printer: Printer) -> None:
         "  show          returns the last ops: where, why, and which code line (the default)\n"
         "  table         returns counts by op, device and reason, and the copies of tensors\n"
         "  clear         forget what was heard\n"
-        "  export FILE   write the events: csv, json, or chrome for a trace viewer; the file name may be left out",
+        "  export FILE   write the events: csv, json, or chrome for a trace viewer; the file name may be left out\n"
+        "  watch torch   record the ops of PyTorch, too, from now on; unwatch torch: no longer",
     )
     options.add_argument("action", choices=ACTIONS, nargs="?", default="show")
-    options.add_argument("target", metavar="FILE|FORMAT", nargs="?", help="for export")
+    options.add_argument("target", metavar="FILE|FORMAT|LIBRARY", nargs="?", help="for export, watch and unwatch")
     options.add_argument("-n", type=typed(_count), default=20, metavar="N", help="show: how many ops, 20 if not said")
     options.add_argument("--op", metavar="GLOB", default="*", help="show, table: only these ops, as in '*MatMul'")
     options.add_argument("--device", metavar="SPEC", type=typed(full_name), help="show, table: only this device")
-    options.add_argument("--all", action="store_true", help="show, table: also constants, and copies under 4 KiB")
+    options.add_argument("--all", action="store_true", help="show, table: also constants, views and copies under 4 KiB")
     options.add_argument("--format", choices=FORMATS, help="export: else the file's ending decides")
     add_line_magic(session, "placement_log", options, lambda chosen: _answer(session, printer, chosen))
 
@@ -72,7 +74,7 @@ def _count(text: str) -> int:
 
 
 def _answer(session: Session, printer: Printer, chosen: argparse.Namespace) -> Table | None:
-    if chosen.target is not None and chosen.action != "export":
+    if chosen.target is not None and chosen.action not in ("export", "watch", "unwatch"):
         raise UsageError(f"%placement_log {chosen.action}: takes no {chosen.target!r}. %placement_log -h says more.")
     fold = not chosen.all and chosen.op == "*"
     match chosen.action:
@@ -86,11 +88,24 @@ def _answer(session: Session, printer: Printer, chosen: argparse.Namespace) -> T
             say(f"cleared {event_count:,} events")
         case "export":
             _export(session, chosen)
+        case "watch" | "unwatch":
+            _watch(session, chosen)
         case "table":
             return grouped(session.recorder.snapshot(0), chosen.op, chosen.device, fold)
         case _:
             return each(session.recorder.snapshot(), session.code_line, chosen.n, chosen.op, chosen.device, fold)
     return None
+
+
+def _watch(session: Session, chosen: argparse.Namespace) -> None:
+    try:
+        if chosen.action == "watch":
+            say(session.libraries.begin(chosen.target or "torch"))
+            return
+        ended = session.libraries.end(chosen.target)
+    except (ValueError, RuntimeError) as error:
+        raise UsageError(f"%placement_log {chosen.action}: {error}") from error
+    say(f"no longer watched: {', '.join(ended)}" if ended else "no library was watched")
 
 
 # Tables
@@ -112,16 +127,21 @@ def each(
     """Returns a row for each op, the last ones; constants are folded where `fold` says so."""
     placed = [event for event in snapshot.events if isinstance(event, runtime.OpPlaced)]
     is_whole = op == "*" and device is None
-    matching = [event for event in placed if fnmatchcase(event.op, op) and device in (None, event.device)][-last:]
+    matching = [event for event in placed if op_matches(event.op, op) and _is_on(event.device, device)][-last:]
     traces = [trace for trace in snapshot.traces if is_whole and (not matching or trace.seq > matching[0].seq)]
     rows = [
         _trace_row(event, code_line) if isinstance(event, runtime.Traced) else _row(event, code_line)
         for event in sorted([*matching, *traces], key=attrgetter("seq"))
     ]
-    total = snapshot.placed if is_whole else sum(fnmatchcase(e.op, op) and device in (None, e.device) for e in placed)
+    total = snapshot.placed if is_whole else sum(op_matches(e.op, op) and _is_on(e.device, device) for e in placed)
     extent = "" if len(matching) == total else f", the last {len(matching):,} shown"
     notes = [f"{_ops(total)}{extent}", *_traced(traces), *_folds(rows, fold)]
     return Table(EACH, rows, notes, limit=max(last + len(traces), 1), folded=_is_folded if fold else None)
+
+
+def _is_on(device: str, wanted: str | None) -> bool:
+    """Tells whether a device is wanted: a card that only a library has is `cuda:0` to it, and `GPU:0` to who asks."""
+    return wanted in (None, device, device.replace(":cuda:", ":GPU:"))
 
 
 def _row(event: runtime.OpPlaced, code_line: Callable[[runtime.Site], str]) -> dict[str, Any]:
@@ -131,7 +151,13 @@ def _row(event: runtime.OpPlaced, code_line: Callable[[runtime.Site], str]) -> d
         "why": explain(event.op, event.device, event.reason),
         "code": code_line(event.site),
     }
-    return row | ({"node": event.node} if event.node else {})
+    names = {"node": event.node, "layer": event.layer, "view": is_view(event.reason)}
+    return row | {name: value for name, value in names.items() if value}
+
+
+def is_view(reason: runtime.Reason) -> bool:
+    """Tells whether an op only looks at its input in another way: it computes nothing, and takes no memory."""
+    return reason.kind in VIEWS
 
 
 def _trace_row(trace: runtime.Traced, code_line: Callable[[runtime.Site], str]) -> dict[str, Any]:
@@ -178,8 +204,9 @@ def grouped(snapshot: runtime.Snapshot, op: str = "*", device: str | None = None
             "nbytes": snapshot.nbytes.get((name, place_name, reason), 0),
             "why": explain(name, place_name, reason),
         }
+        | ({"view": True} if is_view(reason) else {})
         for (name, place_name, reason), count in sorted(snapshot.ops.items())
-        if fnmatchcase(name, op) and device in (None, place_name)
+        if op_matches(name, op) and _is_on(place_name, device)
     ]
     total = sum(row["count"] for row in rows)
     moves = sorted(snapshot.moves.items()) if op == "*" and device is None else []
@@ -207,7 +234,7 @@ def _copies(route: tuple[str, str], count: int, nbytes: int) -> dict[str, Any]:
 
 
 def _is_folded(row: Mapping[str, Any]) -> bool:
-    return row["op"] == "_EagerConst" or "small" in row
+    return row["op"] == "_EagerConst" or "small" in row or "view" in row
 
 
 def _folds(rows: Sequence[Mapping[str, Any]], fold: bool) -> list[str]:
@@ -215,6 +242,8 @@ def _folds(rows: Sequence[Mapping[str, Any]], fold: bool) -> list[str]:
     constants = sum([row.get("count", 1) for row in rows if row["op"] == "_EagerConst"])
     copies = sum([row["count"] for row in rows if "small" in row])
     texts = [f"{constants:,} {'constant' if constants == 1 else 'constants'}"] if constants else []
+    views = sum([row.get("count", 1) for row in rows if "view" in row])
+    texts += [f"{views:,} {'view' if views == 1 else 'views'}"] if views else []
     texts += [f"{copies:,} {'copy' if copies == 1 else 'copies'} < 4 KiB"] if copies else []
     return [f"folded: {', '.join(texts)} (`--all` shows them)"] if fold and texts else []
 

@@ -290,6 +290,7 @@ class Pump:
             return
         self.feed.cell_begins()
         self._come_back()
+        self.session.libraries.of_view(self.mode != "off" and any(model.audience.looking for model in self._models))
         if self._patience.cell_begins(request_date(self.session.shell)):
             for model in [model for model in self._models if model.audience.give_up()]:
                 model.did_not_load()

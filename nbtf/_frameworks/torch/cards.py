@@ -1,0 +1,49 @@
+"""What is a device of PyTorch called, and which device of nbtf's is it?"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from nbtf._devices.names import full_name
+from nbtf._frameworks.devices import LibraryDevice
+from nbtf._runtime.context import CURRENT
+from nbtf._runtime.inventory import devices
+
+_HOST = LibraryDevice(full_name("CPU", 0))
+
+
+class Cards:
+    """The devices of PyTorch by its own objects; they are asked for with every op."""
+
+    def __init__(self) -> None:
+        """Knows none yet."""
+        self._machine: object = None
+        self._cards: dict[Any, LibraryDevice] = {}
+
+    def of(self, device: Any) -> LibraryDevice:
+        """Returns the device of a `torch.device`; after a change of nbtf's devices it may have another name."""
+        machine = CURRENT.context.machine
+        if machine is not self._machine:
+            self._machine, self._cards = machine, {}
+        card = self._cards.get(device)
+        if card is None:
+            card = self._cards[device] = _card(device.type, device.index or 0)
+        return card
+
+
+CARDS = Cards()
+
+
+def _card(device_type: str, index: int) -> LibraryDevice:
+    if device_type == "cpu":
+        return _HOST
+    return LibraryDevice(full_name(*card_name(device_type, index)), "launch")
+
+
+def card_name(device_type: str, index: int) -> tuple[str, int]:
+    """Returns type and number of a card: `GPU` and nbtf's number where nbtf has that card, else PyTorch's own."""
+    if device_type == "cuda":
+        for device in devices():
+            if device.cuda == index and not device.simulated:
+                return "GPU", int(device.name.rpartition(":")[2])
+    return device_type, index

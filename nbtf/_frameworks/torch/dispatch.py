@@ -1,0 +1,271 @@
+"""What is noted of each op of PyTorch, below autograd, on the thread that runs it?"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from time import perf_counter, time
+from typing import Any, ClassVar, cast
+
+from nbtf._devices.sites import CallSite
+from nbtf._frameworks.base import cautious
+from nbtf._frameworks.devices import LibraryDType
+from nbtf._frameworks.torch.cards import CARDS
+from nbtf._frameworks.torch.modules import ModuleStack
+from nbtf._frameworks.torch.operators import (
+    COMPOSITE,
+    COPY,
+    LIFT,
+    PLAIN,
+    READ,
+    STEP_BEGINS,
+    STEP_ENDS,
+    Operator,
+    operator_of,
+)
+from nbtf._frameworks.torch.origins import Origins
+from nbtf._runtime.context import CURRENT
+from nbtf._runtime.events import Reason
+from nbtf._runtime.notes import next_number, note_of_copy, note_of_failure
+from nbtf._runtime.observers import Observers
+from nbtf._runtime.subjects import OpSubject, events_of_begin
+
+_REMEMBERED = 4096
+_STEP_NAME = "Optimizer.step#"
+"""How `torch.optim.Optimizer.profile_hook_step` names a step."""
+
+
+class Recording:
+    """Whether ops are recorded, in the whole process."""
+
+    def __init__(self) -> None:
+        """Begins with nobody who wants it."""
+        self.wanted = 0
+        """How many want it."""
+        self.hooks: list[Callable[[], object]] = []
+        """What ends the calls that tell which modules run."""
+
+
+RECORDING = Recording()
+
+
+class Hearing:
+    """Hears the ops of a thread, as a mode of PyTorch's dispatcher; notes them while `RECORDING` is wanted."""
+
+    supports_higher_order_operators: ClassVar[bool] = True
+
+    def __init__(self, torch: Any, can_note: bool) -> None:
+        """Takes PyTorch's module, and whether this release tells what a note needs."""
+        super().__init__()
+        self.users = 0
+        self.heard = self.unrecorded = 0
+        """How many ops ran, and how many of them nobody has noted."""
+        self.modules = ModuleStack()
+        self.origins: Any = Origins(torch, self.modules) if can_note else None
+        self.torch, self._tensor = torch, torch.Tensor
+        self._operators: dict[Any, Operator] = {}
+        self._subjects: dict[Any, OpSubject] = {}
+        self._dtypes: dict[Any, LibraryDType] = {}
+        self._machine: object = None
+        self._device: Any = None
+        self._last_on: dict[str, int] = {}
+
+    @classmethod
+    def _should_skip_dynamo(cls) -> bool:
+        return False  # else each op costs twice as much
+
+    @classmethod
+    def ignore_compile_internals(cls) -> bool:
+        """Has PyTorch compile what it is asked to compile although somebody listens."""
+        return True
+
+    def device_types_since(self, heard: int) -> set[str]:
+        """Returns the types of the devices of what ran after so many ops."""
+        types = {device_type for device_type, last in self._last_on.items() if last > heard}
+        return types | ({self._device.type} if self._device is not None and self.heard > heard else set())
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        """Runs an op, and notes it."""
+        kwargs = kwargs or {}
+        observers = self._observers()
+        if observers is None:
+            return self._only_count(func, args, kwargs)
+        operator = self._operators.get(func) or self._learn(func)
+        if operator.action < PLAIN:
+            return self._run_aside(operator, func, args, kwargs)
+        call_site, reason = self.origins.of(operator, args, kwargs, sys._getframe(1))
+        start = call_site, next_number(), time(), None
+        if observers.functions:
+            card = self._expected(args, kwargs)
+            observers.tell(events_of_begin(cast("Any", operator.op), card, reason, start))
+        began = perf_counter()
+        try:
+            result = func(*args, **kwargs)
+        except BaseException:
+            self._note_failure(observers, operator, reason, start, args, kwargs)
+            raise
+        seconds = perf_counter() - began
+        self.heard += 1
+        if result.__class__ is self._tensor:
+            device = result.device
+            if device != self._device:
+                self._see(device)
+            key = func, reason, device, result.shape, result.dtype
+        else:
+            key = self._key(func, reason, args, result)
+        if operator.action > PLAIN:
+            seconds = self._note_copy(observers, operator, args, result, key, seconds, call_site)
+        subject = self._subjects.get(key) or self._new_subject(operator, key)
+        last = next_number()
+        note = subject, last, time(), call_site, start[1], start[2], seconds, None, None
+        for take in observers.takers:
+            take(note)
+        if last > observers.due:
+            observers.count()
+        return result
+
+    def _observers(self) -> Observers | None:
+        """Returns who is told of an op; None where it is only counted. What an observer itself runs is not told."""
+        context = CURRENT.context
+        observers = context.observers
+        if not RECORDING.wanted or not observers.takers or (observers.functions and observers.telling):
+            return None
+        if context.machine is not self._machine:  # devices may have other names from now on
+            self._machine = context.machine
+            self._subjects.clear()
+        return observers
+
+    def _note_failure(
+        self, observers: Observers, operator: Operator, reason: Reason, start: Any, args: Any, kwargs: Any
+    ) -> None:
+        card = self._expected(args, kwargs)
+        observers.take(note_of_failure(cast("Any", operator.op), card, reason, start))
+
+    def _only_count(self, func: Any, args: Any, kwargs: Any) -> Any:
+        result = func(*args, **kwargs)
+        self.heard += 1
+        self.unrecorded += 1
+        device = getattr(result, "device", None)
+        if device is not None and device != self._device:
+            self._see(device)
+        return result
+
+    def _see(self, device: Any) -> None:
+        if self._device is not None:
+            self._last_on[self._device.type] = self.heard - 1
+        self._device = device
+
+    def _learn(self, func: Any) -> Operator:
+        operator = self._operators[func] = operator_of(self.torch, func)
+        return operator
+
+    def _run_aside(self, operator: Operator, func: Any, args: Any, kwargs: Any) -> Any:
+        """Runs what is no op: the marks of an optimizer's step, questions, and what consists of ops."""
+        if operator.action == COMPOSITE:  # in inference mode, which does not take it apart
+            with self:  # pyright: ignore[reportGeneralTypeIssues]  # it is a mode
+                result = func.decompose(*args, **kwargs)
+            return func(*args, **kwargs) if result is NotImplemented else result
+        result = func(*args, **kwargs)
+        if operator.action == STEP_BEGINS:
+            self.origins.marks.begin(str(args[0]).startswith(_STEP_NAME))
+        elif operator.action == STEP_ENDS:
+            self.origins.marks.end()
+        return result
+
+    def _expected(self, args: Any, kwargs: Any) -> Any:
+        """Returns the device where an op is about to run: what is asked for, or that of an input, a card before all."""
+        device = kwargs.get("device")
+        if device is None:
+            devices = [tensor.device for tensor in self._tensors(args)]
+            device = next(
+                (each for each in devices if each.type != "cpu"), devices[0] if devices else self.torch.device("cpu")
+            )
+        return CARDS.of(device)
+
+    def _tensors(self, values: Any) -> Iterator[Any]:
+        """Yields the tensors among values, and in lists of them."""
+        for value in values:
+            if isinstance(value, self._tensor):
+                yield value
+            elif value.__class__ in (list, tuple):
+                yield from (inner for inner in value if isinstance(inner, self._tensor))
+
+    def _key(self, func: Any, reason: Reason, args: Any, result: Any) -> tuple[Any, ...]:
+        """Returns what the notes of an op share whose result is not a plain tensor."""
+        with self.torch._C.DisableTorchFunctionSubclass():
+            results = [*self._tensors([result])]
+            first = next(iter(results), None)
+            if first is None:
+                first = next(self._tensors(args), None)
+            device = self.torch.device("cpu") if first is None else first.device
+            if device != self._device:
+                self._see(device)
+            shapes, dtypes = tuple([each.shape for each in results]), tuple([each.dtype for each in results])
+        if isinstance(result, self._tensor):
+            return func, reason, device, shapes[0], dtypes[0]
+        return func, reason, device, shapes, dtypes
+
+    def _new_subject(self, operator: Operator, key: tuple[Any, ...]) -> OpSubject:
+        if len(self._subjects) >= _REMEMBERED:
+            self._subjects.clear()
+        _, reason, device, shapes, dtypes = key
+        card: Any = CARDS.of(device)
+        if isinstance(dtypes, tuple):
+            outputs = tuple([tuple(shape) for shape in shapes]), tuple(map(_dtype, cast("tuple[Any, ...]", dtypes)))
+        else:
+            outputs = tuple(shapes), _dtype(dtypes)
+        op: Any = operator.op
+        subject = self._subjects[key] = OpSubject(op, card, reason, None, card, *outputs)
+        return subject
+
+    def _note_copy(
+        self,
+        observers: Observers,
+        operator: Operator,
+        args: Any,
+        result: Any,
+        key: tuple[Any, ...],
+        seconds: float,
+        call_site: CallSite,
+    ) -> float:
+        """Notes what an op has copied between devices; returns the seconds that the op itself has left."""
+        tensor, host = next(self._tensors(args), None), self.torch.device("cpu")
+        if operator.action == LIFT:
+            source, target, copy_kind = host, key[2], "upload"
+        elif operator.action == READ:
+            source, target, copy_kind = key[2], host, "read"
+        else:
+            tensor = args[1] if operator.op.type == "aten::copy_" else tensor
+            source, target = cast("Any", tensor).device, key[2]
+            copy_kind = "read" if target.type == "cpu" else "move"
+        if source == target:
+            return seconds
+        held = {source.type: tensor, target.type: args[0] if operator.op.type == "aten::copy_" else result}
+        pinned = _is_pinned(held.get("cpu")) if operator.action == COPY else None
+        start: Any = CARDS.of(source)
+        end: Any = CARDS.of(target)
+        nbytes = _nbytes(tensor, operator)
+        observers.take(note_of_copy(start, end, copy_kind, nbytes, seconds, call_site, pinned))
+        return 0.0
+
+
+@cautious(lambda: None)
+def _is_pinned(tensor: Any) -> bool | None:
+    return None if tensor is None else bool(tensor.is_pinned())
+
+
+def _nbytes(tensor: Any, operator: Operator) -> int:
+    """Returns how many bytes of a tensor an op copies: of one that is read as a number, an item or less."""
+    if operator.op.type == "aten::_local_scalar_dense":
+        return int(tensor.element_size())
+    return 1 if operator.action == READ else int(tensor.numel() * tensor.element_size())
+
+
+_DTYPES: dict[Any, LibraryDType] = {}
+
+
+def _dtype(dtype: Any) -> LibraryDType:
+    known = _DTYPES.get(dtype)
+    if known is None:
+        known = _DTYPES[dtype] = LibraryDType(str(dtype).removeprefix("torch."), dtype.itemsize)
+    return known

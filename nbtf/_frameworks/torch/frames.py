@@ -1,0 +1,110 @@
+"""Which line of the user's program runs an op of PyTorch, and what of PyTorch stands in between?"""
+
+from __future__ import annotations
+
+from dis import get_instructions
+from types import CodeType, FrameType
+from typing import Any, TypeAlias
+
+from nbtf._devices.sites import is_ours
+
+LIBRARY, AUTOGRAD, ENGINE, LOADER, MODULES, COMPILER = 1, 2, 4, 8, 16, 32
+"""Bits of what a frame is that is not the user's."""
+
+_PARTS = {
+    "torch.autograd": AUTOGRAD,
+    "torch.autograd.graph": ENGINE | AUTOGRAD,
+    "torch.nn.modules.module": MODULES,
+}
+_PACKAGES = {
+    "torch.utils.data.": LOADER,
+    "torch._dynamo.": COMPILER,
+    "torch._inductor.": COMPILER,
+    "torch._functorch._aot_autograd.": COMPILER,
+}
+_OURS = frozenset({"torch", "nbtf", "contextlib", "functools"})
+
+
+class Frames(dict[str, int]):
+    """What the frames of each module are: 0 for those of the user."""
+
+    def __missing__(self, module: str) -> int:
+        """Finds it out."""
+        bits = LIBRARY if module.partition(".")[0] in _OURS else 0
+        if bits:
+            bits |= _PARTS.get(module, 0)
+            for package, bit in _PACKAGES.items():
+                bits |= bit if module.startswith(package) else 0
+        self[module] = bits
+        return bits
+
+
+FRAMES = Frames()
+
+
+def user_frame(frame: FrameType | None) -> tuple[FrameType | None, int]:
+    """Returns the nearest frame of the user's from a frame on, and the bits of those before."""
+    bits = 0
+    while frame is not None:
+        own_bits = FRAMES[frame.f_globals.get("__name__", "")]
+        if not own_bits:
+            return frame, bits
+        bits |= own_bits
+        frame = frame.f_back
+    return None, bits
+
+
+# Keywords
+
+_MODES = frozenset({"torch.utils._device", "torch.overrides"})
+"""Modules whose frames pass on what a call was given: of `torch.set_default_device`, and of other function modes."""
+
+_Keywords: TypeAlias = "tuple[CodeType, tuple[str, ...] | None]"
+_KEYWORDS: dict[int, _Keywords] = {}
+_REMEMBERED = 4096
+
+
+def scope_device(frame: Any) -> Any:
+    """Returns the device of the scope, or the user's default, that a frame fills in where none is asked for."""
+    is_scope = frame is not None and frame.f_globals.get("__name__") == "torch.utils._device"
+    return getattr(frame.f_locals.get("self"), "device", None) if is_scope else None
+
+
+def asks_for_device(frame: Any) -> bool:
+    """Tells whether a call gives a `device` that is not None, as far as its frame says."""
+    while frame is not None and (frame.f_globals.get("__name__") in _MODES or is_ours(frame)):
+        frame = frame.f_back
+    if frame is None:
+        return False
+    keywords = _keywords(frame.f_code, frame.f_lasti)
+    if keywords is not None and "device" not in keywords:
+        return False
+    device = frame.f_locals.get("device", _NOT_THERE)  # of a function that passes on what it was given
+    return device is not None and not (keywords is None and device is _NOT_THERE)
+
+
+_NOT_THERE = object()
+
+
+def _keywords(code: CodeType, at: int) -> tuple[str, ...] | None:
+    """Returns the keywords of the call at an instruction; None where they are in a mapping."""
+    entry = _KEYWORDS.get(id(code) + at)
+    if entry is None or entry[0] is not code:
+        if len(_KEYWORDS) >= _REMEMBERED:
+            _KEYWORDS.clear()
+        entry = _KEYWORDS[id(code) + at] = code, _read_keywords(code, at)
+    return entry[1]
+
+
+def _read_keywords(code: CodeType, at: int) -> tuple[str, ...] | None:
+    earlier: list[Any] = []
+    for instruction in get_instructions(code):
+        if instruction.offset == at:
+            if instruction.opname == "CALL_FUNCTION_EX":
+                return None
+            if instruction.opname == "CALL_KW":  # from Python 3.13 on
+                return tuple(earlier[-1].argval)
+            names = [each for each in earlier[-2:] if each.opname == "KW_NAMES"]
+            return tuple(code.co_consts[names[0].arg]) if names else ()
+        earlier.append(instruction)
+    return ()

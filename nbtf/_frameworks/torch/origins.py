@@ -1,0 +1,168 @@
+"""Which line of the program has caused an op of PyTorch, in which phase and layer, and why is it where it is?"""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+from nbtf._devices.sites import CallSite
+from nbtf._frameworks.torch.frames import AUTOGRAD, ENGINE, LOADER, MODULES, asks_for_device, scope_device, user_frame
+from nbtf._frameworks.torch.modules import OUTSIDE, LayerPart, ModuleStack
+from nbtf._frameworks.torch.operators import LIFT, Operator
+from nbtf._frameworks.torch.sequence import ForwardLines
+from nbtf._runtime.events import Reason
+from nbtf._runtime.phases import BACKWARD, FORWARD, INPUT, SLOTS, UPDATE, WEIGHTS
+from nbtf._runtime.placement import ASKED, BACKWARD_OF, BACKWARD_VIEW, DEFAULT_DEVICE, FOLLOWS_INPUT, VIEW
+
+FOLLOWS, SHARES = Reason(FOLLOWS_INPUT), Reason(VIEW)
+ASKED_FOR, BY_DEFAULT = Reason(ASKED), Reason(DEFAULT_DEVICE)
+
+_PLACES = 4096
+_NODES = 4096
+_SLOT_OPS = frozenset({"aten::zeros_like", "aten::zeros", "aten::full_like", "aten::clone"})
+"""What makes the state of an optimizer, in the sources of `torch.optim`."""
+
+
+class Marks:
+    """The marks of a profiler that are open, which are nested: whether one is the step of an optimizer."""
+
+    __slots__ = ("_open", "in_step")
+
+    def __init__(self) -> None:
+        """Begins outside of steps."""
+        self._open: list[bool] = []
+        self.in_step = False
+
+    def begin(self, is_step: bool) -> None:
+        """Is told that one begins."""
+        self._open.append(is_step)
+        self.in_step = any(self._open)
+
+    def end(self) -> None:
+        """Is told that the last ends."""
+        del self._open[-1:]
+        self.in_step = any(self._open)
+
+    def clear(self) -> None:
+        """Forgets what an interrupt has left behind."""
+        self._open.clear()
+        self.in_step = False
+
+
+class Origins:
+    """Tells where the ops of a thread come from."""
+
+    __slots__ = (
+        "_default",
+        "_forward",
+        "_modules",
+        "_node",
+        "_nodes",
+        "_sequence",
+        "_sequence_before",
+        "_tensor",
+        "marks",
+    )
+
+    def __init__(self, torch: Any, modules: ModuleStack) -> None:
+        """Takes PyTorch's module, and the modules that run."""
+        self._node = torch._C._current_autograd_node
+        self._sequence = torch.autograd._get_sequence_nr
+        self._default = torch.get_default_device
+        self._tensor = torch.Tensor
+        self._modules, self._forward = modules, ForwardLines()
+        self._nodes: dict[str, tuple[Reason, Reason]] = {}
+        self.marks = Marks()
+        self.begin()
+
+    def begin(self) -> None:
+        """Begins anew: nothing is left of what an interrupt has cut short, and what ran unheard counts for nothing."""
+        self._modules.clear()
+        self.marks.clear()
+        self._sequence_before: int = self._sequence()
+
+    def of(self, operator: Operator, args: Any, kwargs: Any, caller: Any) -> tuple[CallSite, Reason]:
+        """Returns the place that has caused an op, with phase and layer, and the reason for its device.
+
+        Args:
+          operator: of the op.
+          args: that it is called with.
+          kwargs: likewise.
+          caller: the frame that calls it.
+        """
+        node, following = self._node(), self._sequence()
+        frame, bits = user_frame(caller)
+        if node is None:
+            part = self._part(operator, bits, following)
+            call_site = place_in(frame, part)
+            if operator.is_view:
+                reason = SHARES
+            elif operator.action == LIFT:
+                reason = self._asked(args[0].device, caller)
+            elif kwargs.get("device") is None and self._has_tensor(args):
+                reason = FOLLOWS
+            else:
+                reason = self._asked(kwargs.get("device"), caller)
+        else:
+            reason = self._backward_of(node.name())[operator.is_view]
+            forward = self._forward.of(node._sequence_nr()) if frame is None or bits & ENGINE else None
+            if forward is None:
+                call_site = place_in(frame, self._modules.current.part(BACKWARD))
+            else:
+                code, instruction, part = forward
+                call_site = place_at(code, instruction, cast("LayerPart", part).layer_of.part(BACKWARD))
+        if following != self._sequence_before:
+            self._forward.keep(following, call_site)
+            self._sequence_before = following
+        return call_site, reason
+
+    def _part(self, operator: Operator, bits: int, following: int) -> LayerPart:
+        layer = self._modules.current
+        if self.marks.in_step:
+            return layer.part(UPDATE, SLOTS if operator.op.type in _SLOT_OPS else "")
+        if bits & (AUTOGRAD | LOADER):
+            return layer.part(INPUT if bits & LOADER else BACKWARD)
+        if layer is not OUTSIDE or following != self._sequence_before:
+            return layer.part(FORWARD)
+        return layer.part("", WEIGHTS if bits & MODULES else "")
+
+    def _has_tensor(self, args: Any) -> bool:
+        for each in args:
+            if isinstance(each, self._tensor) or (
+                each.__class__ in (list, tuple) and any(isinstance(inner, self._tensor) for inner in each)
+            ):
+                return True
+        return False
+
+    def _asked(self, device: Any, caller: Any) -> Reason:
+        """Returns why a tensor that follows no other is where it is."""
+        default = scope_device(caller) or self._default()
+        if device is not None and (device.type, device.index or 0) != (default.type, default.index or 0):
+            return ASKED_FOR
+        return ASKED_FOR if asks_for_device(caller) else BY_DEFAULT
+
+    def _backward_of(self, node: str) -> tuple[Reason, Reason]:
+        reasons = self._nodes.get(node)
+        if reasons is None:
+            if len(self._nodes) >= _NODES:
+                self._nodes.clear()
+            name = node.removeprefix("torch::autograd::")
+            reasons = self._nodes[node] = Reason(BACKWARD_OF, name), Reason(BACKWARD_VIEW, name)
+        return reasons
+
+
+def place_in(frame: Any, part: LayerPart) -> CallSite:
+    """Returns the place where a frame is."""
+    return (None, 0, part) if frame is None else place_at(frame.f_code, frame.f_lasti, part)
+
+
+def place_at(code: Any, instruction: int, part: LayerPart) -> CallSite:
+    """Returns a place: one object, however often it is passed."""
+    if code is None:
+        return None, 0, part
+    call_sites = part.call_sites
+    call_site = call_sites.get(id(code) + instruction)
+    if call_site is None or call_site[0] is not code:
+        if len(call_sites) >= _PLACES:
+            call_sites.clear()
+        call_site = call_sites[id(code) + instruction] = code, instruction, part
+    return call_site

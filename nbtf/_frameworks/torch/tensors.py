@@ -1,0 +1,61 @@
+"""What are the tensors of PyTorch to somebody who looks at memory?"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import nullcontext
+from typing import Any
+
+from nbtf._frameworks.base import Arrays, cautious, piece
+from nbtf._frameworks.saved_tensors import SavedTensors, saved_tensors
+from nbtf._runtime.holding import Holding
+
+DEVICE_TYPES = ("cuda",)
+"""Where tensors are that take memory of a card."""
+
+
+def tensors_of(library: str, torch: Any) -> Arrays:
+    """Returns what the tensors are of a library that is called so, by its module."""
+    # Classes that users derive may run code of theirs for each attribute; here nothing of it runs.
+    plain: Any = getattr(torch._C, "DisableTorchFunctionSubclass", nullcontext)
+
+    @cautious(lambda: None)  # tensors without memory, of which there are many kinds, complain in as many ways
+    def holding(tensor: Any) -> Holding | None:
+        with plain():
+            if tensor.device.type not in DEVICE_TYPES:
+                return None
+            storage = tensor.untyped_storage()
+            return piece(tensor.device.index or 0, storage.data_ptr(), storage.nbytes())
+
+    def describe(tensor: Any) -> str:
+        with plain():
+            return f"{list(tensor.shape)} {str(tensor.dtype).removeprefix('torch.')}"
+
+    def gradient(tensor: Any) -> Any:
+        with plain():
+            return tensor.grad if tensor.is_leaf else None  # of others PyTorch warns
+
+    @cautious(lambda: False)  # older releases do not count
+    def is_pythons(tensors: Sequence[Any], held_elsewhere: int = 0) -> bool:
+        with plain():
+            bases = [tensor._base for tensor in tensors]
+            hidden = {id(base): base for base in bases if base is not None and not _contains(tensors, base)}
+            alive = [*tensors, *hidden.values()]
+            views = [sum([base is tensor for base in bases]) for tensor in alive]
+            # Beside those, the Python object of a tensor is one user of it, and this look one of their storage.
+            users = torch._C._storage_Use_Count(tensors[0].untyped_storage()._cdata) - 1
+            return users == len(alive) and all(
+                tensor._use_count() == 1 + count + held_elsewhere for tensor, count in zip(alive, views, strict=True)
+            )
+
+    @cautious(lambda: SavedTensors(0, []))
+    def saved(tensor: Any) -> SavedTensors:
+        with plain():
+            return saved_tensors(torch, tensor)
+
+    return Arrays(library, torch.Tensor, holding, describe, gradient, is_pythons, saved)
+
+
+def _contains(tensors: Sequence[Any], tensor: Any) -> bool:
+    """Says whether a tensor is one of some; a tensor's own comparison would compare values."""
+    return any([each is tensor for each in tensors])

@@ -1,0 +1,101 @@
+"""How are the ops of PyTorch recorded for a while?"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+from nbtf._frameworks.base import Listening, cautious
+from nbtf._frameworks.torch.dispatch import RECORDING, Hearing
+from nbtf._frameworks.torch.hearing import (
+    begin_hearing,
+    can_note,
+    end_hearing,
+    hear_whole_thread,
+    hearing_of_thread,
+    stay_heard,
+)
+
+
+class TorchListening(Listening):
+    """Has ops noted: of this thread, of those that begin meanwhile, and of the backward passes that they start."""
+
+    def __init__(self, torch: Any) -> None:
+        """Takes PyTorch's module."""
+        self._torch = torch
+        self._own: Hearing | None = None
+        self._undo: list[Callable[[], object]] = []
+
+    def start(self) -> None:
+        """Begins.
+
+        Raises:
+          RuntimeError: this release of PyTorch does not tell what is needed.
+        """
+        if not can_note(self._torch):
+            version = getattr(self._torch, "__version__", "?")
+            raise RuntimeError(f"PyTorch {version} cannot be watched: it does not tell which node of autograd runs.")
+        _stop_in_children()
+        hearing = self._own = begin_hearing(self._torch)
+        self._undo.append(lambda: end_hearing(self._torch, hearing))
+        RECORDING.wanted += 1
+        self._undo.append(_want_no_longer)
+        if RECORDING.wanted == 1:
+            RECORDING.hooks = _tell_of_modules(self._torch)
+            if hearing.origins is not None:
+                hearing.origins.begin()
+
+    def join(self) -> None:
+        """Listens to this thread until it ends."""
+        self._join()
+
+    @cautious(lambda: None)
+    def _join(self) -> None:
+        hear_whole_thread(self._torch)
+
+    def renew(self) -> None:
+        """Enters the mode again where an interrupt has taken it away, and forgets what it has left behind."""
+        if self._own is not None and self._own is hearing_of_thread(self._torch):
+            stay_heard(self._torch, self._own)
+
+    def stop(self) -> None:
+        """Ends; the last that began first."""
+        while self._undo:
+            self._undo.pop()()
+
+
+def _want_no_longer() -> None:
+    RECORDING.wanted -= 1
+    while RECORDING.hooks and not RECORDING.wanted:
+        RECORDING.hooks.pop()()
+
+
+@cache
+def _stop_in_children() -> None:
+    """Has processes that are forked, such as those of a DataLoader, record nothing: nobody could read it."""
+    if hasattr(os, "register_at_fork"):
+        os.register_at_fork(after_in_child=lambda: setattr(RECORDING, "wanted", 0))
+
+
+def _tell_of_modules(torch: Any) -> list[Callable[[], object]]:
+    """Has what hears a thread told which modules run on it; returns what ends that."""
+    hooks, is_compiling = torch.nn.modules.module, torch.compiler.is_compiling
+
+    def begin(module: Any, inputs: Any) -> None:
+        if not is_compiling():
+            hearing = hearing_of_thread(torch)
+            if hearing is not None:
+                hearing.modules.begin(module)
+
+    def end(module: Any, inputs: Any, outputs: Any) -> None:
+        if not is_compiling():
+            hearing = hearing_of_thread(torch)
+            if hearing is not None:
+                hearing.modules.end(module)
+
+    return [
+        hooks.register_module_forward_pre_hook(begin).remove,
+        hooks.register_module_forward_hook(end, always_call=True).remove,
+    ]

@@ -32,9 +32,9 @@ def watchable(module: str) -> type[Framework]:
 class OpWatch:
     """Has the ops of libraries recorded: on the thread that starts it, and on those that begin meanwhile."""
 
-    def __init__(self, libraries: Collection[type[Framework]], begun: Callable[[type[Framework]], object]) -> None:
+    def __init__(self, libraries: Collection[type[Framework]], on_begin: Callable[[type[Framework]], object]) -> None:
         """Takes the libraries, and what is told of each that begins: now, or with its import."""
-        self._libraries, self._begun = libraries, begun
+        self._libraries, self._on_begin = libraries, on_begin
         self._listening: list[Listening] = []
         self._undo: list[Callable[[], object]] = []
 
@@ -62,7 +62,7 @@ class OpWatch:
         if listening is not None:
             self._do(listening.start, listening.stop)
             self._listening.append(listening)
-            self._begun(framework)
+            self._on_begin(framework)
 
     def _begin_late(self, framework: type[Framework]) -> None:
         with suppress(RuntimeError):  # the user has imported a library, and asked for nothing here

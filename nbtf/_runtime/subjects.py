@@ -209,8 +209,8 @@ class CopySubject:
         else:
             end = source if target.on_host else target  # a GPU's end is the slow one
             seconds, modelled = end.copy_time_of(nbytes, measured)
-        way = source.name, target.name, nbytes, seconds, modelled, self._kind
-        copied = Copied(*way, last - 1, now, *site_fields, start, self._pinned)
+        ends = source.name, target.name, nbytes, seconds, modelled, self._kind
+        copied = Copied(*ends, last - 1, now, *site_fields, start, self._pinned)
         if self.memory is None:
             return [copied]
         in_use, pool = level

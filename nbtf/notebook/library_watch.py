@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from nbtf._frameworks import FRAMEWORKS
-from nbtf._frameworks.base import Framework
-from nbtf._frameworks.op_watch import OpWatch, watchable
 from nbtf.notebook.session import Ending, Session, say
+
+if TYPE_CHECKING:
+    from nbtf._frameworks.base import Framework
+    from nbtf._frameworks.op_watch import OpWatch
+
+
+def library_watch_of(session: Session) -> LibraryWatch:
+    """Returns what a session has recorded of libraries."""
+    if session.libraries is None:
+        session.libraries = LibraryWatch(session)
+    return session.libraries
 
 
 class LibraryWatch:
@@ -30,6 +38,8 @@ class LibraryWatch:
           ValueError: it is none that can be watched.
           RuntimeError: this release of it cannot be.
         """
+        from nbtf._frameworks.op_watch import OpWatch, watchable  # late: few sessions watch a library
+
         library = watchable(module)
         if module not in self._watches:
             watch = OpWatch([library], lambda framework: None)
@@ -39,8 +49,8 @@ class LibraryWatch:
                 watch.stop()
                 raise
             self._watches[module] = watch
-        when = "from now on" if library.imported() is not None else "from its import on"
-        return f"{library.name}'s ops are recorded {when}, until %placement_log unwatch {module}"
+        since = "from now on" if library.imported() is not None else "from its import on"
+        return f"{library.name}'s ops are recorded {since}, until %placement_log unwatch {module}"
 
     def end(self, module: str | None = None) -> list[str]:
         """Ends that for a library, or for all; returns which were watched."""
@@ -68,10 +78,13 @@ class LibraryWatch:
             say(f"{library.name}'s ops are recorded while a live view is seen.")
         self._while_seen = True
 
-    def _watch_cell(self, without: Collection[str], begun: Callable[[type[Framework]], object]) -> None:
+    def _watch_cell(self, without: Collection[str], on_begin: Callable[[type[Framework]], object]) -> None:
+        from nbtf._frameworks import FRAMEWORKS  # late, as above
+        from nbtf._frameworks.op_watch import OpWatch
+
         left_out = {*without, *self._watches}
         libraries = [each for each in FRAMEWORKS if each.tells_ops and each.module_name not in left_out]
-        watch = OpWatch(libraries, begun)
+        watch = OpWatch(libraries, on_begin)
         self._session.at_end_of_cell(Ending(watch.stop))
         try:
             watch.start()

@@ -53,7 +53,7 @@ class Session:
         self._code_names: dict[str, str] = {}  # of code in cells, by the name of its file; see _keep_code_name
         self.cells: deque[tuple[int, str]] = deque(maxlen=CELLS)  # the first event that a cell can have, its name
         self.pump: Pump | None = None  # what feeds the live views, from the first one on
-        self._libraries: LibraryWatch | None = None
+        self.libraries: LibraryWatch | None = None  # what is recorded of libraries such as PyTorch
 
     def start(self) -> None:
         """Starts to record and to listen to the shell."""
@@ -83,15 +83,6 @@ class Session:
         self._endings.clear()
         while self._undo:
             self._undo.pop()()
-
-    @property
-    def libraries(self) -> LibraryWatch:
-        """What it has recorded of libraries such as PyTorch."""
-        if self._libraries is None:
-            from nbtf.notebook.library_watch import LibraryWatch  # late: it needs this session
-
-            self._libraries = LibraryWatch(self)
-        return self._libraries
 
     # Cells
 

@@ -291,6 +291,12 @@ WORDS = [
     (Reason("host-memory dtype", "int32"), "GPU:1: int32 values are kept in host memory"),
     (Reason("replica of a strategy", "1"), "GPU:1: replica 1 of a strategy"),
     (Reason("session placer", "with its input"), "GPU:1: placed by the session: with its input"),
+    (Reason("follows its input"), "GPU:1: follows its input"),
+    (Reason("asked by the call"), "GPU:1: asked for by the call"),
+    (Reason("default device"), "GPU:1: the library's default device"),
+    (Reason("backward", "MmBackward0"), "GPU:1: backward of MmBackward0"),
+    (Reason("view"), "GPU:1: a view of its input"),
+    (Reason("backward view", "MmBackward0"), "GPU:1: a view, in backward of MmBackward0"),
 ]
 
 

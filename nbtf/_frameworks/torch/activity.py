@@ -79,30 +79,30 @@ class TorchActivity(Activity):
 
     def _counts(self) -> tuple[int, int, int]:
         """Returns how many ops ran, how many of them unrecorded, and how often memory of a card was asked for."""
-        before = tuple(self._before.items())
-        heard = sum([hearing.heard - earlier for hearing, (earlier, _) in before])
-        unrecorded = sum([hearing.unrecorded - earlier for hearing, (_, earlier) in before])
-        return self._at_end or (heard, unrecorded, _allocations(self._library, self._torch) - self._allocations)
+        starts = tuple(self._before.items())
+        op_count = sum([hearing.heard - earlier for hearing, (earlier, _) in starts])
+        unrecorded = sum([hearing.unrecorded - earlier for hearing, (_, earlier) in starts])
+        return self._at_end or (op_count, unrecorded, _allocations(self._library, self._torch) - self._allocations)
 
     def work(self) -> str | None:
         """Says how many ops ran that were not recorded."""
-        heard, unrecorded, allocations = self._counts()
+        op_count, unrecorded, allocations = self._counts()
         if unrecorded:
             hint = " (%placement_log watch torch records them)" if can_note(self._torch) else ""
             return f"PyTorch ran {plural(unrecorded, 'op')}, not recorded{hint}"
-        is_sure = self._own is not None and self.complete and (heard or not allocations)
+        is_sure = self._own is not None and self.complete and (op_count or not allocations)
         return None if is_sure else "PyTorch may have run ops that were not recorded"
 
     def unmeasured(self) -> str | None:
         """Says which of its devices tell no memory."""
-        heard = self._counts()[0]
+        op_count = self._counts()[0]
         types = set[str]().union(
             *[hearing.device_types_since(earlier) for hearing, (earlier, _) in tuple(self._before.items())]
         )
         devices = sorted(types - _HOST_TYPES - {"cuda"})
         if devices:
             return f"the memory of PyTorch's {', '.join(devices)} was not asked for"
-        work = self.work() or (f"PyTorch ran {plural(heard, 'op')}" if heard else None)
+        work = self.work() or (f"PyTorch ran {plural(op_count, 'op')}" if op_count else None)
         return None if self._library.has_cards or work is None else f"{work}, on no GPU whose memory could be asked for"
 
 

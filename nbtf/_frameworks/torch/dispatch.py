@@ -79,10 +79,10 @@ class Hearing:
         """Has PyTorch compile what it is asked to compile although somebody listens."""
         return True
 
-    def device_types_since(self, heard: int) -> set[str]:
+    def device_types_since(self, op_count: int) -> set[str]:
         """Returns the types of the devices of what ran after so many ops."""
-        types = {device_type for device_type, last in self._last_on.items() if last > heard}
-        return types | ({self._device.type} if self._device is not None and self.heard > heard else set())
+        types = {device_type for device_type, last in self._last_on.items() if last > op_count}
+        return types | ({self._device.type} if self._device is not None and self.heard > op_count else set())
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         """Runs an op, and notes it."""
@@ -98,13 +98,13 @@ class Hearing:
         if observers.functions:
             card = self._expected(args, kwargs)
             observers.tell(events_of_begin(cast("Any", operator.op), card, reason, start))
-        began = perf_counter()
+        started = perf_counter()
         try:
             result = func(*args, **kwargs)
         except BaseException:
             self._note_failure(observers, operator, reason, start, args, kwargs)
             raise
-        seconds = perf_counter() - began
+        seconds = perf_counter() - started
         self.heard += 1
         if result.__class__ is self._tensor:
             device = result.device
@@ -240,8 +240,8 @@ class Hearing:
             copy_kind = "read" if target.type == "cpu" else "move"
         if source == target:
             return seconds
-        held = {source.type: tensor, target.type: args[0] if operator.op.type == "aten::copy_" else result}
-        pinned = _is_pinned(held.get("cpu")) if operator.action == COPY else None
+        tensors = {source.type: tensor, target.type: args[0] if operator.op.type == "aten::copy_" else result}
+        pinned = _is_pinned(tensors.get("cpu")) if operator.action == COPY else None
         start: Any = CARDS.of(source)
         end: Any = CARDS.of(target)
         nbytes = _nbytes(tensor, operator)
@@ -265,7 +265,7 @@ _DTYPES: dict[Any, LibraryDType] = {}
 
 
 def _dtype(dtype: Any) -> LibraryDType:
-    known = _DTYPES.get(dtype)
-    if known is None:
-        known = _DTYPES[dtype] = LibraryDType(str(dtype).removeprefix("torch."), dtype.itemsize)
-    return known
+    own_dtype = _DTYPES.get(dtype)
+    if own_dtype is None:
+        own_dtype = _DTYPES[dtype] = LibraryDType(str(dtype).removeprefix("torch."), dtype.itemsize)
+    return own_dtype

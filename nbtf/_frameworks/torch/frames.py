@@ -66,8 +66,9 @@ _REMEMBERED = 4096
 
 def scope_device(frame: Any) -> Any:
     """Returns the device of the scope, or the user's default, that a frame fills in where none is asked for."""
-    is_scope = frame is not None and frame.f_globals.get("__name__") == "torch.utils._device"
-    return getattr(frame.f_locals.get("self"), "device", None) if is_scope else None
+    if frame is None or frame.f_globals.get("__name__") != "torch.utils._device":
+        return None
+    return getattr(frame.f_locals.get("self"), "device", None)
 
 
 def asks_for_device(frame: Any) -> bool:

@@ -5,9 +5,6 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from nbtf._frameworks.base import Activity, Arrays, Card, Framework, Listening, Pool, cautious
-from nbtf._frameworks.torch.activity import TorchActivity
-from nbtf._frameworks.torch.tensors import tensors_of
-from nbtf._frameworks.torch.watching import TorchListening
 
 
 class PyTorch(Framework):
@@ -50,14 +47,20 @@ class PyTorch(Framework):
     @cautious(lambda: None)
     def arrays(self) -> Arrays | None:
         """Returns what its tensors are."""
+        from nbtf._frameworks.torch.tensors import tensors_of  # late, as below: only who has PyTorch needs them
+
         return tensors_of(self.name, self._module)
 
     def activity(self) -> Activity:
         """Returns what counts its ops."""
+        from nbtf._frameworks.torch.activity import TorchActivity
+
         return TorchActivity(self, self._module)
 
     def listening(self) -> Listening:
         """Returns what has its ops recorded."""
+        from nbtf._frameworks.torch.watching import TorchListening
+
         return TorchListening(self._module)
 
     @property

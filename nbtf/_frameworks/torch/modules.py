@@ -26,15 +26,15 @@ class Layer:
         self.path = path
         self._parts: dict[tuple[str, str], LayerPart] = {}
 
-    def part(self, phase: str, holder: str = "") -> LayerPart:
+    def step_part(self, phase: str, holder: str = "") -> LayerPart:
         """Returns what events say."""
         key = phase, holder
-        part = self._parts.get(key)
-        if part is None:
-            part = LayerPart(None, None, phase, self.path, holder or _HOLDERS[phase])
-            part.layer_of = self
-            self._parts[key] = part
-        return part
+        step_part = self._parts.get(key)
+        if step_part is None:
+            step_part = LayerPart(None, None, phase, self.path, holder or _HOLDERS[phase])
+            step_part.layer_of = self
+            self._parts[key] = step_part
+        return step_part
 
 
 OUTSIDE = Layer("")

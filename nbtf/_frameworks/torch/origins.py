@@ -92,38 +92,38 @@ class Origins:
         node, following = self._node(), self._sequence()
         frame, bits = user_frame(caller)
         if node is None:
-            part = self._part(operator, bits, following)
-            call_site = place_in(frame, part)
+            step_part = self._step_part(operator, bits, following)
+            call_site = place_in(frame, step_part)
             if operator.is_view:
                 reason = SHARES
             elif operator.action == LIFT:
-                reason = self._asked(args[0].device, caller)
+                reason = self._reason_of_new(args[0].device, caller)
             elif kwargs.get("device") is None and self._has_tensor(args):
                 reason = FOLLOWS
             else:
-                reason = self._asked(kwargs.get("device"), caller)
+                reason = self._reason_of_new(kwargs.get("device"), caller)
         else:
             reason = self._backward_of(node.name())[operator.is_view]
             forward = self._forward.of(node._sequence_nr()) if frame is None or bits & ENGINE else None
             if forward is None:
-                call_site = place_in(frame, self._modules.current.part(BACKWARD))
+                call_site = place_in(frame, self._modules.current.step_part(BACKWARD))
             else:
-                code, instruction, part = forward
-                call_site = place_at(code, instruction, cast("LayerPart", part).layer_of.part(BACKWARD))
+                code, instruction, step_part = forward
+                call_site = place_at(code, instruction, cast("LayerPart", step_part).layer_of.step_part(BACKWARD))
         if following != self._sequence_before:
             self._forward.keep(following, call_site)
             self._sequence_before = following
         return call_site, reason
 
-    def _part(self, operator: Operator, bits: int, following: int) -> LayerPart:
+    def _step_part(self, operator: Operator, bits: int, following: int) -> LayerPart:
         layer = self._modules.current
         if self.marks.in_step:
-            return layer.part(UPDATE, SLOTS if operator.op.type in _SLOT_OPS else "")
+            return layer.step_part(UPDATE, SLOTS if operator.op.type in _SLOT_OPS else "")
         if bits & (AUTOGRAD | LOADER):
-            return layer.part(INPUT if bits & LOADER else BACKWARD)
+            return layer.step_part(INPUT if bits & LOADER else BACKWARD)
         if layer is not OUTSIDE or following != self._sequence_before:
-            return layer.part(FORWARD)
-        return layer.part("", WEIGHTS if bits & MODULES else "")
+            return layer.step_part(FORWARD)
+        return layer.step_part("", WEIGHTS if bits & MODULES else "")
 
     def _has_tensor(self, args: Any) -> bool:
         for each in args:
@@ -133,7 +133,7 @@ class Origins:
                 return True
         return False
 
-    def _asked(self, device: Any, caller: Any) -> Reason:
+    def _reason_of_new(self, device: Any, caller: Any) -> Reason:
         """Returns why a tensor that follows no other is where it is."""
         default = scope_device(caller) or self._default()
         if device is not None and (device.type, device.index or 0) != (default.type, default.index or 0):
@@ -150,19 +150,19 @@ class Origins:
         return reasons
 
 
-def place_in(frame: Any, part: LayerPart) -> CallSite:
+def place_in(frame: Any, step_part: LayerPart) -> CallSite:
     """Returns the place where a frame is."""
-    return (None, 0, part) if frame is None else place_at(frame.f_code, frame.f_lasti, part)
+    return (None, 0, step_part) if frame is None else place_at(frame.f_code, frame.f_lasti, step_part)
 
 
-def place_at(code: Any, instruction: int, part: LayerPart) -> CallSite:
+def place_at(code: Any, instruction: int, step_part: LayerPart) -> CallSite:
     """Returns a place: one object, however often it is passed."""
     if code is None:
-        return None, 0, part
-    call_sites = part.call_sites
+        return None, 0, step_part
+    call_sites = step_part.call_sites
     call_site = call_sites.get(id(code) + instruction)
     if call_site is None or call_site[0] is not code:
         if len(call_sites) >= _PLACES:
             call_sites.clear()
-        call_site = call_sites[id(code) + instruction] = code, instruction, part
+        call_site = call_sites[id(code) + instruction] = code, instruction, step_part
     return call_site

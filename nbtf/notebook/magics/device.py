@@ -9,6 +9,7 @@ from IPython.core.error import UsageError
 
 from nbtf import runtime
 from nbtf.notebook.device_names import AUTO, full_name, label, require, short
+from nbtf.notebook.library_watch import library_watch_of
 from nbtf.notebook.magics.cell_magics import CellMagics, add_line_magic
 from nbtf.notebook.magics.library_devices import also_on, library_names
 from nbtf.notebook.magics.options import Options, typed
@@ -51,7 +52,7 @@ def _begin(session: Session, printer: Printer, chosen: Any) -> None:
     if soft is not None:
         session.at_end_of_cell(Ending(session.soft_placement(soft)))
     if chosen.log or chosen.summary:
-        session.libraries.of_cell()
+        library_watch_of(session).of_cell()
     if chosen.log:
         session.at_end_of_cell(Ending(printer.start()))
     if chosen.summary:

@@ -10,6 +10,7 @@ from IPython import display
 
 from nbtf import runtime
 from nbtf.notebook.device_names import label
+from nbtf.notebook.library_watch import library_watch_of
 from nbtf.notebook.magics.cell_magics import CellMagics
 from nbtf.notebook.magics.options import Options, add_without, typed
 from nbtf.notebook.magics.placement_log import each, explain, grouped
@@ -53,7 +54,7 @@ def _rule(text: str) -> str:
 def _begin(session: Session, chosen: argparse.Namespace, earlier: dict[str, Lines]) -> None:
     info = session.cell
     cell = "" if info is None else getattr(info, "cell_id", None) or info.raw_cell
-    session.libraries.of_cell(chosen.without)
+    library_watch_of(session).of_cell(chosen.without)
     session.record_cell(lambda record, failed: _close(session, chosen, earlier, cell, record, failed))
 
 

@@ -15,6 +15,7 @@ from nbtf import debugging, runtime
 from nbtf._runtime.placement import VIEWS, op_matches
 from nbtf._storage import files
 from nbtf.notebook.device_names import full_name, label
+from nbtf.notebook.library_watch import library_watch_of
 from nbtf.notebook.magics.cell_magics import add_line_magic
 from nbtf.notebook.magics.export import FORMATS, exported
 from nbtf.notebook.magics.options import Options, typed
@@ -100,12 +101,12 @@ def _answer(session: Session, printer: Printer, chosen: argparse.Namespace) -> T
 def _watch(session: Session, chosen: argparse.Namespace) -> None:
     try:
         if chosen.action == "watch":
-            say(session.libraries.begin(chosen.target or "torch"))
+            say(library_watch_of(session).begin(chosen.target or "torch"))
             return
-        ended = session.libraries.end(chosen.target)
+        libraries = library_watch_of(session).end(chosen.target)
     except (ValueError, RuntimeError) as error:
         raise UsageError(f"%placement_log {chosen.action}: {error}") from error
-    say(f"no longer watched: {', '.join(ended)}" if ended else "no library was watched")
+    say(f"no longer watched: {', '.join(libraries)}" if libraries else "no library was watched")
 
 
 # Tables
@@ -139,9 +140,9 @@ def each(
     return Table(EACH, rows, notes, limit=max(last + len(traces), 1), folded=_is_folded if fold else None)
 
 
-def _is_on(device: str, wanted: str | None) -> bool:
+def _is_on(device: str, asked_device: str | None) -> bool:
     """Tells whether a device is wanted: a card that only a library has is `cuda:0` to it, and `GPU:0` to who asks."""
-    return wanted in (None, device, device.replace(":cuda:", ":GPU:"))
+    return asked_device in (None, device, device.replace(":cuda:", ":GPU:"))
 
 
 def _row(event: runtime.OpPlaced, code_line: Callable[[runtime.Site], str]) -> dict[str, Any]:

@@ -11,6 +11,7 @@ const OWN_BLOCK = 2;
 const TITLED = 4;
 const NAMED = 26;
 const SHAPED = 70;
+const TWO_LINES = 30;
 const GROUP_GAP = 1 / 30;
 const UNDERLINED = ["forward", "backward", "update"];
 
@@ -90,9 +91,9 @@ function blockMarks(scene, op, lane, scale) {
   const title = width >= TITLED ? `${type}, ${lane.name}: ${durationWords(seconds[op])}` : "";
   const edge = { stroke: width > 3 ? "paper" : "", strokeWidth: 0.8 };
   const block = rectangle(x, lane.y, width, lane.height, token, { ...edge, title, data: { op } });
-  const name = width >= NAMED ? fitted(type, width - 8, 11, 600, true) : "";
+  const name = width >= NAMED ? fitted(type.slice(type.lastIndexOf(":") + 1), width - 8, 11, 600, true) : ""; // without its library
   if (!name) return [block];
-  const shape = width >= SHAPED && widthOf(whole, 11, 400, true) <= width - 8 ? whole : "";
+  const shape = width >= SHAPED && lane.height >= TWO_LINES && widthOf(whole, 11, 400, true) <= width - 8 ? whole : "";
   const ink = { fill: textOn(token), size: 11, mono: true };
   const label = text(x + 4, middle + (shape ? -3 : 4), name, { ...ink, weight: 600 });
   return shape ? [block, label, text(x + 4, middle + 12, shape, ink)] : [block, label];

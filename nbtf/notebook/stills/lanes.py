@@ -18,6 +18,7 @@ _OWN_BLOCK = 2.0
 """Px from which on an op or a copy has a block; below, the lane shows how busy it was."""
 
 _TITLED, _NAMED, _SHAPED = 4.0, 26.0, 70.0
+_TWO_LINES = 30.0
 """Px from which on a block has a title, a name, and a shape."""
 
 _GAP = 1 / 30
@@ -63,10 +64,11 @@ class LaneDrawing:
         title = f"{work.op}, {self.device}: {seconds_in_words(work.seconds)}" if width >= _TITLED else ""
         edge = "paper" if width > 3 else ""
         yield Rectangle(x, self.y, width, self.height, token, edge, 0.8, title=title)
-        name = fitted(work.op, width - 8, 11, 600, mono=True) if width >= _NAMED else ""
+        own_name = work.op.rpartition("::")[2]  # without its library
+        name = fitted(own_name, width - 8, 11, 600, mono=True) if width >= _NAMED else ""
         if not name:
             return
-        shape = shape_of(work) if width >= _SHAPED else ""
+        shape = shape_of(work) if width >= _SHAPED and self.height >= _TWO_LINES else ""
         shape = shape if width_of(shape, 11, mono=True) <= width - 8 else ""
         yield Text(x + 4, middle + (-3 if shape else 4), name, text_on(token), 11, 600, mono=True)
         if shape:

@@ -16,9 +16,14 @@ from nbtf.notebook.stills.palette import OF_PHASE
 from nbtf.notebook.stills.schedule import Numbers, Pieces, Schedule, Transfer, Work
 
 _FAMILIES = {
-    "products": ("wgt", re.compile(r"MatMul|Conv|Einsum")),
-    "reductions": ("upd", re.compile(r"^(Sum|Mean|Prod|Max|Min|All|Any|Arg\w+|\w*Pool\w*|Cum\w+)$")),
-    "randoms": ("py", re.compile(r"Random|Multinomial")),
+    "products": ("wgt", re.compile(r"MatMul|Conv|Einsum|::\w*(mm|mv|dot|conv|attention)")),
+    "reductions": (
+        "upd",
+        re.compile(
+            r"^(Sum|Mean|Prod|Max|Min|All|Any|Arg\w+|\w*Pool\w*|Cum\w+)$|::_?(sum|mean|prod|a?max|a?min|all|any|arg|cum|\w*pool)"
+        ),
+    ),
+    "randoms": ("py", re.compile(r"Random|Multinomial|::(rand|normal|uniform|bernoulli|multinomial|native_dropout)")),
     "other": ("tmp", re.compile("")),
 }
 """What an op is filled with where the program has no phases; the first pattern that fits counts."""

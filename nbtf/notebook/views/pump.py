@@ -13,6 +13,7 @@ from typing import Any, Protocol
 
 from nbtf import runtime
 from nbtf._locks import new_lock
+from nbtf.notebook.library_watch import library_watch_of
 from nbtf.notebook.session import SESSIONS, Session, say
 from nbtf.notebook.views.audience import Audience, Patience, request_date
 from nbtf.notebook.views.feed import HEARTBEAT, Feed, State
@@ -290,7 +291,9 @@ class Pump:
             return
         self.feed.cell_begins()
         self._come_back()
-        self.session.libraries.of_view(self.mode != "off" and any(model.audience.looking for model in self._models))
+        library_watch_of(self.session).of_view(
+            self.mode != "off" and any(model.audience.looking for model in self._models)
+        )
         if self._patience.cell_begins(request_date(self.session.shell)):
             for model in [model for model in self._models if model.audience.give_up()]:
                 model.did_not_load()

@@ -6,6 +6,9 @@ from typing import Any, ClassVar
 
 from nbtf._frameworks.base import Activity, Arrays, Card, Framework, Listening, Pool, cautious
 
+DEVICE_TYPES = ("cuda",)
+"""Where tensors are that take memory of a card."""
+
 
 class PyTorch(Framework):
     """PyTorch, as far as this process has imported it."""
@@ -49,7 +52,7 @@ class PyTorch(Framework):
         """Returns what its tensors are."""
         from nbtf._frameworks.torch.tensors import tensors_of  # late, as below: only who has PyTorch needs them
 
-        return tensors_of(self.name, self._module)
+        return tensors_of(self.name, self._module, DEVICE_TYPES)
 
     def activity(self) -> Activity:
         """Returns what counts its ops."""

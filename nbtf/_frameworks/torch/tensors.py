@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from contextlib import nullcontext
 from typing import Any
 
@@ -10,19 +10,16 @@ from nbtf._frameworks.base import Arrays, cautious, piece
 from nbtf._frameworks.saved_tensors import SavedTensors, saved_tensors
 from nbtf._runtime.holding import Holding
 
-DEVICE_TYPES = ("cuda",)
-"""Where tensors are that take memory of a card."""
 
-
-def tensors_of(library: str, torch: Any) -> Arrays:
-    """Returns what the tensors are of a library that is called so, by its module."""
+def tensors_of(library: str, torch: Any, device_types: Collection[str]) -> Arrays:
+    """Returns what the tensors are of a library that is called so, by its module; of device types with memory of a card."""
     # Classes that users derive may run code of theirs for each attribute; here nothing of it runs.
     plain: Any = getattr(torch._C, "DisableTorchFunctionSubclass", nullcontext)
 
     @cautious(lambda: None)  # tensors without memory, of which there are many kinds, complain in as many ways
     def holding(tensor: Any) -> Holding | None:
         with plain():
-            if tensor.device.type not in DEVICE_TYPES:
+            if tensor.device.type not in device_types:
                 return None
             storage = tensor.untyped_storage()
             return piece(tensor.device.index or 0, storage.data_ptr(), storage.nbytes())

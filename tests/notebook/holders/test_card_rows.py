@@ -13,7 +13,7 @@ import pytest
 
 from nbtf import runtime
 from nbtf._frameworks import cupy as cupy_framework
-from nbtf._frameworks.torch import tensors as torch_framework
+from nbtf._frameworks.torch import library as torch_framework
 from nbtf.notebook.holders import card_rows
 from nbtf.runtime import ProcessOwner
 from tests.fake_nvml import GIB, MIB, FakeCard

@@ -14,8 +14,10 @@ from nbtf._ops.math.exponentials import sigmoid as _sigmoid
 from nbtf._ops.math.exponentials import tanh as _tanh
 from nbtf._ops.math.magnitude import clip_by_value
 from nbtf._public import public_names as _public_names
-from nbtf.keras.dtypes import as_floats
+from nbtf.keras.catalogue import public_functions as _public_functions
+from nbtf.keras.dtypes import as_floats as _as_floats
 from nbtf.keras.registry import deserialized, look_up, serialized
+from nbtf.keras.symbolic import take_symbols as _take_symbols
 
 
 def linear(x: Any) -> Any:
@@ -105,7 +107,7 @@ def gelu(x: Any, approximate: bool = False) -> Any:
 
 def tanh(x: Any) -> Any:
     """Returns the hyperbolic tangent."""
-    return _tanh(as_floats(x))
+    return _tanh(_as_floats(x))
 
 
 def sigmoid(x: Any) -> Any:
@@ -115,7 +117,7 @@ def sigmoid(x: Any) -> Any:
 
 def exponential(x: Any) -> Any:
     """Returns `exp(x)`."""
-    return exp(as_floats(x))
+    return exp(_as_floats(x))
 
 
 def hard_sigmoid(x: Any) -> Any:
@@ -143,34 +145,11 @@ def mish(x: Any) -> Any:
     return x * _tanh(nn.softplus(x))
 
 
+_take_symbols(globals())
 swish: Callable[..., Any] = silu
 hard_swish: Callable[..., Any] = hard_silu
 
-_KNOWN: dict[str, Any] = {
-    **{
-        function.__name__: function
-        for function in (
-            linear,
-            relu,
-            leaky_relu,
-            relu6,
-            softmax,
-            log_softmax,
-            elu,
-            celu,
-            selu,
-            softplus,
-            softsign,
-            silu,
-        )
-    },
-    **{
-        function.__name__: function
-        for function in (gelu, tanh, sigmoid, exponential, hard_sigmoid, hard_silu, hard_tanh, log_sigmoid, mish)
-    },
-    "swish": silu,
-    "hard_swish": hard_silu,
-}
+_KNOWN: dict[str, Any] = _public_functions(globals())
 
 
 def get(identifier: Any) -> Callable[..., Any]:

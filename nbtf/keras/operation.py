@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import operator as _operator
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 from nbtf import nest
 from nbtf._ops.op import find_op
+from nbtf.keras.catalogue import function_of
 from nbtf.keras.naming import auto_name, snake_case
 from nbtf.keras.type_guards import is_dict, is_list
 
@@ -111,8 +113,20 @@ OPERATORS: dict[str, Callable[..., Any]] = {
 
 
 def _find_function(operator_name: str) -> Callable[..., Any]:
-    """Returns an operator by Keras' name for it, or an op by TensorFlow's: `tf.Sum`."""
-    return find_op(operator_name[3:]) if operator_name.startswith("tf.") else OPERATORS[operator_name]
+    """Returns an operator by Keras' name for it, a public function of Keras, or an op by TensorFlow's: `tf.Sum`.
+
+    Raises:
+      ValueError: it is none of them, or no op that only makes tensors of tensors.
+    """
+    module, _, name = operator_name.rpartition(".")
+    function = OPERATORS.get(operator_name) or function_of(module, name)
+    if module == "tf":
+        with suppress(LookupError):
+            op = find_op(name)
+            function = op if op.results and not op.resource else None
+    if function is None:
+        raise ValueError(f"{operator_name!r:.60} is no operator, and no op that only makes tensors of tensors.")
+    return function
 
 
 class Operator:
@@ -144,16 +158,9 @@ class Operator:
         """Makes one from what `get_config` gave.
 
         Raises:
-          ValueError: it is no operator, and no op that only makes tensors of tensors.
+          ValueError: it is no operator, no function of Keras, and no op that only makes tensors of tensors.
         """
-        operator_name, name = config["kind"], config["name"]
-        try:
-            op = find_op(operator_name[3:]) if operator_name.startswith("tf.") else None
-        except LookupError:
-            op = None
-        if operator_name not in OPERATORS and (op is None or op.resource or not op.results):
-            raise ValueError(f"{operator_name!r:.60} is no operator, and no op that only makes tensors of tensors.")
-        return cls(operator_name, name=name)
+        return cls(config["kind"], name=config["name"])
 
     def __repr__(self) -> str:
         return f"<Operation name={self.name}>"

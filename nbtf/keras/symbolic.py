@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import wraps
+from types import FunctionType
 from typing import Any, NoReturn
 
 from nbtf import nest
@@ -11,23 +13,48 @@ from nbtf._graph.trial import host_tensor, trying, uniform_array
 from nbtf._runtime.conversion import NotYetError
 from nbtf._types import as_dtype
 from nbtf.keras.dtypes import standardized
+from nbtf.keras.generation import is_legacy, of_keras_2
 from nbtf.keras.naming import auto_name
 from nbtf.keras.operation import History, Node, Operator, replace_symbols, symbolic_in
 
-_NO_FUNCTION = (
-    "A KerasTensor cannot be used as input to a TensorFlow function. A KerasTensor is a symbolic placeholder for a "
-    "shape and dtype, used when constructing Keras Functional models or Keras Functions. This function needs the value "
-    "itself. Wrap it in a layer: `keras.layers.Lambda(function)(x)`, or a subclass of `keras.layers.Layer` whose "
-    "`call` uses it."
-)
+_NO_FUNCTION = """\
+A KerasTensor cannot be used as input to a TensorFlow function. A KerasTensor is a symbolic placeholder for a shape \
+and dtype, used when constructing Keras Functional models or Keras Functions. You can only use it as input to a Keras \
+layer or a Keras operation (from the namespaces `keras.layers` and `keras.ops`). You are likely doing \
+something like:
+
+```
+x = Input(...)
+...
+tf_fn(x)  # Invalid.
+```
+
+What you should do instead is wrap `tf_fn` in a layer:
+
+```
+class MyLayer(Layer):
+    def call(self, x):
+        return tf_fn(x)
+
+x = MyLayer()(x)
+```
+"""
+"""Source: Keras 3, `KerasTensor.__tf_tensor__`."""
 
 
 class _SymbolicError(NotYetError):
-    """Is raised where a symbolic tensor should have a value; ops become steps of the model instead."""
+    """Is raised where a symbolic tensor should have a value."""
 
     def step(self, op: Any, inputs: Any, attrs: dict[str, Any]) -> Any:
-        """Returns what stands for the op's results."""
-        return applied(Operator(f"tf.{op.type}"), *inputs, **attrs)
+        """Returns what stands for the results of an op that is a step of the model: a tensor's operator is, `t + x`.
+
+        Raises:
+          ValueError: another op, which Keras 2 alone takes for one.
+        """
+        is_operator = len(inputs) == 2 and len({*op.tokens}) == 1 and not is_symbolic(inputs[0])
+        if is_operator or is_legacy():
+            return applied(Operator(f"tf.{op.type}"), *inputs, **attrs)
+        raise of_keras_2(ValueError(_NO_FUNCTION)) from None
 
 
 class DTypeName(str):
@@ -96,7 +123,13 @@ class KerasTensor:
         return as_dtype(str(self.dtype))
 
     def __tf_tensor__(self, dtype: Any = None) -> Any:
-        """Returns itself: an op on it becomes a step of the model."""
+        """Returns itself where another operand asks for its dtype, as in `t + x`, or where Keras 2 takes any op.
+
+        Raises:
+          ValueError: it has no value, or another dtype.
+        """
+        if dtype is None and not is_legacy():
+            raise of_keras_2(ValueError(_NO_FUNCTION))
         if dtype is not None and dtype is not self._dtype:
             raise ValueError(
                 f"Tensor conversion requested dtype {dtype.name} for Tensor with dtype {self.dtype}: {self!r}"
@@ -181,6 +214,29 @@ def applied(step: Operator, *args: Any, **kwargs: Any) -> Any:
     outputs = outputs_of(step.function, args, kwargs)
     Node(step, args, kwargs, outputs)
     return outputs
+
+
+def take_symbols(namespace: dict[str, Any]) -> None:
+    """Lets the public functions that a module has so far take symbolic tensors: each is a step of a model then.
+
+    Args:
+      namespace: the module's names.
+    """
+    for name, function in [*namespace.items()]:
+        if name[0] != "_" and isinstance(function, FunctionType) and function.__module__ == namespace["__name__"]:
+            namespace[name] = _as_step(function)
+
+
+def _as_step(function: Callable[..., Any]) -> Callable[..., Any]:
+    operator_name = ".".join([*function.__module__.split(".")[1:3], function.__name__])  # such as `keras.losses.huber`
+
+    @wraps(function)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        if KerasTensor in map(type, args):
+            return applied(Operator(operator_name, call, auto_name(function.__name__)), *args, **kwargs)
+        return function(*args, **kwargs)
+
+    return call
 
 
 def _set_operators() -> None:

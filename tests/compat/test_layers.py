@@ -159,7 +159,8 @@ def test_what_is_not_known_is_asked_for() -> None:
             layers.Dense(2, dtypes=1)
 
 
-def test_at_once_other_layers_are_named() -> None:
+def test_at_once_other_layers_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TF_USE_LEGACY_KERAS", "1")
     tf.enable_eager_execution()
 
     with pytest.raises(RuntimeError, match=r"use tf\.keras\.layers"):
@@ -184,3 +185,25 @@ def test_a_small_network_learns() -> None:
         found = [float(session.run([loss, step], feeds)[0]) for _ in range(30)]
 
     assert found[-1] < found[0] / 3
+
+
+@pytest.mark.parametrize(
+    ("name", "make"),
+    [
+        ("dense", lambda x: layers.dense(x, 2)),
+        ("flatten", layers.flatten),
+        ("max_pooling2d", lambda x: layers.max_pooling2d(x, 2, 2)),
+        ("Dropout", lambda x: layers.Dropout()(x)),
+    ],
+    ids=["dense", "flatten", "max_pooling2d", "Dropout"],
+)
+def test_programs_of_tensorflow_2_have_no_such_layers_but_with_keras_2(
+    name: str, make: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tf.disable_v2_behavior()
+    with pytest.raises(AttributeError, match=f"^`{name}` is not available with Keras 3") as refusal:
+        make(images())
+    monkeypatch.setenv("TF_USE_LEGACY_KERAS", "1")
+
+    assert tf.float32 == make(images()).dtype
+    assert "TF_USE_LEGACY_KERAS=1" in refusal.value.__notes__[0]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import os
 import re
 import struct
 import zipfile
@@ -11,6 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 from random import Random
 from typing import Any, NamedTuple
+from unittest.mock import patch
 
 import numpy as np
 
@@ -21,6 +23,7 @@ from nbtf.cli.command_error import CommandError
 from nbtf.cli.languages import original_of
 from nbtf.cli.student import student_copy
 from nbtf.errors import DataLossError
+from nbtf.keras.generation import LEGACY
 from nbtf.keras.saving.models import CONFIG, METADATA, WEIGHTS
 from nbtf.saved_model.writing import OBJECTS, VALUES
 from tests.hostile_files import grammar
@@ -131,7 +134,9 @@ def _loaded(content: bytes) -> dict[str, Any]:
 def _models() -> list[Any]:
     inputs = keras.Input((4,), name="input_layer")
     hidden = keras.layers.Dense(3, activation="relu", name="dense")(inputs)
-    functional = keras.Model(inputs, keras.layers.Dense(2)(hidden * 2.0 + tf.reduce_sum(hidden, -1, keepdims=True)))
+    with patch.dict(os.environ, {LEGACY: "1"}):  # an op is a step of a model for Keras 2
+        total = tf.reduce_sum(hidden, -1, keepdims=True)
+    functional = keras.Model(inputs, keras.layers.Dense(2)(hidden * 2.0 + total + keras.activations.elu(hidden)))
     schedule = keras.optimizers.schedules.ExponentialDecay(0.1, 2, 0.5)
     functional.compile(keras.optimizers.Adam(schedule), "mse", ["mae"])
     stack = keras.Sequential(
@@ -174,9 +179,9 @@ def _make_models(folder: Path) -> Callable[[Random], Files]:
 
 def _make_weights(folder: Path) -> Callable[[Random], Files]:
     model = _weighted()
-    model.save_weights(folder / "seed.npz")
+    model.save_weights(folder / "seed.weights.h5")
     model.save(folder / "seed.keras")
-    content, whole = (folder / "seed.npz").read_bytes(), (folder / "seed.keras").read_bytes()
+    content, whole = (folder / "seed.weights.h5").read_bytes(), (folder / "seed.keras").read_bytes()
     arrays = _loaded(content)
 
     def hostile(random: Random) -> Files:

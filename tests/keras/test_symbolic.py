@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import nbtf as tf
+from nbtf.keras.catalogue import public_functions
 
 L = tf.keras.layers
 
@@ -44,43 +45,34 @@ def test_operators_give_symbolic_tensors_and_run_in_models(compute: Any, shape: 
     np.testing.assert_allclose(tf.keras.Model(x, y)(value), compute(value))
 
 
-@pytest.mark.parametrize(
-    "compute",
-    [
-        tf.square,
-        tf.nn.softmax,
-        lambda x: tf.reduce_mean(x, axis=-1),
-        lambda x: tf.concat([x, tf.ones_like(x)], -1),
-        lambda x: tf.reshape(tf.cast(x, tf.float64), (-1, 2, 2)),
-        lambda x: tf.where(x > 4.0, x, 0.0),
-    ],
-)
-def test_functions_of_tensors_become_steps_of_the_model(compute: Any) -> None:
-    x = tf.keras.Input((4,))
-    value = np.arange(1.0, 9.0, dtype="float32").reshape(2, 4)
-
-    np.testing.assert_allclose(tf.keras.Model(x, compute(x))(value), compute(tf.constant(value)), rtol=1e-6)
+FUNCTIONS = {
+    f"{module.__name__.rpartition('.')[2]}.{name}": function
+    for module in (tf.keras.activations, tf.keras.losses, tf.keras.metrics)
+    for name, function in public_functions(vars(module)).items()
+    if not name.startswith("sparse_")  # whose labels are numbers of classes
+}
 
 
-def test_function_that_needs_the_value_is_refused_with_advice() -> None:
-    x = tf.keras.Input((3,))
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_functions_of_keras_become_steps_of_the_model(name: str) -> None:
+    x, function = tf.keras.Input((8,)), FUNCTIONS[name]
+    value = np.linspace(0.1, 0.9, 16, dtype="float32").reshape(2, 8)
+    count = 1 if name.startswith("activations.") else 2
+    model = tf.keras.Model(x, function(*[x] * count))
+    again = tf.keras.models.model_from_json(model.to_json())
 
-    with pytest.raises(ValueError, match="A KerasTensor cannot be used as input to a TensorFlow function"):
-        tf.matmul(x, x)
+    np.testing.assert_allclose(model(value), function(*[tf.constant(value)] * count), rtol=1e-6)
+    np.testing.assert_allclose(again(value), model(value))
 
 
-def test_symbolic_loss_and_metric_are_computed_in_each_call() -> None:
-    x = tf.keras.Input((2,))
-    y = L.Dense(1)(x)
-    model = tf.keras.Model(x, y)
-    model.add_loss(tf.reduce_sum(x) * 0.5)
-    model.add_metric(tf.reduce_max(x), name="largest", aggregation="mean")
-    model.compile("sgd", "mse")
-    history = model.fit(np.full((4, 2), 3.0), np.zeros((4, 1)), batch_size=4, verbose=0).history
-    model(np.ones((4, 2)))
+@pytest.mark.parametrize("join", [lambda t, x: t + x, lambda t, x: t * x, lambda t, x: t < x], ids=["+", "*", "<"])
+@pytest.mark.parametrize("make", [tf.constant, tf.Variable], ids=["tensor", "variable"])
+def test_operators_of_tensors_take_symbolic_ones(make: Any, join: Any) -> None:
+    x, t = tf.keras.Input((2,)), make([1.0, 2.0])
 
-    assert [4.0] == [float(one) for one in model.losses]
-    assert [3.0] == history["largest"]
+    assert join(t, tf.constant([[3.0, 1.0]])).numpy().tolist() == (
+        tf.keras.Model(x, join(t, x))(np.array([[3.0, 1.0]])).numpy().tolist()
+    )
 
 
 @pytest.mark.parametrize(

@@ -27,6 +27,7 @@ from nbtf.cli import pyodide_folder
 from nbtf.cli.checking.verdicts import CellVerdict, NotebookVerdict, State
 from nbtf.cli.lab import Lesson
 from nbtf.cli.notebook_file import read
+from nbtf.keras.generation import LEGACY
 from nbtf.notebook.magics import placement_log
 from tests.storage.events import values_of
 
@@ -62,6 +63,11 @@ def model(number: int) -> Any:
     layers.compile("sgd", "mse")
     layers.set_weights([np.full_like(weight, number) for weight in layers.get_weights()])
     return layers
+
+
+def save_for_keras_2(path: Path, number: int) -> None:
+    with patch.dict(os.environ, {LEGACY: "1"}):
+        model(number).save_weights(path)
 
 
 def number_of(arrays: Any) -> float:
@@ -403,7 +409,7 @@ SAVERS = (
     ),
     in_versions(
         "weights and state",
-        lambda f, n: model(n).save_weights(f / f"w{n}"),
+        lambda f, n: save_for_keras_2(f / f"w{n}", n),
         lambda f: of_weights(Path(str(tf.train.latest_checkpoint(f)))),
     ),
     in_versions("model in a file", lambda f, n: model(n).save(f / "m.keras"), lambda f: of_model(f / "m.keras")),

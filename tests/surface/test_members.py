@@ -55,7 +55,7 @@ MEMBERS = {
     "Model": "compile fit evaluate save summary trainable_variables layers save_weights variables add "
     "get_config add_loss get_layer get_weights inputs load_weights metrics_names pop predict "
     "set_weights trainable_weights weights",
-    "Optimizer": "apply_gradients iterations learning_rate lr minimize",
+    "Optimizer": "apply_gradients iterations learning_rate minimize",
     "Metric": "result update_state add_weight reset_state reset_states",
     "KerasTensor": "dtype shape",
     "keras.Variable": "numpy __add__ assign assign_add assign_sub name shape",

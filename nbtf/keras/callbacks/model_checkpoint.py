@@ -15,6 +15,7 @@ from nbtf._storage.documents import parse_document
 from nbtf._storage.refusal import refusing
 from nbtf.keras.callbacks.callback import Callback
 from nbtf.keras.callbacks.monitoring import Monitoring
+from nbtf.keras.generation import check_ending
 from nbtf.keras.saving import arrays
 
 
@@ -55,6 +56,10 @@ class ModelCheckpoint(Monitoring):
         if save_freq != "epoch" and not isinstance(save_freq, int):
             raise ValueError(f"Unrecognized save_freq: {save_freq}. Expected save_freq are 'epoch' or integer values")
         self.filepath: str = os.fspath(filepath)
+        if save_weights_only:
+            check_ending(
+                str(filepath), "When using `save_weights_only=True` in `ModelCheckpoint`, the filepath provided"
+            )
         self.save_freq: Any = save_freq
         self.verbose: int = verbose
         self.save_best_only: bool = save_best_only

@@ -19,6 +19,7 @@ from nbtf._runtime.conversion import as_tensor
 from nbtf._runtime.tensor import Tensor
 from nbtf.keras.dtypes import epsilon, floatx
 from nbtf.keras.losses.loss import same_rank as same_rank
+from nbtf.keras.symbolic import take_symbols
 
 _LOG_OF_2 = 0.6931471805599453
 
@@ -302,3 +303,6 @@ def dice(y_true: Any, y_pred: Any, axis: Any = None) -> Tensor:
     common = reduce_sum(y_true * y_pred, axis=axis)
     sums = reduce_sum(y_true, axis=axis) + reduce_sum(y_pred, axis=axis)
     return 1.0 - 2.0 * common / (sums + epsilon())
+
+
+take_symbols(globals())

@@ -16,6 +16,7 @@ from nbtf._runtime.tensor import Tensor
 from nbtf.keras.dtypes import floatx
 from nbtf.keras.losses.functions import check_classes, same_rank
 from nbtf.keras.metrics.metric import FunctionMetric, MeanMetricWrapper
+from nbtf.keras.symbolic import take_symbols
 
 
 def _like(y_true: Any, dtype: Any) -> Tensor:
@@ -70,6 +71,9 @@ def sparse_top_k_categorical_accuracy(y_true: Any, y_pred: Any, k: int = 5, from
     flat = reshape(_like(labels, as_tensor(0).dtype), [-1])
     right = in_top_k(flat, reshape(predicted, [-1, predicted.shape[-1]]), k)
     return reshape(cast(right, floatx()), shape)
+
+
+take_symbols(globals())
 
 
 @dataclass(eq=False, repr=False)

@@ -14,6 +14,7 @@ from nbtf._runtime.tensor import Tensor
 from nbtf.keras.losses import functions
 from nbtf.keras.losses.functions import same_rank
 from nbtf.keras.metrics.metric import FunctionMetric, Mean
+from nbtf.keras.symbolic import take_symbols
 
 
 class RootMeanSquaredError(Mean):
@@ -77,6 +78,9 @@ class LogCoshError(FunctionMetric):
 def cosine_similarity(y_true: Any, y_pred: Any, axis: int = -1) -> Tensor:
     """Returns the cosine of the angle between vectors: 1 where they point the same way. The loss is minus that."""
     return -functions.cosine_similarity(y_true, y_pred, axis)
+
+
+take_symbols(globals())
 
 
 @dataclass(eq=False, repr=False)

@@ -19,6 +19,7 @@ from nbtf._ops.trackable import Trackable
 from nbtf._runtime.context import open_graph
 from nbtf._runtime.device import device
 from nbtf._runtime.phases import SLOTS, UPDATE, during, keeping
+from nbtf.keras.generation import is_legacy, of_keras_2
 from nbtf.keras.naming import auto_name, checked_name, inside, snake_case
 from nbtf.keras.optimizers.schedules import LearningRateSchedule
 from nbtf.keras.optimizers.schedules import deserialize as _schedule_of
@@ -86,12 +87,13 @@ class Optimizer(Trackable):
         **kwargs: Any,
     ) -> None:
         """Makes the counter of steps and the learning rate; what is kept beside weights comes with `build`."""
-        if "lr" in kwargs:
-            learning_rate = kwargs.pop("lr")  # as Keras 2 has it
+        if "lr" in kwargs and is_legacy():
+            learning_rate = kwargs.pop("lr")
         if kwargs.pop("decay", None) is not None:
             warnings.warn("Argument `decay` is no longer supported and will be ignored.", stacklevel=3)
         if kwargs:
-            raise ValueError(f"Argument(s) not recognized: {kwargs}")
+            error = ValueError(f"Argument(s) not recognized: {kwargs}")
+            raise of_keras_2(error) if "lr" in kwargs else error
         _check_steps(use_ema, ema_momentum, ema_overwrite_frequency, gradient_accumulation_steps)
         clips = [clip for clip in (clipnorm, clipvalue, global_clipnorm) if clip is not None]
         if len(clips) > 1:
@@ -164,7 +166,20 @@ class Optimizer(Trackable):
         else:
             self._rate.assign(value)
 
-    lr = learning_rate  # as Keras 2 calls it
+    @property
+    def lr(self) -> Any:
+        """The learning rate as Keras 2 calls it; Keras 3 has no such attribute."""
+        self._check_legacy()
+        return self.learning_rate
+
+    @lr.setter
+    def lr(self, value: Any) -> None:
+        self._check_legacy()  # Keras 3 would keep the number and go on with the old rate
+        self.learning_rate = value
+
+    def _check_legacy(self) -> None:
+        if not is_legacy():
+            raise of_keras_2(AttributeError(f"{type(self).__name__!r} object has no attribute 'lr'"))
 
     @property
     def variables(self) -> list[Variable]:

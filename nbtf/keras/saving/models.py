@@ -15,6 +15,7 @@ from nbtf._storage.archives import member_names
 from nbtf._storage.documents import parse_document
 from nbtf._storage.refusal import RefusedFileError, refusing
 from nbtf.keras.allowance import allowing
+from nbtf.keras.generation import check_ending
 from nbtf.keras.random import SeedGenerator
 from nbtf.keras.registry import custom_object_scope, deserialized, serialized
 from nbtf.keras.saving import arrays
@@ -31,18 +32,20 @@ FORMAT = "nbtf-keras/1"
 def save_weights(model: Any, filepath: str | os.PathLike[str], overwrite: bool = True, **ignored: Any) -> None:
     """Writes the weights of a model or a layer (NumPy's `.npz`, whatever the ending).
 
-    A path without an ending is noted as the last of its folder, for `tf.train.latest_checkpoint`.
+    For Keras 2 (`TF_USE_LEGACY_KERAS=1`) any path will do, and one without an ending is noted as the last of its
+    folder, for `tf.train.latest_checkpoint`.
 
     Args:
       model: a model or a layer.
-      filepath: where to.
+      filepath: where to; it ends in `.weights.h5`.
       overwrite: whether a file that is there is replaced.
 
     Raises:
       FileExistsError: the file is there, and `overwrite` is False.
-      ValueError: the model has no weights yet.
+      ValueError: the path ends otherwise, or the model has no weights yet.
     """
     path = Path(os.fspath(filepath))
+    check_ending(str(filepath))
     if path.exists() and not overwrite:
         raise FileExistsError(f"{path} is there already; overwrite=True replaces it")
     weights = _weights(model)

@@ -43,6 +43,11 @@ class Process:
         """The interactive sessions that are open; the last one is the default session."""
         self.switched: dict[str, bool] = {}
 
+    @property
+    def is_tensorflow_1(self) -> bool:
+        """Whether the program is one of TensorFlow 1: it imported `nbtf.compat.v1` itself, and switched nothing."""
+        return DOOR in sys.modules and not self.switched
+
 
 class _Now:
     process = Process(CURRENT.context)

@@ -10,8 +10,10 @@ from nbtf._graph.tensor import GraphTensor
 from nbtf._runtime.conversion import as_tensor
 from nbtf._types import DType, float32
 from nbtf.compat._v1._graph.defaults import building
+from nbtf.compat._v1._graph.process import process
 from nbtf.compat._v1._variables.keys import GraphKeys
 from nbtf.compat._v1._variables.scopes import VariableScope, get_variable, variable_scope
+from nbtf.keras.generation import is_legacy, of_keras_2
 
 
 class Layer:
@@ -25,6 +27,7 @@ class Layer:
       **unknown: refused, with a clear message.
 
     Raises:
+      AttributeError: the program is one of TensorFlow 2, whose Keras 3 has no such layers.
       TypeError: there is an argument that layers do not take.
     """
 
@@ -36,6 +39,7 @@ class Layer:
         activity_regularizer: Callable[[Any], Any] | None = None,
         **unknown: Any,
     ) -> None:
+        _check_available(type(self).__name__)
         if unknown:
             raise TypeError(f"{type(self).__name__} takes no {', '.join(sorted(unknown))} here.")
         self.trainable = trainable
@@ -48,7 +52,7 @@ class Layer:
         """The name it was given, or that of its scope."""
         if self._name is not None:
             return self._name
-        return _base_name(self) if self._scope is None else self._scope.name.rpartition("/")[2]
+        return _base_name(type(self)) if self._scope is None else self._scope.name.rpartition("/")[2]
 
     @property
     def scope_name(self) -> str:
@@ -88,7 +92,7 @@ class Layer:
             if self._scope is not None:
                 with variable_scope(self._scope, reuse=True):
                     return self._called(tensor, arguments)
-            base = _base_name(self)
+            base = _base_name(type(self))
             scope_name = self._name or (base if self._reuse else None)
             with variable_scope(scope_name, default_name=base, reuse=self._reuse) as scope:
                 self.build(tensor)
@@ -146,10 +150,16 @@ class Layer:
         return variable
 
 
-def _base_name(layer: Layer) -> str:
-    """Returns `max_pooling2d` for a `MaxPooling2D`."""
-    name = re.sub(r"(.)([A-Z][a-z0-9]+)", r"\1_\2", type(layer).__name__)
+def _base_name(layer_class: Any) -> str:
+    """Returns `max_pooling2d` for `MaxPooling2D`."""
+    name = re.sub(r"(.)([A-Z][a-z0-9]+)", r"\1_\2", layer_class.__name__)
     return re.sub(r"([a-z])([A-Z])", r"\1_\2", name).lower().replace("pooling2_d", "pooling2d")
+
+
+def _check_available(name: str) -> None:
+    """Refuses layers of TensorFlow 1 to programs of TensorFlow 2: those that have not imported it, or switch it on."""
+    if not (process().is_tensorflow_1 or is_legacy()):
+        raise of_keras_2(AttributeError(f"`{name}` is not available with Keras 3."))
 
 
 def call_layer(layer_class: Callable[..., Layer], inputs: Any, **settings: Any) -> Any:
@@ -160,5 +170,6 @@ def call_layer(layer_class: Callable[..., Layer], inputs: Any, **settings: Any) 
       inputs: what the layer is called with.
       **settings: what it is made with, and `training`, which it is called with.
     """
+    _check_available(_base_name(layer_class))
     arguments = {"training": settings.pop("training")} if "training" in settings else {}
     return layer_class(**settings)(inputs, **arguments)

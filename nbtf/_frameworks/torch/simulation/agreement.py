@@ -7,9 +7,17 @@ from typing import Any
 
 from nbtf._frameworks.torch.simulation.machine import Machine
 
+_INDICES = frozenset({"indices", "offsets"})
+_INDEXING = frozenset(
+    {"index.Tensor", "index_put_", "index_put", "_index_put_impl_", "_unsafe_index.Tensor", "_unsafe_index_put"}
+)
+_LENGTHS = frozenset({"batch_sizes", "lengths"})
+
 
 def check_devices(machine: Machine, op: str, names: Sequence[str], args: Sequence[Any], kwargs: dict[str, Any]) -> None:
-    """Raises PyTorch's error where they are not; a number on the CPU goes with every device.
+    """Raises PyTorch's error where they are not.
+
+    A number on the CPU goes with every device, and so do indices on the CPU.
 
     Args:
       machine: whose tensor class counts.
@@ -18,16 +26,27 @@ def check_devices(machine: Machine, op: str, names: Sequence[str], args: Sequenc
       args: as it was called.
       kwargs: likewise.
     """
-    tensor_class = machine.torch.Tensor
-    tensors: list[Any] = []
-    for value in (*args, *kwargs.values()):
-        tensors.extend(value if value.__class__ in (list, tuple) else (value,))
-    devices = [
-        tensor.device for tensor in tensors if isinstance(tensor, tensor_class) and (tensor.is_cuda or tensor.dim())
-    ]
-    for device in devices[1:]:
-        if device != devices[0]:
-            raise RuntimeError(
-                "Expected all tensors to be on the same device, but found at least two devices, "
-                f"{devices[0]} and {device}!"
-            )
+    base = op.removeprefix("aten::")
+    tensors: list[tuple[str, Any]] = []
+    for name, value in (*zip(names, args, strict=False), *kwargs.items()):
+        for tensor in value if value.__class__ in (list, tuple) else (value,):
+            if isinstance(tensor, machine.torch.Tensor) and (tensor.is_cuda or tensor.dim()):
+                is_index = (name in _INDICES and base in _INDEXING) or name in _LENGTHS
+                if not (is_index and not tensor.is_cuda):
+                    tensors.append((name, tensor.device))
+    devices = [device for _, device in tensors]
+    if len(set(devices)) < 2:
+        return
+    if machine.torch.Tag.pointwise in getattr(machine.op(op), "tags", ()):
+        second = next(device for device in devices if device != devices[0])
+        raise RuntimeError(
+            f"Expected all tensors to be on the same device, but found at least two devices, {devices[0]} and {second}!"
+        )
+    common = next(device for device in devices if device.type == "cuda")
+    name, device = next(pair for pair in tensors if pair[1] != common)
+    if base in _INDEXING and name in _INDICES:
+        raise RuntimeError(f"indices should be either on cpu or on the same device as the indexed tensor ({common})")
+    raise RuntimeError(
+        f"Expected all tensors to be on the same device, but got {name} is on {device}, different from other tensors "
+        f"on {common} (when checking argument in method wrapper_CUDA_{base.replace('.', '_')})"
+    )

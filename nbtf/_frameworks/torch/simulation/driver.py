@@ -62,6 +62,23 @@ class Driver:
             "ipc_collect": self.ipc_collect,
         }
 
+    def accelerator_functions(self) -> dict[str, Callable[..., Any]]:
+        """Returns those that `torch.accelerator` is made of, by their names without `_accelerator_`."""
+        return {
+            "synchronizeDevice": self.wait_for,
+            "emptyCache": self.empty_cache,
+            "emptyHostCache": self.synchronize,
+            "isAllocatorInitialized": lambda: True,
+            "getDeviceStats": self.memory_stats,
+            "resetPeakStats": self.reset_peak_memory_stats,
+            "resetAccumulatedStats": self.reset_accumulated_memory_stats,
+            "getMemoryInfo": self.memory_info,
+            "setDeviceIndex": self.set_device,
+            "getDeviceIndex": self.get_device,
+            "exchangeDevice": self.exchange_device,
+            "maybeExchangeDevice": self.exchange_device,
+        }
+
     # Devices
 
     def init(self) -> None:
@@ -102,6 +119,9 @@ class Driver:
 
     def synchronize(self) -> None:
         """Does nothing: an op has ended when it returns."""
+
+    def wait_for(self, number: int) -> None:
+        """Does nothing either."""
 
     def sleep(self, cycles: int) -> None:
         """Does nothing."""
@@ -180,6 +200,7 @@ class Driver:
             pci_domain_id=int(domain, 16),
             multi_processor_count=1,
             warp_size=32,
+            gcnArchName="",
             is_integrated=0,
             is_multi_gpu_board=0,
             L2_cache_size=0,

@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from typing import Any
+from weakref import finalize
 
-from nbtf._frameworks.torch.simulation.machine import Machine
+from nbtf._frameworks.torch.simulation.machine import Machine, implementation_of
 from nbtf._frameworks.torch.simulation.replacing import Replacements
 
 
@@ -22,10 +23,10 @@ def install_generators(machine: Machine, replacements: Replacements) -> None:
       replacements: remembers what has to be put back.
     """
     torch = machine.torch
-    generator_class = _generator_class(torch, lambda: machine.current)
+    generator_class = _generator_class(machine)
     default_class = _default_class(torch, generator_class)
     generators = tuple([default_class(torch.device("cuda", number)) for number in range(len(machine.cards))])
-    machine.generator_class, machine.generators = generator_class, generators
+    machine.generators = generators
     replacements.set(torch, "Generator", _factory(torch, generator_class))
     replacements.set(torch.cuda, "default_generators", generators)
     for name in ("_manual_seed_impl", "seed"):
@@ -44,7 +45,8 @@ def _seeding_all(cuda: Any, seed: Callable[..., Any], generators: tuple[Any, ...
     return seed_all
 
 
-def _generator_class(torch: Any, current: Callable[[], int]) -> Any:
+def _generator_class(machine: Machine) -> Any:
+    torch = machine.torch
     base: Any = torch._C.Generator
 
     class CardGenerator(base):
@@ -52,8 +54,11 @@ def _generator_class(torch: Any, current: Callable[[], int]) -> Any:
 
         def __new__(cls, device: Any) -> Any:
             generator = base.__new__(cls)
-            number = current() if device.index is None else device.index
+            number = machine.current if device.index is None else device.index
             generator.card = torch.device("cuda", number)
+            address = implementation_of(generator)
+            machine.generator_addresses.add(address)
+            finalize(generator, machine.generator_addresses.discard, address)
             return generator
 
         @property

@@ -22,11 +22,13 @@ _CUDA, _LAZY = 1, 17
 # AcceleratorHooksInterface.h of PyTorch 2.13; functions that are not named here are copied unread.
 _TYPE, _GET_DEVICE, _SET_DEVICE, _QUERY_EVENT, _DEVICE_COUNT, _GUARD_SLOTS = 0, 2, 3, 14, 15, 26
 _IS_BUILT, _IS_AVAILABLE, _HAS_CONTEXT, _INIT, _COUNT, _CURRENT, _HAS_CUDA, _HOOKS_SLOTS = 2, 3, 4, 5, 6, 8, 16, 56
+_PINNED_ALLOCATOR = 12
 _BEFORE = 2
 """Words in front of a table of virtual functions: the offset to the top and the type."""
 
 _REGISTRY = "_ZN3c104impl26device_guard_impl_registryE"
 _HOOKS = "_ZN2at6detail12getCUDAHooksEv"
+_CPU_ALLOCATOR = "_ZN3c1015GetCPUAllocatorEv"
 
 _WORD = ctypes.sizeof(ctypes.c_void_p)
 _Bool = ctypes.CFUNCTYPE(ctypes.c_bool, ctypes.c_void_p)
@@ -35,6 +37,7 @@ _Device = ctypes.CFUNCTYPE(ctypes.c_uint16, ctypes.c_void_p)
 _OnDevice = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_uint16)
 _HasContext = ctypes.CFUNCTYPE(ctypes.c_bool, ctypes.c_void_p, ctypes.c_int8)
 _Init = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
+_Allocator = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p)
 
 _KEPT: list[Any] = []
 """PyTorch reads the tables as long as the process lives."""
@@ -57,7 +60,7 @@ class Guard:
         Raises:
           NoSimulationError: PyTorch has CUDA itself, or its core is not as it was looked at.
         """
-        registry, hooks = _core(torch)
+        registry, hooks, allocator = _core(torch)
         if torch.version.cuda or torch.version.hip or _function(hooks, _HAS_CUDA, _Bool)(hooks):
             raise NoSimulationError("This PyTorch can use CUDA; GPUs are simulated in a build for the CPU.")
         if not registry[_CUDA]:
@@ -83,6 +86,9 @@ class Guard:
         def current(_hooks: object) -> int:
             return self.current
 
+        def pinned_allocator(_hooks: object) -> int:
+            return allocator
+
         self._table = ctypes.c_void_p.from_address(hooks)
         self._previous_table = self._table.value
         yes = _words(guard, _GUARD_SLOTS)[_BEFORE + _QUERY_EVENT]
@@ -97,6 +103,7 @@ class Guard:
                 _INIT: _Init(_nothing),
                 _COUNT: _Byte(count),
                 _CURRENT: _Byte(current),
+                _PINNED_ALLOCATOR: _Allocator(pinned_allocator),
             },
         )
 
@@ -114,19 +121,21 @@ class Guard:
         self._table.value = self._previous_table
 
 
-def _core(torch: Any) -> tuple[Any, int]:
-    """Returns the table of guards, and the address of the hooks."""
+def _core(torch: Any) -> tuple[Any, int, int]:
+    """Returns the table of guards, and the addresses of the hooks and of the CPU's allocator."""
     folder = Path(torch.__file__).parent / "lib"
     suffix = next((suffix for suffix in (".so", ".dylib") if (folder / f"libc10{suffix}").exists()), None)
     if suffix is None:
         raise _not_understood(torch)
     try:
-        registry = (ctypes.c_void_p * (_LAZY + 1)).in_dll(ctypes.CDLL(str(folder / f"libc10{suffix}")), _REGISTRY)
+        base = ctypes.CDLL(str(folder / f"libc10{suffix}"))
+        registry = (ctypes.c_void_p * (_LAZY + 1)).in_dll(base, _REGISTRY)
+        get_allocator = getattr(base, _CPU_ALLOCATOR)
         get_hooks = getattr(ctypes.CDLL(str(folder / f"libtorch_cpu{suffix}")), _HOOKS)
     except (OSError, ValueError, AttributeError):
         raise _not_understood(torch) from None
-    get_hooks.restype = ctypes.c_void_p
-    return registry, get_hooks()
+    get_hooks.restype = get_allocator.restype = ctypes.c_void_p
+    return registry, get_hooks(), get_allocator()
 
 
 def _no(_hooks: object, _number: int) -> bool:

@@ -10,12 +10,17 @@ from typing import Any, ClassVar
 from nbtf._devices.caching.allocator import CachingAllocator
 from nbtf._devices.caching.settings import AllocatorSettings
 from nbtf._devices.cards import PhysicalGPU
+from nbtf._frameworks.torch.simulation.communication import communication
+from nbtf._frameworks.torch.simulation.composites import composites
 from nbtf._frameworks.torch.simulation.driver import Driver
 from nbtf._frameworks.torch.simulation.generators import install_generators
 from nbtf._frameworks.torch.simulation.kernels import Kernels
 from nbtf._frameworks.torch.simulation.machine import Machine
+from nbtf._frameworks.torch.simulation.pinning import install_pinning
+from nbtf._frameworks.torch.simulation.refusals import install_refusals
 from nbtf._frameworks.torch.simulation.replacing import Replacements
 from nbtf._frameworks.torch.simulation.special_kernels import special_kernels
+from nbtf._frameworks.torch.simulation.storages import install_storages
 from nbtf._frameworks.torch.simulation.streams import Streams
 
 
@@ -43,7 +48,7 @@ class Installation:
         allocators = [CachingAllocator(card.memory_bytes, settings, device=number) for number, card in enumerate(cards)]
         self.machine = Machine(torch, cards, allocators, values, read_as)
         self._torch, self._replacements = torch, Replacements()
-        self._kernels = Kernels(self.machine, special_kernels(self.machine))
+        self._kernels = Kernels(self.machine, special_kernels(self.machine), composites(self.machine))
         self._kernels.register()
         self._replace()
         if self._was_initialized:
@@ -63,6 +68,8 @@ class Installation:
         driver = Driver(self.machine)
         for name, function in driver.functions().items():
             replace(torch._C, f"_cuda_{name}", function)
+        for name, function in driver.accelerator_functions().items():
+            replace(torch._C, f"_accelerator_{name}", function)
         cuda = torch.cuda
         cuda._cached_device_count = None
         replace(cuda, "_exchange_device", driver.exchange_device)
@@ -71,6 +78,11 @@ class Installation:
         replace(cuda, "_cudart", SimpleNamespace(cudaMemGetInfo=driver.memory_info))
         replace(torch.backends.cuda, "is_built", lambda: True)
         replace(torch.autograd.Variable, "_execution_engine", _Engine(torch))
+        for name, function in communication(torch).items():
+            replace(torch._C, name, function)
+        install_pinning(torch, self._replacements)
+        install_storages(self.machine, self._replacements)
+        install_refusals(self.machine, self._replacements, self._kernels.fallback)
         install_generators(self.machine, self._replacements)
         Streams(self.machine).install(self._replacements)
 

@@ -22,10 +22,19 @@ _NATIVE = frozenset({"aten::_unsafe_view", "aten::lift", "aten::lift_fresh"})
 class Kernels:
     """Kernels for all ops that a device has to run itself."""
 
-    def __init__(self, machine: Machine, special: dict[str, Callable[..., Any]]) -> None:
-        """Takes the devices, and kernels for ops that the CPU's op alone is not enough for, by their full names."""
-        self._machine, self._special = machine, special
+    def __init__(
+        self, machine: Machine, special: dict[str, Callable[..., Any]], composites: dict[str, Callable[..., Any]]
+    ) -> None:
+        """Takes what they need.
+
+        Args:
+          machine: the devices.
+          special: kernels for ops that the CPU's op alone is not enough for, by their full names.
+          composites: kernels for ops that are made of others, above autograd.
+        """
+        self._machine, self._special, self._composites = machine, special, composites
         self._library: Any = None
+        self._rest: Any = None
 
     def register(self) -> None:
         """Hands them to the dispatcher."""
@@ -33,27 +42,40 @@ class Kernels:
         self._library = torch.library.Library("aten", "IMPL")
         has_kernel = torch._C._dispatch_has_kernel_for_dispatch_key
         implement = self._library.m.impl
+        self._rest = torch.library.Library("_", "IMPL")
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # that they replace PyTorch's general kernels is wanted
             for name in torch._C._dispatch_get_all_op_names():
                 if not name.startswith("aten::") or name in _NATIVE:
                     continue
                 has_own = has_kernel(name, "CPU")
-                if has_own or has_kernel(name, "CompositeExplicitAutograd"):
+                if has_own or has_kernel(name, "CompositeExplicitAutograd") or name in self._special:
                     kernel = self._special.get(name) or self._kernel(name, has_own)
                     if kernel is not None:
                         implement(name, "CUDA", kernel)
+            for name, kernel in self._composites.items():
+                implement(name, "AutogradCUDA", kernel)
+                implement(name, "CUDA", kernel)
 
     def remove(self) -> None:
         """Takes them back."""
         if self._library is not None:
             self._library._destroy()
-            self._library = None
+            self._rest._destroy()
+            self._library = self._rest = None
+
+    def fallback(self, key: str, kernel: Callable[..., Any]) -> None:
+        """Has a function called for all ops of another dispatch key that have no kernel there."""
+        self._rest.m.fallback(key, kernel)
 
     def _kernel(self, name: str, has_own: bool) -> Callable[..., Any] | None:
         """Returns the kernel of an op; None where PyTorch's general one does, because the result is a view."""
+        torch = self._machine.torch
         base, _, overload = name.partition(".")
-        schema = self._machine.torch._C._get_schema(base, overload)
+        schema = torch._C._get_schema(base, overload)
+        _, _, tags = torch._C._get_operation_overload(base, overload)
+        if torch.Tag.inplace_view in tags:
+            return None
         infos = [returned.alias_info for returned in schema.returns]
         is_view = any([info is not None and not info.is_write for info in infos])
         if is_view:
@@ -94,6 +116,8 @@ class HostKernel:
             if argument.alias_info is not None and argument.alias_info.is_write
             for alias in argument.alias_info.before_set
         }
+        self._written = tuple(written.values())
+        self._set = ViewKernel(machine, "aten::set_.source_Storage_storage_offset")
         self._is_pure, self._is_random = not written, False
         argument_types = [str(argument.type) for argument in schema.arguments]
         self._is_factory = "Optional[Device]" in argument_types and not any(
@@ -122,7 +146,12 @@ class HostKernel:
             if self._is_factory:
                 return self._new(host_args, host_kwargs, number)
             with machine.generators[number].drawing() if self._is_random else _NOTHING:
-                result = self._run(*host_args, **host_kwargs)
+                try:
+                    result = self._run(*host_args, **host_kwargs)
+                except RuntimeError as error:
+                    if self._is_pure or "not resizable" not in str(error):
+                        raise
+                    return self._resized(args, kwargs, host_args, host_kwargs, number)
             if self._is_pure:
                 return machine.put_on_card(result, number)
             return self._with_written(result, args, kwargs, number)
@@ -137,6 +166,30 @@ class HostKernel:
             return machine.put_on_card(outline, number, memory)
         with machine.generators[number].drawing() if self._is_random else _NOTHING:
             return machine.put_on_card(self._run(*args, **kwargs), number, memory)
+
+    def _resized(
+        self,
+        args: Sequence[Any],
+        kwargs: dict[str, Any],
+        host_args: list[Any],
+        host_kwargs: dict[str, Any],
+        number: int,
+    ) -> Any:
+        """Runs an op whose outputs have another shape than what they are written to, which then gets other memory."""
+        machine, torch = self._machine, self._machine.torch
+        by_name = dict(zip(self._arguments, args, strict=False)) | kwargs
+        lowered = dict(zip(self._arguments, host_args, strict=False)) | host_kwargs
+        empty = {
+            name: torch.empty(0, dtype=by_name[name].dtype, device=machine.tensors.device)
+            for name in self._written
+            if isinstance(by_name.get(name), torch.Tensor)
+        }
+        self._run(**{**lowered, **empty})
+        for name, tensor in empty.items():
+            placed = machine.put_on_card(tensor, number)
+            self._set(by_name[name], placed.untyped_storage(), 0, placed.size(), placed.stride())
+        outputs = [by_name[name] for name in self._returned if name is not None]
+        return tuple(outputs) if len(outputs) > 1 else outputs[0]
 
     def _with_written(self, result: Any, args: Sequence[Any], kwargs: dict[str, Any], number: int) -> Any:
         """Returns what was written to as itself, and the rest as tensors of the device."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 from collections.abc import Sequence
 from typing import Any
 
@@ -11,9 +12,19 @@ from nbtf._devices.cards import PhysicalGPU
 from nbtf._frameworks.torch.simulation.guard import MOST_DEVICES, Guard
 from nbtf._frameworks.torch.simulation.tensors import Outlines, Tensors
 
+SPARSE = "Sparse tensors are not there on simulated GPUs. Use dense ones, or tensor.cpu() for what is sparse."
+
 
 class NoValuesError(RuntimeError):
     """A value was read on a device that is simulated without values."""
+
+
+def implementation_of(generator: Any) -> int:
+    """Returns the address of what a generator of PyTorch is in C++: its objects of Python come and go.
+
+    Source: struct THPGenerator, torch/csrc/Generator.h.
+    """
+    return ctypes.c_void_p.from_address(id(generator) + object.__basicsize__).value or 0
 
 
 class Machine:
@@ -45,11 +56,12 @@ class Machine:
         self.cpu, self.meta = torch.device("cpu"), torch.device("meta")
         self.cpu_keys = torch._C.DispatchKeySet(torch._C.DispatchKey.CPU)
         self._tensor_class, self._device_class = torch.Tensor, torch.device
+        self._strided = torch.strided
         self._generator_base = torch._C.Generator
         self._guard = Guard(torch, lambda: len(cards))
         self.remove = self._guard.remove
         self.generators: Sequence[Any] = ()
-        self.generator_class: Any = None
+        self.generator_addresses: set[int] = set()
 
     @property
     def current(self) -> int:
@@ -58,11 +70,15 @@ class Machine:
 
     @current.setter
     def current(self, number: int) -> None:
+        self.check(number)
+        self._guard.current = number
+
+    def check(self, number: int) -> None:
+        """Raises CUDA's error where there is no device with this number."""
         if not 0 <= number < len(self.cards):
             raise self.torch.AcceleratorError(
                 f"CUDA error: invalid device ordinal\nThere are {len(self.cards)} simulated devices; got {number}."
             )
-        self._guard.current = number
 
     def op(self, name: str) -> Any:
         """Returns an op by its full name: `aten::add.Tensor`."""
@@ -83,9 +99,11 @@ class Machine:
         if value.__class__ is list or value.__class__ is tuple:
             return [self.lower(element, numbers) for element in value]
         if value.__class__ is self._device_class and value.type == "cuda":
-            numbers.append(self.current if value.index is None else value.index)
+            number = self.current if value.index is None else value.index
+            self.check(number)
+            numbers.append(number)
             return self.tensors.device
-        if isinstance(value, self._generator_base) and not isinstance(value, self.generator_class):
+        if isinstance(value, self._generator_base) and implementation_of(value) not in self.generator_addresses:
             raise RuntimeError("Expected a 'cuda' device type for generator but found 'cpu'")
         return value
 
@@ -101,6 +119,8 @@ class Machine:
           OutOfMemoryError: PyTorch's, where the device has no room.
         """
         if isinstance(value, self._tensor_class):
+            if value.layout is not self._strided:
+                raise NotImplementedError(SPARSE)
             memory = memory or self.charge(value.untyped_storage().nbytes(), number)
             return self.tensors.on_card(value, number, memory)
         if value.__class__ is list or value.__class__ is tuple:

@@ -20,8 +20,31 @@ def special_kernels(machine: Machine) -> dict[str, Callable[..., Any]]:
             f"aten::set_.{overload}": ViewKernel(machine, f"aten::set_.{overload}")
             for overload in ("source_Storage", "source_Storage_storage_offset", "source_Tensor")
         },
+        **{
+            f"aten::_use_{library}_ctc_loss{overload}": _no
+            for library in ("cudnn", "miopen")
+            for overload in ("", ".Tensor")
+        },
+        "aten::_pack_padded_sequence": _pack_padded(machine),
         "aten::resize_": _Resizing(machine).resize,
     }
+
+
+def _no(*_args: Any) -> bool:
+    return False
+
+
+def _pack_padded(machine: Machine) -> Callable[..., Any]:
+    op = machine.op("aten::_pack_padded_sequence")
+
+    def pack(tensor: Any, lengths: Any, batch_first: bool) -> Any:
+        """Packs on the device; how many sequences each step has stays on the CPU."""
+        with machine.plain():
+            numbers: list[int] = []
+            packed, batch_sizes = op(machine.lower(tensor, numbers), lengths, batch_first)
+            return machine.put_on_card(packed, numbers[0]), batch_sizes
+
+    return pack
 
 
 class _Copying:

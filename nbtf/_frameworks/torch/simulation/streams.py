@@ -30,6 +30,7 @@ class Streams:
                 if callable(method) or isinstance(method, staticmethod):
                     replacements.set(base, name, method)
         replacements.set(core._CudaStreamBase, "__new__", staticmethod(self._new_stream))
+        replacements.set(self._machine.torch.Tensor, "record_stream", _record_stream)
         replacements.set(core, "_cuda_getCurrentStream", self._current)
         replacements.set(core, "_cuda_getCurrentRawStream", self._current_id)
         replacements.set(core, "_cuda_getDefaultStream", self._default)
@@ -59,6 +60,10 @@ class Streams:
     def _set(self, stream_id: int, device_index: int, device_type: int) -> None:
         self._thread.streams = getattr(self._thread, "streams", {}) | {device_index: stream_id}
         self._machine.current = device_index
+
+
+def _record_stream(_tensor: Any, _stream: Any) -> None:
+    """Has nothing to do: no op is left to wait for."""
 
 
 class _StreamMethods:

@@ -28,10 +28,13 @@ class Tensors:
         """Takes what is called for each op out of PyTorch."""
         self.device = torch.device("cpu")
         """Where the tensors below are."""
+        self._conjugate, self._negative = torch.ops.aten._conj.default, torch.ops.aten._neg_view.default
         self._export, self._import = torch._C._to_dlpack, torch._C._from_dlpack
 
     def on_card(self, tensor: Any, number: int, memory: Any) -> Any:
         """Returns a tensor of `cuda:number` over one below, which it keeps alive, and with it a piece of memory."""
+        if tensor.is_conj() or tensor.is_neg():
+            tensor = tensor.resolve_conj().resolve_neg()
         tensor._card_memory = memory
         capsule = self._export(tensor)
         address: Any = _pointer(capsule, b"dltensor")
@@ -45,7 +48,11 @@ class Tensors:
         address: Any = _pointer(capsule, b"dltensor")
         _int32(address + _DEVICE_TYPE).value = _CPU
         _int32(address + _DEVICE_NUMBER).value = 0
-        return self._import(capsule)
+        below = self._import(capsule)
+        # DLPack knows neither bit; some ops of the CPU do.
+        if tensor.is_conj():
+            below = self._conjugate(below)
+        return self._negative(below) if tensor.is_neg() else below
 
     def of_cpu(self, tensor: Any) -> Any:
         """Returns a tensor of the CPU, as ops below take it beside their own."""

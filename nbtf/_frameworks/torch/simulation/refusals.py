@@ -1,0 +1,86 @@
+"""What of CUDA do simulated devices not have? It raises, and says so."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+from nbtf._frameworks.torch.simulation.machine import SPARSE, Machine
+from nbtf._frameworks.torch.simulation.replacing import Replacements
+
+_GRAPHS = "CUDA graphs are not there on simulated GPUs. Run the code without torch.cuda.graph: it computes the same."
+_SHARING = "Simulated GPUs share no memory between processes. Send tensor.cpu() instead."
+_COMPILED = "torch.compile compiles nothing for simulated GPUs: the code runs eagerly, and computes the same."
+_PROFILED = "The profiler shows the work of this computer: simulated GPUs run no kernels."
+_HISTORY = "Simulated GPUs keep no history of their memory: the traces of torch.cuda.memory._snapshot() are empty."
+_REFUSED_KEYS = ("SparseCUDA", "SparseCsrCUDA", "QuantizedCUDA", "NestedTensorCUDA")
+
+
+def install_refusals(machine: Machine, replacements: Replacements, fallback: Callable[[str, Any], None]) -> None:
+    """Puts refusals where PyTorch would fail with words about its build.
+
+    Args:
+      machine: the devices.
+      replacements: remembers what has to be put back.
+      fallback: has a function called for all ops of a dispatch key.
+    """
+    torch = machine.torch
+    replacements.set(torch.cuda.CUDAGraph, "__new__", staticmethod(refuse(_GRAPHS)))
+    replacements.set(torch._C, "_cuda_record_memory_history", _warn(_HISTORY))
+    for name in ("_share_cuda_", "_new_shared_cuda"):
+        replacements.set(torch.UntypedStorage, name, refuse(_SHARING))
+    replacements.set(torch, "compile", _eagerly(torch.compile))
+    replacements.set(torch.backends.cudnn, "is_acceptable", _no)  # without a warning that it was not built
+    profiler: Any = torch.autograd.profiler.profile
+    replacements.set(profiler, "__init__", _of_cpu(profiler.__init__))
+    for key in _REFUSED_KEYS:
+        fallback(key, refuse(SPARSE if "Sparse" in key else f"Tensors of {key} are not there on simulated GPUs."))
+
+
+def _no(_tensor: Any) -> bool:
+    return False
+
+
+def refuse(text: str) -> Callable[..., Any]:
+    """Returns a function that raises `NotImplementedError`."""
+
+    def refusal(*_args: Any, **_kwargs: Any) -> Any:
+        raise NotImplementedError(text)
+
+    return refusal
+
+
+def _warn(text: str) -> Callable[..., None]:
+    def warn(*args: Any, **_kwargs: Any) -> None:
+        if args and args[0]:
+            warnings.warn(text, RuntimeWarning, stacklevel=3)
+
+    return warn
+
+
+def _of_cpu(start: Callable[..., None]) -> Callable[..., None]:
+    """Returns how a profiler starts that has no kernels of a card to look at."""
+
+    def start_on_cpu(profiler: Any, *args: Any, **kwargs: Any) -> None:
+        if kwargs.pop("use_device", None) or kwargs.pop("use_cuda", None):
+            warnings.warn(_PROFILED, RuntimeWarning, stacklevel=3)
+        start(profiler, *args, **kwargs)
+
+    return start_on_cpu
+
+
+def _eagerly(compile: Callable[..., Any]) -> Callable[..., Any]:
+    """Returns `torch.compile` that says what it does not do, and hands the code on as it is."""
+
+    def compiled(model: Any = None, **options: Any) -> Any:
+        if options.get("backend", "inductor") != "inductor":
+            return compile(model, **options)
+        if model is None:
+            return partial(compiled, **options)
+        warnings.warn(_COMPILED, RuntimeWarning, stacklevel=2)
+        return compile(model, **{key: value for key, value in options.items() if key != "mode"} | {"backend": "eager"})
+
+    compiled.__doc__ = compile.__doc__
+    return compiled

@@ -1,0 +1,30 @@
+"""How does a storage come to a simulated device without a tensor, as when a file is loaded?"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from nbtf._frameworks.torch.simulation.machine import Machine
+from nbtf._frameworks.torch.simulation.replacing import Replacements
+
+
+def install_storages(machine: Machine, replacements: Replacements) -> None:
+    """Lets `torch.UntypedStorage` make storages of devices.
+
+    Args:
+      machine: the devices.
+      replacements: remembers what has to be put back.
+    """
+    torch = machine.torch
+    storage_class: Any = torch.UntypedStorage
+    new = storage_class.__new__
+
+    def new_storage(cls: Any, *args: Any, device: Any = None, **kwargs: Any) -> Any:
+        if device is None or torch.device(device).type != "cuda":
+            return new(cls, *args, **kwargs) if device is None else new(cls, *args, device=device, **kwargs)
+        contents: Any = args[0] if args else 0
+        if isinstance(contents, int):
+            return torch.empty(contents, dtype=torch.uint8, device=device).untyped_storage()
+        return torch.tensor(list(contents), dtype=torch.uint8, device=device).untyped_storage()
+
+    replacements.set(storage_class, "__new__", staticmethod(new_storage))

@@ -275,7 +275,7 @@ class SimulatedGPU(GPU):
 
     def keep_journal(self, journal: Journal | None) -> None:
         """Takes down from now on what happens to the pieces of its memory, or no longer."""
-        if journal is None or self._journal is None:
+        if (journal is None) is not (self._journal is None):
             self._journal = journal
             self.allocator.keep_journal(journal)
 

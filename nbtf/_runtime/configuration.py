@@ -118,12 +118,13 @@ class Configuration:
 
     def list_visible(self, device_type: str | None = None) -> list[PhysicalDevice]:
         """Returns the visible devices as they were given, all or of one type."""
-        devices = self.physical
+        devices = set(self.physical)
         return [d for d in self.visible if d in devices and (device_type is None or d.device_type == device_type)]
 
     def used(self, device_type: str) -> list[PhysicalDevice]:
         """Returns the visible devices of a type in the order of their numbering, each once."""
-        return [d for d in self.physical if d in self.visible and d.device_type == device_type]
+        physical, visible = self.physical, set(self.visible)
+        return [d for d in physical if d in visible and d.device_type == device_type]
 
     def set_visible(self, devices: object, device_type: str | None) -> None:
         """Hides all devices but these, all or of one type only."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import count
 from typing import Any, NamedTuple
 
@@ -71,8 +71,10 @@ class GPUs:
         new = [*zip(requested, options, strict=True)][first:]
         # All memories before the first GPU: where one is refused nothing has been made.
         numbers = self._numbers([gpu.physical for gpu, _ in new])
+        environ = dict(self._configuration.environ)  # read once: the real one decodes at each look
         memories = [
-            self._memory(number, *gpu_and_options) for number, gpu_and_options in zip(numbers, new, strict=True)
+            self._memory(number, *gpu_and_options, environ)
+            for number, gpu_and_options in zip(numbers, new, strict=True)
         ]
         logical_gpus = Counter([gpu.physical for gpu in requested])
         for number, (gpu, its_options), memory in zip(numbers, new, memories, strict=True):
@@ -89,7 +91,8 @@ class GPUs:
         waiting = [(at, gpu, its) for at, gpu, its in new if not gpu.started]  # an op may have started it
         for at, gpu, its_options in waiting:
             if self._options[at] != its_options:
-                gpu.use(self._memory(gpu.index, LogicalGPU(self.made_from[at], self._wishes[at]), its_options))
+                wish = LogicalGPU(self.made_from[at], self._wishes[at])
+                gpu.use(self._memory(gpu.index, wish, its_options, self._configuration.environ))
                 self._options[at] = its_options
         for _, gpu, _ in waiting:
             gpu.start()
@@ -111,7 +114,7 @@ class GPUs:
         gpu.network = None if cluster is None else cluster.network
         return gpu
 
-    def _memory(self, number: int, logical_gpu: LogicalGPU, options: MemoryOptions) -> Any:
+    def _memory(self, number: int, logical_gpu: LogicalGPU, options: MemoryOptions, environ: Mapping[str, str]) -> Any:
         """Returns what looks after the memory of a GPU."""
         physical, wish = logical_gpu
         card = self._configuration.cards[physical]
@@ -119,7 +122,7 @@ class GPUs:
         if physical not in self._opened:
             self._opened[physical] = backend.open_card(card)
         limit = None if wish is None else wish.memory_limit
-        request = MemoryRequest(number, options, limit, self._configuration.environ)
+        request = MemoryRequest(number, options, limit, environ)
         return backend.plan_memory(card, self._opened[physical], request)
 
 

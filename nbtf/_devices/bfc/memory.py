@@ -5,7 +5,7 @@ from __future__ import annotations
 from nbtf._devices.base import MemoryStats, Piece, describe_label
 from nbtf._devices.bfc.allocator import BFCAllocator
 from nbtf._devices.bfc.chunks import Chunk
-from nbtf._devices.bfc.report import RegionView
+from nbtf._devices.bfc.report import ChunkView, RegionView
 
 
 class BFCMemory:
@@ -37,16 +37,25 @@ class BFCMemory:
     def map(self) -> tuple[RegionView, ...]:
         """Returns regions and chunks."""
         return tuple(
-            region._replace(chunks=tuple(chunk._replace(label=describe_label(chunk.label)) for chunk in region.chunks))
+            region._replace(chunks=tuple([_described(chunk) for chunk in region.chunks]))
             for region in self._allocator.snapshot()
         )
 
     def piece(self, allocation: object) -> Piece | None:
         """Returns where a chunk is; None when it has been given back."""
-        if not isinstance(allocation, Chunk) or not allocation.in_use:
+        if not isinstance(allocation, Chunk):
             return None
-        return Piece(allocation.region, allocation.offset, allocation.size, allocation.requested)
+        block = allocation._block  # not its properties: views ask for very many pieces
+        if not block.in_use:
+            return None
+        return Piece(block.region.number, block.address - block.region.address, block.size, block.requested)
 
     def trim(self) -> int:
         """Gives idle regions back where memory grows with use; returns the bytes."""
         return self._allocator.trim() if self._allocator.growth else 0
+
+
+def _described(chunk: ChunkView) -> ChunkView:
+    """Returns a chunk whose label tells file and line."""
+    label = describe_label(chunk.label)
+    return chunk if label is chunk.label else chunk._replace(label=label)

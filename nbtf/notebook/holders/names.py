@@ -90,7 +90,10 @@ class Names:
 
     def of(self, number: int) -> list[AccessPath]:
         """Returns the names of an object, those first that a user knows best."""
-        ranked = sorted(self._paths(number, 3), key=lambda path: path.rank)
+        paths = self._paths(number, 3)
+        if len(paths) == 1:  # as of most entries of a long list
+            return paths
+        ranked = sorted(paths, key=lambda path: path.rank)
         visible = [path for path in ranked if path.rank < HIDDEN]
         owners: dict[str, AccessPath] = {}  # an object of nbtf has many names for what is inside of it: one will do
         for path in reversed(visible):
@@ -120,10 +123,12 @@ class Names:
         obj = self.graph.objects[parent]
         steps: list[tuple[AccessPath, Reference]] = []
         for path in paths:
-            fallback = other_reference(obj)
             references = self._of(parent, path).get(id(self.graph.objects[child]))
+            if references is None:
+                fallback = other_reference(obj)
+                references = [] if fallback is None else [fallback]
             via = *path.via[-32:], parent
-            for reference in references or ([] if fallback is None else [fallback]):
+            for reference in references:
                 steps.append((_below(path, obj, reference, self._noun(kind_of(obj)), via), reference))
         return steps
 

@@ -114,10 +114,13 @@ class Graph:
         return len(self.objects)
 
     def _take(self, parent: int, values: Iterable[Any], numbers: dict[int, int]) -> None:
-        is_tracked, objects, into = gc.is_tracked, self.objects, self.into
+        is_tracked, objects, into, refused = gc.is_tracked, self.objects, self.into, self._border.refused
         for obj in values:
-            # Arrays and frames that run lead somewhere although the collector does not know them.
-            if not is_tracked(obj) and type(obj) is not np.ndarray and type(obj) is not FrameType:
+            cls = type(obj)
+            if id(cls) in refused:
+                continue
+            # Arrays of objects and frames that run lead somewhere although the collector does not know them.
+            if not is_tracked(obj) and not (cls is np.ndarray and obj.dtype.hasobject) and cls is not FrameType:
                 continue
             earlier = numbers.get(id(obj))
             if earlier is not None:
@@ -174,6 +177,9 @@ class _Border:
     def __init__(self, hidden: Iterable[object]) -> None:
         self._folders = _installed()
         self._kinds: dict[int, tuple[bool, type]] = {}  # by id: what a class is equal to, its own class says
+        self._classes: dict[int, type] = {}  # of others: each tensor leads to its own
+        self.refused: set[int] = set()
+        """Ids of classes none of whose objects are entered."""
         self._outside = {id(obj) for obj in hidden}
         for _, module in modules():
             names = names_in(module)
@@ -183,14 +189,19 @@ class _Border:
 
     def lets_in(self, obj: Any) -> bool:
         """Says whether to enter an object."""
-        if id(obj) in self._outside:
+        if id(obj) in self._outside or id(obj) in self._classes:
             return False
         cls = kind_of(obj)
         verdict = self._kinds.get(id(cls))
         if verdict is None:
             verdict = self._kinds[id(cls)] = (self._enters(cls), cls)
+            if not verdict[0]:
+                self.refused.add(id(cls))
         if verdict[0] and issubclass(cls, type):
-            return self._is_users_class(obj)
+            if not self._is_users_class(obj):
+                self._classes[id(obj)] = obj
+                return False
+            return True
         return verdict[0] and not (issubclass(cls, ModuleType) and not self.is_users(obj))
 
     def is_users(self, module: ModuleType) -> bool:

@@ -14,6 +14,7 @@ from nbtf.notebook.holders.containers import Entry, Gather, gather, list_all
 from nbtf.notebook.holders.freeing import COLLECT
 from nbtf.notebook.holders.garbage import Piece
 from nbtf.notebook.holders.holders import Held, Holders
+from nbtf.notebook.holders.introspection import collector_paused
 from nbtf.notebook.holders.names import WEIGHTS
 from nbtf.notebook.session import Session, say
 from nbtf.notebook.tables import MOST_ROWS, NOTHING, Column, Table, size
@@ -128,10 +129,11 @@ def _holder_rows(
     if not arrays and not any(gpu.in_use for gpu in gpus):
         return [], []
     blocks = sorted((block for gpu in gpus if gpu.in_use for block in _blocks(gpu)), key=lambda block: -block.nbytes)
-    holders = Holders(session, seconds, [(each.type, each.holding) for each in arrays])
-    rows = _rows(session, blocks, holders, gather)
-    notes = _notes(gpus, rows)
-    rows += foreign_rows(holders, arrays, cards, gather)
+    with collector_paused():
+        holders = Holders(session, seconds, [(each.type, each.holding) for each in arrays])
+        rows = _rows(session, blocks, holders, gather)
+        notes = _notes(gpus, rows)
+        rows += foreign_rows(holders, arrays, cards, gather)
     if not holders.finished or holders.is_late:  # asked last: also the lines of other libraries' arrays take time
         notes.append(f"The search stopped after {seconds:g} s and {holders.looked:,} objects; there are more.")
     return sorted(rows, key=lambda row: -row["nbytes"]), notes

@@ -13,13 +13,8 @@ from nbtf._ops.math.arithmetic import add
 from nbtf._runtime.arguments import check_number
 from nbtf.keras import activations, random
 from nbtf.keras.layers.base import Layer
+from nbtf.keras.layers.described import arguments_of
 from nbtf.keras.type_guards import is_list
-
-_RULES = tuple(
-    f"{weight}_{rule}"
-    for rule in ("initializer", "regularizer", "constraint")
-    for weight in ("kernel", "recurrent", "bias")
-)
 
 
 class Cell(Layer):
@@ -40,7 +35,6 @@ class Cell(Layer):
     """
 
     _leaf = True
-    _config = ("units", "activation", "use_bias", *_RULES, "dropout", "recurrent_dropout", "seed")
     gates = 1
     states = 1
     bias_initializer: Any
@@ -84,6 +78,8 @@ class Cell(Layer):
         self.kernel: Any = None
         self.recurrent_kernel: Any = None
         self.bias: Any = None
+
+    _config = arguments_of(__init__)
 
     @property
     def state_size(self) -> Any:

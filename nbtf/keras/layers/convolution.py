@@ -12,7 +12,7 @@ from nbtf._ops.arrays.shapes import expand_dims, squeeze
 from nbtf._runtime.arguments import check_number
 from nbtf.keras import activations
 from nbtf.keras.layers.base import Layer
-from nbtf.keras.layers.core import WEIGHT_RULES
+from nbtf.keras.layers.described import arguments_of
 from nbtf.keras.layers.input_spec import InputSpec, channels_first, data_format_of, length_after, padding_of, pair
 
 
@@ -37,18 +37,6 @@ class Convolution(Layer):
     """
 
     _leaf = True
-    _config = (
-        "filters",
-        "kernel_size",
-        "strides",
-        "padding",
-        "data_format",
-        "dilation_rate",
-        "groups",
-        "activation",
-        "use_bias",
-        *WEIGHT_RULES,
-    )
     rank = 2
 
     def __init__(
@@ -96,6 +84,8 @@ class Convolution(Layer):
         self.kernel: Any = None
         self.bias: Any = None
         self.input_spec = InputSpec(min_ndim=self.rank + 2)
+
+    _config = arguments_of(__init__, "activity_regularizer")
 
     @property
     def _channels(self) -> int:
@@ -260,23 +250,6 @@ class DepthwiseConv2D(Convolution):
       **kwargs: the same for the bias, and what every layer takes.
     """
 
-    _config = (
-        "kernel_size",
-        "strides",
-        "padding",
-        "depth_multiplier",
-        "data_format",
-        "dilation_rate",
-        "activation",
-        "use_bias",
-        "depthwise_initializer",
-        "bias_initializer",
-        "depthwise_regularizer",
-        "bias_regularizer",
-        "depthwise_constraint",
-        "bias_constraint",
-    )
-
     def __init__(
         self,
         kernel_size: Any,
@@ -306,6 +279,8 @@ class DepthwiseConv2D(Convolution):
         self.depth_multiplier = depth_multiplier
         self._take_rules("depthwise", depthwise_initializer, depthwise_regularizer, depthwise_constraint)
         self._take_rules("kernel", depthwise_initializer, depthwise_regularizer, depthwise_constraint)
+
+    _config = (*arguments_of(__init__), "bias_initializer", "bias_regularizer", "bias_constraint")
 
     def _kernel_shape(self, channels: int) -> tuple[int, ...]:
         return (*self.kernel_size, channels, self.depth_multiplier)
@@ -341,14 +316,6 @@ class SeparableConv2D(Convolution):
       **kwargs: the same for the bias, and what every layer takes.
     """
 
-    _config = (
-        "filters",
-        *DepthwiseConv2D._config,
-        "pointwise_initializer",
-        "pointwise_regularizer",
-        "pointwise_constraint",
-    )
-
     def __init__(
         self,
         filters: int,
@@ -375,6 +342,8 @@ class SeparableConv2D(Convolution):
         self._take_rules("pointwise", pointwise_initializer, pointwise_regularizer, pointwise_constraint)
         self.depthwise_kernel: Any = None
         self.pointwise_kernel: Any = None
+
+    _config = (*arguments_of(__init__), "bias_initializer", "bias_regularizer", "bias_constraint")
 
     def build(self, input_shape: Any) -> None:
         """Makes the kernels and the bias."""

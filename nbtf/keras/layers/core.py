@@ -20,21 +20,12 @@ from nbtf.keras import activations
 from nbtf.keras.catalogue import is_public_function
 from nbtf.keras.dtypes import standardized
 from nbtf.keras.layers.base import Layer
+from nbtf.keras.layers.described import arguments_of
 from nbtf.keras.layers.input_spec import InputSpec
 from nbtf.keras.naming import auto_name
 from nbtf.keras.operation import Node
 from nbtf.keras.registry import serialized
 from nbtf.keras.symbolic import KerasTensor
-
-WEIGHT_RULES = (
-    "kernel_initializer",
-    "bias_initializer",
-    "kernel_regularizer",
-    "bias_regularizer",
-    "kernel_constraint",
-    "bias_constraint",
-)
-"""What is said of a kernel and a bias."""
 
 
 class Dense(Layer):
@@ -61,7 +52,6 @@ class Dense(Layer):
     """
 
     _leaf = True
-    _config = ("units", "activation", "use_bias", *WEIGHT_RULES)
     supports_masking = True
 
     def __init__(
@@ -92,6 +82,8 @@ class Dense(Layer):
         self.kernel: Any = None
         self.bias: Any = None
         self.input_spec = InputSpec(min_ndim=2)
+
+    _config = arguments_of(__init__, "activity_regularizer")
 
     def build(self, input_shape: Any) -> None:
         length = input_shape[-1]
@@ -135,14 +127,6 @@ class Embedding(Layer):
     """
 
     _leaf = True
-    _config = (
-        "input_dim",
-        "output_dim",
-        "embeddings_initializer",
-        "embeddings_regularizer",
-        "embeddings_constraint",
-        "mask_zero",
-    )
 
     def __init__(
         self,
@@ -169,6 +153,8 @@ class Embedding(Layer):
         if weights is not None:
             self.build()
             self.set_weights(weights if isinstance(weights, list) else [weights])
+
+    _config = arguments_of(__init__, "weights")
 
     def build(self, input_shape: Any = None) -> None:
         """Makes the table."""

@@ -34,6 +34,17 @@ class CustomLayer(keras.layers.Layer):
 """
 
 
+def arguments_of(init: Any, *without: str) -> tuple[str, ...]:
+    """Returns the names of the arguments that a class's `__init__` takes itself: what its config holds.
+
+    Args:
+      init: the method.
+      *without: arguments that all layers have, and those that are not kept.
+    """
+    names = init.__code__.co_varnames[1 : init.__code__.co_argcount]
+    return tuple([name for name in names if name not in without])
+
+
 class Described:
     """The part of a layer that can be asked for name, config, inputs and outputs."""
 

@@ -13,6 +13,7 @@ from nbtf._ops.math.magnitude import square
 from nbtf._ops.reductions.sums import reduce_sum
 from nbtf._types import float32
 from nbtf.keras.layers.base import Layer
+from nbtf.keras.layers.described import arguments_of
 from nbtf.keras.layers.input_spec import InputSpec
 from nbtf.keras.type_guards import is_list
 
@@ -39,21 +40,6 @@ class BatchNormalization(Layer):
     """
 
     _leaf = True
-    _config = (
-        "axis",
-        "momentum",
-        "epsilon",
-        "center",
-        "scale",
-        "beta_initializer",
-        "gamma_initializer",
-        "moving_mean_initializer",
-        "moving_variance_initializer",
-        "beta_regularizer",
-        "gamma_regularizer",
-        "beta_constraint",
-        "gamma_constraint",
-    )
     supports_masking = True
 
     def __init__(
@@ -89,6 +75,8 @@ class BatchNormalization(Layer):
         self.beta: Any = None
         self.moving_mean: Any = None
         self.moving_variance: Any = None
+
+    _config = arguments_of(__init__, "synchronized")
 
     def build(self, input_shape: Any) -> None:
         """Makes factor, what is added, and the moving averages."""
@@ -170,18 +158,6 @@ class LayerNormalization(Layer):
     """
 
     _leaf = True
-    _config = (
-        "axis",
-        "epsilon",
-        "center",
-        "scale",
-        "beta_initializer",
-        "gamma_initializer",
-        "beta_regularizer",
-        "gamma_regularizer",
-        "beta_constraint",
-        "gamma_constraint",
-    )
     supports_masking = True
 
     def __init__(
@@ -207,6 +183,8 @@ class LayerNormalization(Layer):
         self._take_rules("gamma", gamma_initializer, gamma_regularizer, gamma_constraint)
         self.gamma: Any = None
         self.beta: Any = None
+
+    _config = arguments_of(__init__)
 
     def _axes(self, rank: int) -> list[int]:
         axes: list[Any] = self.axis if is_list(self.axis) else [self.axis]

@@ -4,16 +4,23 @@ from __future__ import annotations
 
 import gc
 import math
+import re
 import sys
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+import nbtf as tf
 from tests.frameworks import published
+from tests.notebook.conftest import Shell
+from tests.notebook.conftest import bare as bare
 
 torch: Any = pytest.importorskip("torch", reason="needs PyTorch; one step of .ci/run has it")
+
+GPUS = 2
 
 each_notebook = pytest.mark.parametrize("path", published.NOTEBOOKS, ids=lambda path: path.stem)
 
@@ -30,6 +37,19 @@ def one_thread() -> Iterator[None]:
     gc.collect()
 
 
+@contextmanager
+def simulated(memory: int | None = None) -> Iterator[None]:
+    """PyTorch has two simulated cards, of so many MiB each."""
+    tf.runtime.restart()
+    tf.runtime.simulate_gpus(GPUS, model="A100-40GB", memory=memory, frameworks="torch")
+    try:
+        yield
+    finally:
+        gc.collect()
+        tf.runtime.restart()
+        tf.runtime.simulate_gpus(0)
+
+
 def test_there_are_enough() -> None:
     assert len(published.NOTEBOOKS) == 25
 
@@ -42,8 +62,26 @@ def test_it_is_as_long_as_what_people_publish(path: Path) -> None:
 
 
 @each_notebook
-def test_it_runs_on_the_cpu_twice_with_equal_losses(path: Path) -> None:
-    first, second = published.run(path), published.run(path)
+def test_it_computes_on_simulated_gpus_what_it_computes_on_the_cpu(path: Path) -> None:
+    on_cpu = published.run(path)
+    with simulated():
+        on_gpus = published.run(path)
+        peaks = [torch.cuda.max_memory_allocated(number) for number in range(GPUS)]
 
-    assert first.losses == second.losses
-    assert all(map(math.isfinite, first.losses))
+    assert on_cpu.losses == on_gpus.losses
+    assert all(map(math.isfinite, on_cpu.losses))
+    assert max(peaks) > 0, "nothing was on a GPU"
+
+
+@each_notebook
+def test_on_a_card_that_is_too_small_it_ends_in_pytorchs_error_and_the_holder_is_named(bare: Shell, path: Path) -> None:
+    bare.run("%load_ext nbtf")
+    with simulated(memory=2):
+        error = next(filter(None, (bare.run(source).error for source in published.code_cells(path))), None)
+        in_use = sum(torch.cuda.memory_allocated(number) for number in range(GPUS))
+        holders = bare.run("%gpu_memory --who").result
+
+    assert isinstance(error, torch.OutOfMemoryError)
+    assert re.match(r"CUDA out of memory\. Tried to allocate .*GPU \d has a total capacity of 2\.00 MiB", str(error))
+    named = [row for row in holders.rows if row.get("names")]
+    assert sum(row["nbytes"] for row in named) > in_use / 2

@@ -54,6 +54,10 @@ PROGRAMS: dict[str, tuple[tuple[str, ...], dict[str, list[str] | None]]] = {
         (*NET, "loss = (net(data) ** 2).sum()"),
         {"loss: kept for its backward pass (11 nodes, 3 tensors)": ["loss = loss.item()"], "data": None},
     ),
+    "losses in a list": (
+        (*NET, "losses = [(net(data) ** 2).sum() for _ in range(4)]"),
+        {"losses: kept for backward passes (4 tensors)": ["%xdel losses"], "data": None},
+    ),
     "a loss and what it was made of": (
         (*NET, "out = net(data); loss = (out ** 2).sum()"),
         {"loss: kept for its backward pass (11 nodes, 2 tensors)": None, "loss": ["%xdel loss"]},

@@ -51,7 +51,7 @@ class ForeignArrays:
         """Returns rows for arrays with names, for their gradients, and for what is kept for backward passes."""
         rows = {piece: self._row(piece) for piece in self._pieces}
         entries = [Entry(piece, self._container(piece, row), row) for piece, row in rows.items()]
-        return gather(entries, self._lines) + self._gradients(rows) + self._saved(rows)
+        return gather(entries, self._lines) + self._gradients(rows) + self._saved(rows, gather)
 
     def _container(self, piece: Piece, row: Row) -> str:
         """Returns what holds an array with others, and as what: `batches`, `model: weights`."""
@@ -127,7 +127,7 @@ class ForeignArrays:
             for row in ([_of_module(name, group)] if len(group) > 1 else group)
         ]
 
-    def _saved(self, rows: dict[Piece, Row]) -> list[Row]:
+    def _saved(self, rows: dict[Piece, Row], gather: Gather) -> list[Row]:
         """Returns rows for what arrays keep for backward passes and no name leads to: what keeps most comes first."""
         kept_sizes: dict[Piece, tuple[int, dict[Piece, int]]] = {}
         for piece in rows:
@@ -138,23 +138,24 @@ class ForeignArrays:
                 sizes = {key(holding): holding.nbytes for holding in holdings if key(holding) not in self._listed}
                 if sizes:
                     kept_sizes[piece] = saved.nodes, sizes
-        result: list[Row] = []
+        entries: list[Entry] = []
+        keepers_of: dict[Piece, list[Piece]] = {}
         most_first = sorted(kept_sizes.items(), key=lambda item: (sum(item[1][1].values()), item[1][0]), reverse=True)
         for piece, (nodes, sizes) in most_first:
             new = {saved: nbytes for saved, nbytes in sizes.items() if saved not in self._listed}
             if new:
                 self._listed |= new.keys()
-                keepers = [keeper for keeper, (_, sizes) in kept_sizes.items() if sizes.keys() & new.keys()]
-                name = rows[piece]["holder"]
-                holder = f"{name}: kept for its backward pass ({nodes:,} nodes, {len(new):,} tensors)"
-                row = {
-                    "holder": holder,
-                    "nbytes": sum(new.values()),
-                    "tensor": "",
-                    "frees": self._letting_go(keepers, rows),
-                }
-                result.append(rows[piece] | row)
-        return result
+                keepers_of[piece] = [keeper for keeper, (_, sizes) in kept_sizes.items() if sizes.keys() & new.keys()]
+                holder = f"{rows[piece]['holder']}: kept for its backward pass ({nodes:,} nodes, {len(new):,} tensors)"
+                container = self._container(piece, rows[piece])
+                row = rows[piece] | {"holder": holder, "nbytes": sum(new.values()), "tensor": ""}
+                entries.append(Entry(piece, container and f"{container}: kept for backward passes", row))
+
+        def lines(pieces: Sequence[Piece]) -> list[str] | None:
+            keepers = list(dict.fromkeys(keeper for piece in pieces for keeper in keepers_of[piece]))
+            return self._letting_go(keepers, rows)
+
+        return gather(entries, lines)
 
     def _letting_go(self, keepers: list[Piece], rows: dict[Piece, Row]) -> list[str] | None:
         """Returns the lines after which nobody keeps graphs; the value of a single number can stay."""

@@ -6,7 +6,7 @@ import gc
 import math
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -21,6 +21,9 @@ from tests.notebook.conftest import bare as bare
 torch: Any = pytest.importorskip("torch", reason="needs PyTorch; one step of .ci/run has it")
 
 GPUS = 2
+
+ROUNDED = {"lstm_sine": 1e-6}
+"""How far losses may be off: without gradients PyTorch's CPU computes an LSTM by oneDNN, and a card does not."""
 
 each_notebook = pytest.mark.parametrize("path", published.NOTEBOOKS, ids=lambda path: path.stem)
 
@@ -38,7 +41,7 @@ def one_thread() -> Iterator[None]:
 
 
 @contextmanager
-def simulated(memory: int | None = None) -> Iterator[None]:
+def simulated(memory: int | None = None) -> Generator[None]:
     """PyTorch has two simulated cards, of so many MiB each."""
     tf.runtime.restart()
     tf.runtime.simulate_gpus(GPUS, model="A100-40GB", memory=memory, frameworks="torch")
@@ -68,7 +71,7 @@ def test_it_computes_on_simulated_gpus_what_it_computes_on_the_cpu(path: Path) -
         on_gpus = published.run(path)
         peaks = [torch.cuda.max_memory_allocated(number) for number in range(GPUS)]
 
-    assert on_cpu.losses == on_gpus.losses
+    assert on_gpus.losses == pytest.approx(on_cpu.losses, rel=ROUNDED.get(path.stem, 0.0), abs=0.0)
     assert all(map(math.isfinite, on_cpu.losses))
     assert max(peaks) > 0, "nothing was on a GPU"
 
@@ -83,5 +86,6 @@ def test_on_a_card_that_is_too_small_it_ends_in_pytorchs_error_and_the_holder_is
 
     assert isinstance(error, torch.OutOfMemoryError)
     assert re.match(r"CUDA out of memory\. Tried to allocate .*GPU \d has a total capacity of 2\.00 MiB", str(error))
-    named = [row for row in holders.rows if row.get("names")]
-    assert sum(row["nbytes"] for row in named) > in_use / 2
+    rows = holders.rows
+    assert [row for row in rows if row.get("names")]
+    assert sum(row["nbytes"] for row in rows) >= in_use > 0

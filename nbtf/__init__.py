@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import typing as _typing
 from importlib import import_module as _import_module
+from os import environ as _environ
 from types import ModuleType as _ModuleType
 from typing import Any as _Any
 
@@ -313,6 +314,9 @@ def _save_page(record: runtime.Recording, path: _Any) -> None:
 
 
 runtime.Recording._page_writer = staticmethod(_save_page)
+
+if _environ.get("NBTF_SIMULATE"):  # what is imported from now on finds simulated GPUs
+    _import_module("nbtf._frameworks.simulating").share_from_environment()
 
 
 if not _typing.TYPE_CHECKING:  # a type checker would take it for a promise that any name exists

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from nbtf._runtime.configuration import Configuration
+
+SIMULATE = "NBTF_SIMULATE"
+"""The environment variable that names them."""
 
 _NAMES = {"torch": "PyTorch"}
 
@@ -34,6 +37,21 @@ def simulated_libraries(frameworks: str | Sequence[str]) -> tuple[str, ...]:
     return names
 
 
+def libraries_from_environment(environ: Mapping[str, str]) -> tuple[str, ...]:
+    """Returns the libraries that NBTF_SIMULATE names.
+
+    Raises:
+      ValueError: it names another one.
+
+    >>> libraries_from_environment({"NBTF_SIMULATE": "torch"})
+    ('torch',)
+    """
+    try:
+        return simulated_libraries(environ.get(SIMULATE, ""))
+    except ValueError as error:
+        raise ValueError(f"{SIMULATE} is {environ[SIMULATE]!r}. {error}") from None
+
+
 def library_names(libraries: Sequence[str]) -> str:
     """Returns what their users call them.
 
@@ -54,7 +72,33 @@ def share_simulated_gpus(libraries: Sequence[str], configuration: Configuration)
     name = "nbtf._frameworks.torch.simulation.switch"
     if "torch" not in libraries and name not in sys.modules:
         return
+    cards = [configuration.cards[device] for device in configuration.used("GPU")] if "torch" in libraries else []
     from nbtf._frameworks.torch.simulation.switch import SWITCH  # late: `import nbtf` does without it
 
-    used = [configuration.cards[device] for device in configuration.used("GPU")] if "torch" in libraries else []
-    SWITCH.on([card for card in used if card.simulated])
+    SWITCH.on([card for card in cards if card.simulated])
+
+
+def where(libraries: Sequence[str], count: int) -> str:
+    """Says by which names libraries have simulated GPUs.
+
+    >>> where(["torch"], 4)
+    'PyTorch has them as cuda:0 to cuda:3.'
+    """
+    return f"{library_names(libraries)} has them as {'cuda:0' if count == 1 else f'cuda:0 to cuda:{count - 1}'}."
+
+
+def share_from_environment() -> None:
+    """Gives the libraries that NBTF_SIMULATE names the GPUs that NBTF_SIMULATED_GPUS asks for, and says so once.
+
+    Raises:
+      ValueError: one of the variables cannot be read.
+    """
+    from nbtf._runtime.context import CURRENT
+
+    configuration = CURRENT.context.configuration
+    libraries = libraries_from_environment(configuration.environ)
+    cards = [configuration.cards[device] for device in configuration.used("GPU")]
+    if libraries and any([card.simulated for card in cards]):
+        share_simulated_gpus(libraries, configuration)
+        if configuration.machine is not None:
+            print(f"nbtf: {configuration.machine.sentence()} {where(libraries, len(cards))}", file=sys.stderr)  # noqa: T201

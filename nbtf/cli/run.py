@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import copy
 import os
-import re
 from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
@@ -16,6 +15,7 @@ from nbtf.cli.command_error import CommandError, require
 from nbtf.cli.comparison import MISSING, difference, is_recorded, may_raise, what_is_missing
 from nbtf.cli.execution import CellRun, Conditions, KernelDiedError, code_cells
 from nbtf.cli.generation import name_of_tensorflow_1
+from nbtf.cli.libraries import imports_torch, is_simulated_for_torch, simulate_for
 from nbtf.cli.notebook_file import read, write
 from nbtf.cli.printable import printable
 from nbtf.runtime import version
@@ -23,7 +23,6 @@ from nbtf.runtime import version
 VARIABLE = "NBTF_SIMULATED_GPUS"
 SAME, DIFFERS, UNRECORDED, FAILED = "ran, same as recorded", "ran, prints other", "ran, nothing recorded", "failed"
 SOURCE_SHOWN = 50
-_IMPORTS_TORCH = re.compile(r"^\s*(?:import|from)\s+torch\b", re.MULTILINE)
 LONGEST = 600
 """Seconds that a cell may take: more than any cell of a guide, less than a night in CI."""
 
@@ -66,12 +65,14 @@ def run(chosen: argparse.Namespace) -> int:
     report = Report(notebook)
     old = name_of_tensorflow_1(cell.source for _, cell in code_cells(notebook)) if chosen.tf1 is None else None
     tensorflow_1, folder = bool(chosen.tf1 or old), chosen.notebook.resolve().parent
-    conditions = Conditions(
-        folder, environment(chosen.gpus), chosen.timeout or None, startup=redirect.startup(tensorflow_1)
-    )
+    sources = [cell.source for _, cell in code_cells(notebook)]
+    environ = environment(chosen.gpus)
+    environ = {**environ, **simulate_for(sources, environ)}
+    conditions = Conditions(folder, environ, chosen.timeout or None, startup=redirect.startup(tensorflow_1))
     print(printable(heading(chosen.notebook, chosen.gpus, tensorflow_1, old)), flush=True)
-    if any(_IMPORTS_TORCH.search(cell.source) for _, cell in code_cells(notebook)):
-        print("PyTorch in it runs as it is here: GPUs are simulated for tensorflow alone.", flush=True)
+    if imports_torch(sources):
+        is_simulated = is_simulated_for_torch(environ)
+        print("PyTorch in it has the simulated GPUs." if is_simulated else "PyTorch in it runs as it is.", flush=True)
     try:
         execution.run_to_end(notebook, conditions, report.add)
     except KernelDiedError:

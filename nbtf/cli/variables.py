@@ -26,6 +26,12 @@ VARIABLES = (
         "hosts with cards, as in `16x8xH100` or `16x8xH100,25Gb/s`. `tf.runtime.simulate_gpus` and `simulate_cluster` "
         "win over it.",
     ),
+    Variable(
+        "NBTF_SIMULATE",
+        "Gives the simulated GPUs to another library as well: with `torch`, PyTorch has them as `cuda:0` and so on, as "
+        "soon as nbtf is imported.",
+        ("torch",),
+    ),
     Variable("NBTF_GPU", "Whether real GPUs are used where there are some; `auto` when not set.", ("auto", "off")),
     Variable(
         "NBTF_GPU_PREALLOCATE",

@@ -29,7 +29,7 @@ def simulate_gpus(
     model: str | None = None,
     memory: str | float | None = None,
     if_missing: bool = False,
-    frameworks: str | Sequence[str] = (),
+    frameworks: str | Sequence[str] | None = None,
 ) -> _Sentence:
     """Gives this process simulated GPUs: NumPy arrays with the memory, the limits and the names of real cards.
 
@@ -45,7 +45,8 @@ def simulate_gpus(
       model: a known card, such as `"Tesla K20m"` or `"H100"`; Tesla V100-SXM2-16GB when None.
       memory: of each card instead of its own: a text such as `"5GiB"`, or a number of MiB.
       if_missing: uses real cards if there are at least `n`; `model` and `memory` are of no interest then.
-      frameworks: other libraries that get the same GPUs, imported or not: `"torch"`, whose `cuda:k` is then `GPU:k`.
+      frameworks: other libraries that get the same GPUs, imported or not: `"torch"`, whose `cuda:k` is then `GPU:k`;
+        what `NBTF_SIMULATE` says when None.
 
     Returns:
       One sentence that says what was simulated, or which real cards are used; it is printed as well.
@@ -61,18 +62,21 @@ def simulate_gpus(
     >>> tf.constant([1.0]).device
     '/job:localhost/replica:0/task:0/device:GPU:0'
     """
-    from nbtf._frameworks.simulating import library_names, share_simulated_gpus, simulated_libraries  # late
+    from nbtf._frameworks import simulating  # late: `import nbtf` does without it
 
     machine = simulated_machine(n, model, memory)
-    libraries = simulated_libraries(frameworks)
     configuration = CURRENT.context.configuration
+    if frameworks is None:
+        libraries = simulating.libraries_from_environment(configuration.environ)
+    else:
+        libraries = simulating.simulated_libraries(frameworks)
     cards = discovery.real_cards(configuration.environ) if if_missing and n else ()
     has_enough_cards = len(cards) >= n and cards
     _use(simulated_machine(0) if has_enough_cards else machine, "simulate_gpus")
-    share_simulated_gpus(() if has_enough_cards else libraries, configuration)
+    simulating.share_simulated_gpus(() if has_enough_cards else libraries, configuration)
     text = sentence_of(cards) if has_enough_cards else machine.sentence()
     if libraries and n and not has_enough_cards:
-        text += f" {library_names(libraries)} has them as {'cuda:0' if n == 1 else f'cuda:0 to cuda:{n - 1}'}."
+        text += f" {simulating.where(libraries, n)}"
     return _printed_sentence(text)
 
 

@@ -19,6 +19,7 @@ from nbtf.cli.comparison import difference, is_recorded, may_raise, what_is_miss
 from nbtf.cli.execution import CellError, CellRun, Conditions, KernelDiedError, code_cells, run_cells
 from nbtf.cli.generation import name_of_tensorflow_1
 from nbtf.cli.languages import differs, original_of
+from nbtf.cli.libraries import STARTUP, is_simulated_for_torch, simulate_for
 from nbtf.cli.limits import STRICT, Limits, read_limits
 from nbtf.cli.marks import Marks, marks
 from nbtf.cli.needs import missing_modules
@@ -119,11 +120,14 @@ class _Check:
         if plan.redirected:
             old = name_of_tensorflow_1(cell.source for _, cell in self._cells)
             startup.append(redirect.startup(bool(old)))
+        environment = {**plan.environment, **simulate_for([cell.source for _, cell in self._cells], plan.environment)}
+        if is_simulated_for_torch(environment):
+            startup.append(STARTUP)
         if code_before:
             startup.append(budgets.startup())
         return Conditions(
             self._verdict.path.resolve().parent,
-            plan.environment,
+            environment,
             plan.seconds,
             "\n".join(startup),
             code_before,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -35,7 +36,7 @@ class Switch:
             return
         torch = sys.modules.get("torch")
         if torch is None:
-            begin, self._call_off = on_import("torch", lambda: self._install(cards, values, read_as))
+            begin, self._call_off = on_import("torch", lambda: self._install_or_warn(cards, values, read_as))
             begin()
         elif getattr(getattr(torch, "__spec__", None), "_initializing", False):
             raise RuntimeError("PyTorch is being imported at this moment; simulate its GPUs before or afterwards.")
@@ -50,6 +51,13 @@ class Switch:
         if self.installation is not None:
             installation, self.installation = self.installation, None
             installation.remove()
+
+    def _install_or_warn(self, cards: Sequence[PhysicalGPU], values: bool, read_as: float | None) -> None:
+        """Does not break the user's import."""
+        try:
+            self._install(cards, values, read_as)
+        except Exception as error:
+            warnings.warn(f"PyTorch has no simulated GPUs: {error}", RuntimeWarning, stacklevel=2)
 
     def _install(self, cards: Sequence[PhysicalGPU], values: bool, read_as: float | None) -> None:
         from nbtf._frameworks.torch.simulation.installation import Installation

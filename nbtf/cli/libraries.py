@@ -1,0 +1,46 @@
+"""Which libraries does a notebook import that can have simulated GPUs beside nbtf?"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Mapping
+
+SIMULATE = "NBTF_SIMULATE"
+STARTUP = '__import__("nbtf")'
+"""Code that lets a kernel give them their GPUs before the first cell."""
+
+_IMPORTS_TORCH = re.compile(r"^\s*(?:import|from)\s+torch\b", re.MULTILINE)
+
+
+def imports_torch(sources: Iterable[str]) -> bool:
+    """Tells whether a program imports PyTorch.
+
+    Args:
+      sources: its cells.
+
+    >>> imports_torch(["x = 1", "import torch.nn as nn"]), imports_torch(["import torchless"])
+    (True, False)
+    """
+    return any(_IMPORTS_TORCH.search(source) for source in sources)
+
+
+def simulate_for(sources: Iterable[str], environ: Mapping[str, str]) -> dict[str, str]:
+    """Returns the variable that gives the libraries of a program the simulated GPUs of an environment.
+
+    Args:
+      sources: its cells.
+      environ: where NBTF_SIMULATED_GPUS says how many, and NBTF_SIMULATE wins over what is imported.
+
+    >>> simulate_for(["import torch"], {"NBTF_SIMULATED_GPUS": "4"})
+    {'NBTF_SIMULATE': 'torch'}
+    """
+    has_gpus = environ.get("NBTF_SIMULATED_GPUS", "").strip() not in ("", "0")
+    if SIMULATE in environ or not has_gpus or not imports_torch(sources):
+        return {}
+    return {SIMULATE: "torch"}
+
+
+def is_simulated_for_torch(environ: Mapping[str, str] = os.environ) -> bool:
+    """Tells whether an environment gives PyTorch simulated GPUs."""
+    return "torch" in environ.get(SIMULATE, "") and environ.get("NBTF_SIMULATED_GPUS", "").strip() not in ("", "0")

@@ -118,8 +118,10 @@ class Framework(ABC):
     """As its users write it: `PyTorch`."""
     module_name: ClassVar[str]
     """What they import."""
+    recorded: ClassVar[str] = ""
+    """What its `listening` has recorded, in words; empty where it has none."""
     tells_ops: ClassVar[bool] = False
-    """Whether it has a `listening`."""
+    """Whether its ops are among that."""
 
     def __init__(self, module: Any) -> None:
         """Takes the module of the library."""

@@ -9,7 +9,8 @@ from functools import cache
 from typing import Any, ClassVar
 
 from nbtf._devices.cuda.guard import context_state
-from nbtf._frameworks.base import Activity, Arrays, Card, Framework, Pool, cautious, describe, piece
+from nbtf._frameworks.base import Activity, Arrays, Card, Framework, Listening, Pool, cautious, describe, piece
+from nbtf._frameworks.cupy_memory import CuPyListening
 from nbtf._runtime.holding import Holding
 
 
@@ -18,6 +19,7 @@ class CuPy(Framework):
 
     name: ClassVar[str] = "CuPy"
     module_name: ClassVar[str] = "cupy"
+    recorded: ClassVar[str] = "memory, but no kernels and no copies,"
 
     def cards(self) -> list[Card]:
         """Returns the cards that it has begun to use."""
@@ -56,6 +58,10 @@ class CuPy(Framework):
     def activity(self) -> Activity:
         """Returns what listens to its pool."""
         return _Activity(self)
+
+    def listening(self) -> Listening:
+        """Returns what has its memory recorded."""
+        return CuPyListening(self._module)
 
     @cautious(lambda: None)
     def full_card(self, error: BaseException) -> str | None:

@@ -13,14 +13,14 @@ from nbtf._frameworks.new_threads import on_new_threads
 
 
 def watchable(module: str) -> type[Framework]:
-    """Returns the library that is imported as a module, and tells which ops it runs.
+    """Returns the library that is imported as a module, and tells what it does: its ops, or its memory alone.
 
     Raises:
       ValueError: there is none.
     """
-    names = [framework.module_name for framework in FRAMEWORKS if framework.tells_ops]
+    names = [framework.module_name for framework in FRAMEWORKS if framework.recorded]
     for framework in FRAMEWORKS:
-        if framework.module_name == module and framework.tells_ops:
+        if framework.module_name == module and framework.recorded:
             return framework
         if framework.module_name == module:
             raise ValueError(

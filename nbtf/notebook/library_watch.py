@@ -50,7 +50,8 @@ class LibraryWatch:
                 raise
             self._watches[module] = watch
         since = "from now on" if library.imported() is not None else "from its import on"
-        return f"{library.name}'s ops are recorded {since}, until %placement_log unwatch {module}"
+        verb = "are" if library.tells_ops else "is"
+        return f"{library.name}'s {library.recorded} {verb} recorded {since}, until %placement_log unwatch {module}"
 
     def end(self, module: str | None = None) -> list[str]:
         """Ends that for a library, or for all; returns which were watched."""

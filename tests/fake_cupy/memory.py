@@ -86,7 +86,11 @@ class MemoryHook:
     def __exit__(self, *error: object) -> None:
         del hooks()[self.name]
 
+    def malloc_preprocess(self, **event: Any) -> None: ...
+
     def malloc_postprocess(self, **event: Any) -> None: ...
+
+    def free_postprocess(self, **event: Any) -> None: ...
 
 
 def hooks() -> dict[str, MemoryHook]:
@@ -117,6 +121,8 @@ class PooledMemory(BaseMemory):
         pool = _POOLS.get(self._pool)
         if pool is not None:
             pool.take_back(self.chunk)
+        for hook in list(hooks().values()):
+            hook.free_postprocess(device_id=self.device_id, mem_size=self.size, mem_ptr=self.ptr, pmem_id=id(self))
 
 
 class SingleDeviceMemoryPool:
@@ -133,6 +139,8 @@ class SingleDeviceMemoryPool:
         self._dead: deque[_Chunk] = deque()
 
     def malloc(self, size: int) -> MemoryPointer:
+        for hook in list(hooks().values()):
+            hook.malloc_preprocess(device_id=self.device_id, size=size, mem_size=size)
         with self._lock:
             self._bury()
             pointer = self._malloc(size)

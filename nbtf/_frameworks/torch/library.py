@@ -15,6 +15,7 @@ class PyTorch(Framework):
 
     name: ClassVar[str] = "PyTorch"
     module_name: ClassVar[str] = "torch"
+    recorded: ClassVar[str] = "ops"
     tells_ops: ClassVar[bool] = True
 
     @cautious(list[Card])

@@ -1,0 +1,132 @@
+"""How is the memory recorded that CuPy hands out? Its kernels and copies it tells nobody, so they are not."""
+
+from __future__ import annotations
+
+import sys
+from collections import deque
+from collections.abc import Callable
+from contextlib import suppress
+from functools import cache
+from time import time
+from typing import Any
+
+from nbtf._devices.names import full_name
+from nbtf._devices.sites import Site
+from nbtf._frameworks.base import Listening, cautious
+from nbtf._runtime.context import CURRENT
+from nbtf._runtime.events import Allocated, Freed
+from nbtf._runtime.inventory import devices
+from nbtf._runtime.notes import next_number, note_of_event
+
+_PIECES: dict[int, tuple[int, Allocated]] = {}
+"""What hooks have heard of and is not freed, by address, each with CuPy's number of its card."""
+
+
+class CuPyListening(Listening):
+    """Has each piece of memory recorded that a pool of CuPy hands out, or takes back, on a thread that is heard."""
+
+    def __init__(self, cupy: Any) -> None:
+        """Takes CuPy's module."""
+        self._cupy = cupy
+        self._hook: Any = None
+
+    def start(self) -> None:
+        """Begins.
+
+        Raises:
+          RuntimeError: this release has no hooks.
+        """
+        base = getattr(self._cupy.cuda, "MemoryHook", None)
+        if base is None:
+            raise RuntimeError("This release of CuPy cannot be watched: it has no cupy.cuda.MemoryHook.")
+        self._hook = _hook_class(base)(self._cupy)
+        self._hook.__enter__()
+
+    def stop(self) -> None:
+        """Ends, on the thread that has begun; other threads that were heard go on, and tell nobody."""
+        hook, self._hook = self._hook, None
+        if hook is not None:
+            hook.tell_freed()
+            hook.is_on = False
+            with suppress(KeyError):
+                hook.__exit__(None, None, None)
+
+    @cautious(lambda: None)
+    def join(self) -> None:
+        """Adds a hook to this thread, which ends with it."""
+        if self._hook is not None:
+            _hook_class(self._cupy.cuda.MemoryHook)(self._cupy, self._hook).__enter__()
+
+    def renew(self) -> None:
+        """Does nothing: an interrupt takes no hook away."""
+
+
+@cache
+def _hook_class(base: type[Any]) -> Callable[..., Any]:
+    """Returns a memory hook that takes notes. It is made here: whoever has no CuPy has no such class."""
+
+    class RecordingHook(base):
+        """Takes a note of each piece that the default pool hands out, and, with the next, of those that came back.
+
+        Memory comes back in finalizers, at any moment: no note is taken there.
+        """
+
+        def __init__(self, cupy: Any, first: Any = None) -> None:
+            self.name = f"nbtf: memory, {id(self)}"  # hooks that are nested need names of their own
+            self.is_on, self._first = True, first
+            self._cupy, self._pool = cupy, cupy.get_default_memory_pool()
+            self._used_before = 0
+            self._freed = deque[tuple[int, Allocated]]()
+
+        def malloc_preprocess(self, **event: Any) -> None:
+            """Looks how much of the pool is in use: where that stays, another pool is asked."""
+            self._used_before = int(self._pool.used_bytes())
+
+        def malloc_postprocess(self, **event: Any) -> None:
+            """Is told where a piece lies."""
+            used = int(self._pool.used_bytes())
+            if used == self._used_before or not self._tells():
+                return
+            self.tell_freed()
+            use = used, int(self._pool.total_bytes())
+            piece = Allocated(_card(event["device_id"]), event["size"], *use, next_number(), time(), _site(self._cupy))
+            _PIECES[event["mem_ptr"]] = event["device_id"], piece
+            CURRENT.context.observers.take(note_of_event(piece))
+
+        def free_postprocess(self, **event: Any) -> None:
+            """Is told that a piece is back."""
+            numbered_piece = _PIECES.pop(event["mem_ptr"], None)
+            if numbered_piece is not None:
+                self._freed.append(numbered_piece)
+
+        def tell_freed(self) -> None:
+            """Takes notes of what came back since the last look."""
+            while self._freed and self._tells():
+                number, piece = self._freed.popleft()
+                with self._cupy.cuda.Device(number):
+                    use = int(self._pool.used_bytes()), int(self._pool.total_bytes())
+                back = Freed(piece.device, piece.nbytes, *use, next_number(), time(), piece.site)
+                CURRENT.context.observers.take(note_of_event(back))
+
+        def _tells(self) -> bool:
+            return (self._first or self).is_on and CURRENT.context.observers.listening
+
+    return RecordingHook
+
+
+def _site(cupy: Any) -> Site:
+    """Returns the line of the nearest caller outside nbtf and CuPy."""
+    packages = {__name__.partition(".")[0], "cupyx"}
+    frame: Any = sys._getframe(1)
+    while frame is not None:
+        module = str(frame.f_globals.get("__name__", ""))
+        if module.partition(".")[0] not in packages and not f"{module}.".startswith(f"{cupy.__name__}."):
+            return frame.f_code.co_filename, frame.f_lineno
+        frame = frame.f_back
+    return None
+
+
+def _card(number: int) -> str:
+    """Returns the full name of a card: nbtf's where nbtf has it, else CuPy's own."""
+    own = next((device for device in devices() if device.cuda == number and not device.simulated), None)
+    return full_name("cuda", number) if own is None else full_name("GPU", int(own.name.rpartition(":")[2]))

@@ -80,7 +80,7 @@ export const deviceMap = {
 
   // Marks that look as before keep their elements: of a room that has not changed nothing is touched.
   draw(scene, state) {
-    this.facts = mapFacts(scene, state);
+    this.facts = { ...mapFacts(scene, state), open: this.ui.chosen.open };
     this.showFlow();
     const picture = mapPicture(this.facts, this.stage.clientWidth || FIRST_WIDTH, true);
     const paper = rectangle(0, 0, picture.width, picture.height, "paper");
@@ -88,7 +88,8 @@ export const deviceMap = {
     for (const key of marks.keys()) if (this.drawnMarks.has(key)) marks.set(key, this.drawnMarks.get(key));
     this.drawnMarks = marks;
     drawPicture(this.svg, { ...picture, marks: [...marks.values()], clear: true });
-    const rooms = scene.rooms.filter((room) => picture.rooms.has(room.name));
+    const hosts = [...picture.hosts].map(([name, { box, title }]) => ({ name, device: { kind: "host" }, box, title }));
+    const rooms = [...hosts, ...scene.rooms.filter((room) => picture.rooms.has(room.name))];
     keyed(this.doors, rooms, (room) => room.name, (room) => this.makeDoor(room), (node, room) => this.fillDoor(node, room, scene, picture));
   },
 
@@ -110,11 +111,11 @@ export const deviceMap = {
   },
 
   fillDoor(node, room, scene, { rooms, width, height }) {
-    const [x, y, across, down] = rooms.get(room.name);
+    const [x, y, across, down] = room.box ?? rooms.get(room.name);
     const sides = { left: x / width, top: y / height, width: across / width, height: down / height };
     attr(node, "style", Object.entries(sides).map(([side, part]) => `${side}: ${(100 * part).toFixed(3)}%`).join("; "));
     attr(node, "data-now", scene.step && scene.step.kind !== 1 && scene.step.device === room.name ? "" : null);
-    attr(node.firstChild, "aria-label", roomSentence(room, scene.step));
+    attr(node.firstChild, "aria-label", room.title ?? roomSentence(room, scene.step));
     attr(node.firstChild, "aria-expanded", String(this.ui.chosen.open.has(room.name)));
   },
 

@@ -1,11 +1,12 @@
 // How are many devices drawn: as squares, each filled as high as what it sent and got? What stills/device_grid.py is for Python.
 
+import { shortInCluster } from "./map_flows.js";
 import { executedOn, mainOp } from "./map_rooms.js";
 import { rectangle, text } from "./picture.js";
 import { digitsOf, sizeWords } from "./time_scale.js";
 import { WORDS, fill, grouped } from "./words.js";
 
-export const SQUARE = { height: 48, gap: 6, labels: 72, narrowest: 72, square: 60, perRow: 8 };
+export const SQUARE = { height: 48, gap: 6, labels: 72, narrowest: 72, square: 60, perRow: 8, ascent: 10, descent: 3 };
 const UNLIKE = 1.5; // so many times the median is worth a sentence
 
 export function trafficOf(facts, name) {
@@ -17,45 +18,36 @@ export function perRowOf(width, narrowest) {
   return Math.max(1, Math.min(SQUARE.perRow, Math.floor(width / (narrowest + SQUARE.gap))));
 }
 
-// [squares in rows, with a row for each host where there are several; where they end].
+// [squares in rows, where they end].
 export function gridMarks(facts, x, y, width) {
   const perRow = perRowOf(width - SQUARE.labels + SQUARE.gap, SQUARE.square);
   const across = (width - SQUARE.labels + SQUARE.gap) / perRow - SQUARE.gap;
   const sums = new Map(facts.cards.map((card) => [card.name, trafficOf(facts, card.name)]));
   const most = Math.max(0, ...sums.values());
-  const rows = squareRows(facts.cards, perRow);
-  const marks = rows.flatMap(([label, cards], number) => {
+  const rows = [];
+  for (let begin = 0; begin < facts.cards.length; begin += perRow) rows.push(facts.cards.slice(begin, begin + perRow));
+  const marks = rows.flatMap((cards, number) => {
     const top = y + number * (SQUARE.height + SQUARE.gap);
     const total = sizeWords(cards.reduce((sum, card) => sum + sums.get(card.name), 0));
+    const label = fill(WORDS.deviceMap.row, { n: number });
     const squares = cards.map((card, column) => squareOf(card, x + SQUARE.labels + column * (across + SQUARE.gap), top, across, sums.get(card.name), most));
     return [text(x, top + 18, label, { size: 11, weight: 650 }), text(x, top + 33, total, { fill: "soft", size: 11 }), ...squares];
   });
   return [marks, y + rows.length * (SQUARE.height + SQUARE.gap) - SQUARE.gap];
 }
 
-function squareRows(cards, perRow) {
-  const hosts = new Map();
-  for (const card of cards) {
-    const host = card.name.slice(0, Math.max(0, card.name.lastIndexOf("/")));
-    hosts.set(host, [...(hosts.get(host) ?? []), card]);
-  }
-  const rows = [];
-  for (const [host, members] of hosts) {
-    for (let begin = 0; begin < members.length; begin += perRow) {
-      rows.push([host && !begin ? host : fill(WORDS.deviceMap.row, { n: rows.length }), members.slice(begin, begin + perRow)]);
-    }
-  }
-  return rows;
-}
-
-function squareOf(card, x, y, width, nbytes, most) {
+// A square with its name and bytes, filled as high as these are of the most bytes.
+export function squareOf(card, x, y, width, nbytes, most) {
   const height = nbytes ? Math.max(1.5, ((SQUARE.height - 1) * nbytes) / most) : 0;
-  const ink = height > SQUARE.height - 15 ? "on-cpyf" : "ink";
   const edge = card.now ? { stroke: "focus", strokeWidth: 2 } : { stroke: "hair2" };
   const marks = [rectangle(x + 0.5, y + 0.5, width - 1, SQUARE.height - 1, "paper", { ...edge, radius: 4 })];
   if (height) marks.push(rectangle(x + 0.5, y + SQUARE.height - 0.5 - height, width - 1, height, "cpyf", { stroke: "cpy", strokeWidth: 0.8, radius: 2 }));
-  marks.push(text(x + 8, y + 15, card.name.slice(card.name.lastIndexOf("/") + 1), { fill: ink, size: 11, weight: 650 }));
-  marks.push(text(x + 8, y + 29, sizeWords(nbytes), { fill: ink, size: 11, halo: ink === "ink" && height > SQUARE.height - 32 }));
+  const name = card.name.includes(":") ? card.name.slice(card.name.lastIndexOf("/") + 1) : card.name;
+  for (const [baseline, words, weight] of [[15, name, 650], [29, sizeWords(nbytes), 400]]) {
+    const isOnFill = height > SQUARE.height - baseline + SQUARE.ascent;
+    const halo = !isOnFill && height > SQUARE.height - baseline - SQUARE.descent;
+    marks.push(text(x + 8, y + baseline, words, { fill: isOnFill ? "on-cpyf" : "ink", size: 11, weight, halo }));
+  }
   const title = `${card.name}: ${mainOp(card)?.op ?? "–"}, ${sizeWords(nbytes)}`;
   return { mark: "group", marks, title, data: { device: card.name } };
 }
@@ -71,8 +63,8 @@ export function unlikeSentence(facts) {
     const most = Math.max(...figures);
     const middle = medianOf(figures);
     const { name } = facts.cards[figures.indexOf(most)];
-    if (middle && most >= UNLIKE * middle) return fill(severalTimes, { name, n: timesWords(most / middle) });
-    if (figures.filter((figure) => figure === 0).length === figures.length - 1) return fill(alone, { name });
+    if (middle && most >= UNLIKE * middle) return fill(severalTimes, { name: shortInCluster(name), n: timesWords(most / middle) });
+    if (figures.filter((figure) => figure === 0).length === figures.length - 1) return fill(alone, { name: shortInCluster(name) });
   }
   return "";
 }

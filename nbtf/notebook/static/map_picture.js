@@ -8,14 +8,15 @@
 
 import { drawnWay, stepsOf } from "./decision.js";
 import { flowed } from "./flow.js";
-import { WIDEST, flowsBetween, hostArrows, hostFlow, laidOut, ribbonMarks, sumOf } from "./map_flows.js";
+import { WIDEST, flowsBetween, hostArrows, hostFlow, laidOut, ribbonMarks, shortInCluster, sumOf } from "./map_flows.js";
 import { SQUARE, gridMarks, perRowOf, trafficOf, unlikeSentence } from "./map_grid.js";
+import { betweenHosts, clusterMarks } from "./map_hosts.js";
 import { ROOM, hostMarks, mainOp, reasonWords, roomMarks } from "./map_rooms.js";
 import { line, rectangle, text, widthOfText } from "./picture.js";
 import { sizeWords } from "./time_scale.js";
 import { WORDS, fill, grouped } from "./words.js";
 
-const MAP = { margin: 16, gap: 12, few: 6, many: 8, most: 16, room: 150, compactRoom: 84, belowHost: 56, narrowest: 288, edge: 1, descent: 6 };
+const MAP = { margin: 16, gap: 12, few: 6, many: 8, most: 16, room: 150, compactRoom: 84, belowHost: 56, narrowest: 288, edge: 1, descent: 6, titled: 64 };
 
 // A picture, and where the room of each device is in it: {width, height, title, marks, rooms: Map of name to [x, y, width, height]}.
 export function mapPicture(facts, width, isInside = false) {
@@ -25,24 +26,26 @@ export function mapPicture(facts, width, isInside = false) {
   if (!isInside) addMapHead(map);
   const count = facts.cards.length;
   const room = (map.right - map.left + MAP.gap) / Math.max(count, 1) - MAP.gap;
-  if (!count) addHosts(map);
+  if (isCluster(facts)) addCluster(map);
+  else if (!count) addHosts(map);
   else if (count === 1 || (count <= MAP.few && room >= MAP.room)) addRooms(map, room, false);
   else if (count <= MAP.many && room >= MAP.compactRoom) addRooms(map, room, true);
   else if (count <= MAP.few) addTrunk(map);
-  else if (count <= MAP.most && facts.cards.every((card) => !card.name.includes("/"))) addRows(map);
+  else if (count <= MAP.most) addRows(map);
   else addGrid(map);
   addMapFoot(map);
   const height = Math.round(map.y + Math.max(left, MAP.descent));
   const edge = rectangle(0.5, 0.5, map.width - 1, height - 1, "", { stroke: "hair", radius: 8 });
   const marks = isInside ? map.marks : [edge, ...map.marks];
-  return { width: map.width, height, title: mapTitle(facts), marks, rooms: map.rooms };
+  return { width: map.width, height, title: mapTitle(facts), marks, rooms: map.rooms, hosts: map.hosts ?? new Map() };
 }
 
 export function mapTitle(facts) {
   const rooms = [...facts.hosts, ...facts.cards].flatMap((device) => {
     const op = mainOp(device);
-    return op ? [`${device.name}: ${op.op} × ${grouped(op.times)} (${reasonWords(op)})`] : [];
+    return op ? [`${shortInCluster(device.name)}: ${op.op} × ${grouped(op.times)} (${reasonWords(op)})`] : [];
   });
+  if (rooms.length > MAP.titled) rooms.splice(MAP.titled, rooms.length, `… ${fill(WORDS.deviceMap.gpus, { n: facts.cards.length })}`);
   return `${WORDS.deviceMap.title}. ${rooms.join("; ") || WORDS.deviceMap.nothing}`;
 }
 
@@ -216,6 +219,20 @@ function addGrid(map) {
   map.y = end;
 }
 
+function isCluster(facts) {
+  return facts.cards.some((card) => card.name.includes("/"));
+}
+
+function addCluster(map) {
+  map.isSummed = true;
+  const { marks, end, hidden, hosts } = clusterMarks(map.facts, map.left, map.y, map.right - map.left);
+  for (const { data, marks: [square] } of marks.filter((mark) => mark.data)) {
+    map.rooms.set(data.device, [square.x, square.y, square.width, square.height]);
+  }
+  map.marks.push(...marks);
+  Object.assign(map, { y: end, hidden, hosts });
+}
+
 // Foot
 
 function addMapFoot(map) {
@@ -233,7 +250,7 @@ function addMapFoot(map) {
   map.y = end;
 }
 
-function legendTexts({ facts, isSummed }) {
+function legendTexts({ facts, isSummed, hidden }) {
   const said = WORDS.deviceMap;
   const texts = [];
   if (isSummed) texts.push(text(0, 0, said.height, { fill: "soft", size: 11 }));
@@ -241,5 +258,9 @@ function legendTexts({ facts, isSummed }) {
   const between = flowsBetween(facts);
   if (!between.length) return texts;
   const copies = copiesWords(sumOf(between, "copies"));
-  return [...texts, text(0, 0, fill(said.between, { copies, size: sizeWords(sumOf(between, "nbytes")) }), { weight: 650 })];
+  texts.push(text(0, 0, fill(said.between, { copies, size: sizeWords(sumOf(between, "nbytes")) }), { weight: 650 }));
+  const [count, nbytes] = isCluster(facts) ? betweenHosts(facts) : [0, 0];
+  if (count) texts.push(text(0, 0, fill(said.betweenHosts, { copies: copiesWords(count), size: sizeWords(nbytes) }), { weight: 650 }));
+  if (hidden) texts.push(text(0, 0, fill(said.hiddenFlows, { n: hidden }), { fill: "soft", size: 11 }));
+  return texts;
 }

@@ -22,6 +22,7 @@ class MapView {
     this.ui = ui;
     this.svg = drawing();
     this.chosen = "";
+    this.open = new Set();
     this.stops = h("div", { class: "nbtf-places", role: "group", "aria-label": mapTitle(facts) }, this.svg);
     this.reachable = rove(this.stops, "button");
     this.detail = h("p", { class: "nbtf-plane-detail", role: "status" });
@@ -33,11 +34,11 @@ class MapView {
 
   draw(width) {
     if (!this.tables.hidden) return this.tables.replaceChildren(table(this.rows()));
-    const picture = mapPicture(this.facts, width);
+    const picture = mapPicture({ ...this.facts, open: this.open }, width);
     this.takeSelection(this.stopsOf(picture));
     drawPicture(this.svg, picture);
     this.stops.style.zoom = Math.min(1, width / picture.width);
-    keyed(this.stops, this.stopsOf(picture), ({ title }) => title, (stop) => this.stop(stop), (button, { title, box }) => this.place(button, title, box));
+    keyed(this.stops, this.stopsOf(picture), ({ title }) => title, (stop) => this.stop(stop), (button, stop) => this.place(button, stop));
     this.reachable();
     put(this.detail, this.chosen);
   }
@@ -51,9 +52,10 @@ class MapView {
     this.chosen = (stops.findLast(({ title }) => title.startsWith(begin)) ?? stops.findLast(({ title }) => title.startsWith(`${second}: `)))?.title ?? this.chosen;
   }
 
-  stop({ title }) {
+  stop({ title, host }) {
     const choose = () => {
       this.chosen = title;
+      if (host !== undefined && !this.open.delete(host)) this.open.add(host);
       const device = this.devices.find(({ name }) => title.startsWith(`${name}: `));
       if (device) select(this, this.ui.shared, { device: device.name });
       this.ui.changed();
@@ -61,17 +63,19 @@ class MapView {
     return h("button", { type: "button", "aria-label": title, title, onclick: choose });
   }
 
-  place(button, title, [left, top, width, height]) {
+  place(button, { title, host, box: [left, top, width, height] }) {
     attr(button, "aria-pressed", String(title === this.chosen));
+    attr(button, "aria-expanded", host === undefined ? null : String(this.open.has(host)));
     for (const [name, px] of Object.entries({ left, top, width, height })) button.style[name] = `${px}px`;
   }
 
-  // What can be chosen, with the box around it: the flows, and above them the devices.
-  stopsOf({ marks, rooms }) {
-    const flows = marks.filter(({ mark, title, data }) => mark === "group" && title && !data?.device);
+  // What can be chosen, with the box around it: the flows, above them the devices, and hosts, which open.
+  stopsOf({ marks, rooms, hosts }) {
+    const flows = marks.filter(({ mark, title, marks: inside }) => mark === "group" && title && inside[0].points);
     const devices = this.devices.filter(({ name }) => rooms.has(name));
     return [
       ...flows.map(({ title, marks: [arrow] }) => ({ title, box: boxAround(arrow.points) })),
+      ...[...hosts].map(([host, { title, box }]) => ({ title, box, host })),
       ...devices.map((device) => ({ title: deviceSentence(device), box: rooms.get(device.name) })),
     ];
   }

@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -90,7 +91,21 @@ class MapFacts:
 
     def traffic(self, name: str) -> int:
         """Returns how many bytes a device sent and got."""
-        return sum(flow.nbytes for flow in self.flows if name in (flow.source, flow.target))
+        return self._traffic[name]
+
+    @cached_property
+    def _traffic(self) -> Counter[str]:
+        """The bytes of each device: a cluster has a thousand of them, and more flows."""
+        traffic: Counter[str] = Counter()
+        for flow in self.flows:
+            for name in {flow.source, flow.target}:
+                traffic[name] += flow.nbytes
+        return traffic
+
+    @property
+    def is_cluster(self) -> bool:
+        """Whether some cards are of other hosts."""
+        return any("/" in card.name for card in self.cards)
 
     @property
     def surprise(self) -> tuple[DeviceFacts, OpCount] | None:
@@ -171,3 +186,18 @@ def _thinned(values: NDArray[np.int64]) -> list[int]:
     begins = range(0, len(values), -(-len(values) // _POINTS))
     highest: list[int] = np.maximum.reduceat(values, begins).tolist()
     return [*highest[:-1], int(values[-1])]
+
+
+def host_of(name: str) -> str:
+    """Returns the host in the short name of a device: `worker/1`; empty for this computer.
+
+    Args:
+      name: as `runtime.short_name` returns it.
+    """
+    return re.sub(r"^/job:([^/]+)/task:(\d+)$", r"\1/\2", name.rpartition("/")[0])
+
+
+def short_in_cluster(name: str) -> str:
+    """Returns the short name of a device as a picture has it: `worker/1 GPU:0`."""
+    host = host_of(name)
+    return f"{host} {name.rpartition('/')[2]}" if host else name

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable
 from statistics import median
 
 from nbtf.notebook.stills.decision import Words
-from nbtf.notebook.stills.device_facts import DeviceFacts, MapFacts
+from nbtf.notebook.stills.device_facts import DeviceFacts, MapFacts, short_in_cluster
 from nbtf.notebook.stills.device_rooms import main_op
 from nbtf.notebook.stills.lanes import bytes_in_words
 from nbtf.notebook.stills.marks import Group, Mark, Rectangle, Text
@@ -14,7 +14,10 @@ from nbtf.notebook.stills.marks import Group, Mark, Rectangle, Text
 GAP, ROOM = 6.0, 72.0
 """Between rooms that stand in rows, and the least width of one, in px."""
 
-_CELL, _LABELS, _NARROWEST, _PER_ROW = 48.0, 72.0, 60.0, 8
+SQUARE, _LABELS, _NARROWEST, _PER_ROW = 48.0, 72.0, 60.0, 8
+_ASCENT, _DESCENT = 10.0, 3.0
+"""How far letters reach above and below their baseline, in px."""
+
 _UNLIKE = 1.5
 """So many times the median is worth a sentence."""
 
@@ -30,7 +33,7 @@ def count_per_row(width: float, narrowest: float) -> int:
 
 
 def drawn_grid(facts: MapFacts, x: float, y: float, width: float, words: Words) -> tuple[list[Mark], float]:
-    """Returns squares in rows of at most eight, with a row for each host where there are several; and where they end.
+    """Returns squares in rows of at most eight, and where they end.
 
     Args:
       facts: of the devices.
@@ -44,40 +47,32 @@ def drawn_grid(facts: MapFacts, x: float, y: float, width: float, words: Words) 
     traffic = {card.name: facts.traffic(card.name) for card in facts.cards}
     most_bytes = max(traffic.values(), default=0)
     marks: list[Mark] = []
-    for number, (label, row) in enumerate(_rows(facts.cards, per_row, words)):
-        top = y + number * (_CELL + GAP)
+    rows = [facts.cards[begin : begin + per_row] for begin in range(0, len(facts.cards), per_row)]
+    for number, row in enumerate(rows):
+        top = y + number * (SQUARE + GAP)
         total = bytes_in_words(sum(traffic[card.name] for card in row))
+        label = words["row"].format(n=number)
         marks += [Text(x, top + 18, label, size=11, weight=650), Text(x, top + 33, total, "soft", 11)]
         for column, card in enumerate(row):
             begin = x + _LABELS + column * (across + GAP)
-            marks.append(_square(card, begin, top, across, traffic[card.name], most_bytes))
-    return marks, y + len(list(_rows(facts.cards, per_row, words))) * (_CELL + GAP) - GAP
+            marks.append(drawn_square(card, begin, top, across, traffic[card.name], most_bytes))
+    return marks, y + len(rows) * (SQUARE + GAP) - GAP
 
 
-def _rows(cards: Sequence[DeviceFacts], per_row: int, words: Words) -> Iterator[tuple[str, Sequence[DeviceFacts]]]:
-    hosts: dict[str, list[DeviceFacts]] = {}
-    for card in cards:
-        hosts.setdefault(card.name.rpartition("/")[0], []).append(card)
-    number = 0
-    for host, members in hosts.items():
-        for begin in range(0, len(members), per_row):
-            yield host if host and not begin else words["row"].format(n=number), members[begin : begin + per_row]
-            number += 1
-
-
-def _square(card: DeviceFacts, x: float, y: float, width: float, nbytes: int, most_bytes: int) -> Group:
+def drawn_square(card: DeviceFacts, x: float, y: float, width: float, nbytes: int, most_bytes: int) -> Group:
+    """Returns a square with its name and bytes, filled as high as these are of the most bytes."""
     op = main_op(card)
     title = f"{card.name}: {op.op if op else '–'}, {bytes_in_words(nbytes)}"
-    height = max(1.5, (_CELL - 1) * nbytes / most_bytes) if nbytes else 0.0
-    name = card.name.rpartition("/")[2]
-    on = "on-cpyf" if height > _CELL - 15 else "ink"
-    marks: list[Mark] = [Rectangle(x + 0.5, y + 0.5, width - 1, _CELL - 1, "paper", "hair2", radius=4)]
+    height = max(1.5, (SQUARE - 1) * nbytes / most_bytes) if nbytes else 0.0
+    name = card.name.rpartition("/")[2] if ":" in card.name else card.name
+    marks: list[Mark] = [Rectangle(x + 0.5, y + 0.5, width - 1, SQUARE - 1, "paper", "hair2", radius=4)]
     if height:
-        marks.append(Rectangle(x + 0.5, y + _CELL - 0.5 - height, width - 1, height, "cpyf", "cpy", 0.8, 2))
-    marks += [
-        Text(x + 8, y + 15, name, on, 11, 650),
-        Text(x + 8, y + 29, bytes_in_words(nbytes), on, 11, halo=on == "ink" and height > _CELL - 32),
-    ]
+        marks.append(Rectangle(x + 0.5, y + SQUARE - 0.5 - height, width - 1, height, "cpyf", "cpy", 0.8, 2))
+    for baseline, words, weight in ((15.0, name, 650), (29.0, bytes_in_words(nbytes), 400)):
+        is_on_fill = height > SQUARE - baseline + _ASCENT
+        is_on_edge = not is_on_fill and height > SQUARE - baseline - _DESCENT
+        fill = "on-cpyf" if is_on_fill else "ink"
+        marks.append(Text(x + 8, y + baseline, words, fill, 11, weight, halo=is_on_edge))
     return Group(tuple(marks), title)
 
 
@@ -91,9 +86,9 @@ def what_is_unlike(facts: MapFacts, words: Words) -> str:
         figures = {card.name: measure(card.name) for card in facts.cards}
         middle, name = median(figures.values()), max(figures, key=lambda name: figures[name])
         if middle and figures[name] >= _UNLIKE * middle:
-            return several_times.format(name=name, n=_times_in_words(figures[name] / middle))
+            return several_times.format(name=short_in_cluster(name), n=_times_in_words(figures[name] / middle))
         if list(figures.values()).count(0) == len(figures) - 1:
-            return alone.format(name=name)
+            return alone.format(name=short_in_cluster(name))
     return ""
 
 

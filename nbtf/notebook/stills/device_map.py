@@ -8,7 +8,7 @@ from nbtf import runtime
 from nbtf.notebook import catalogue
 from nbtf.notebook.session import Session
 from nbtf.notebook.stills.decision import Words, drawn_way, is_as_asked, reason_in_words, steps_of
-from nbtf.notebook.stills.device_facts import DeviceFacts, MapFacts, map_facts
+from nbtf.notebook.stills.device_facts import DeviceFacts, MapFacts, map_facts, short_in_cluster
 from nbtf.notebook.stills.device_flows import (
     WIDEST,
     WIDEST_OF_MANY,
@@ -17,6 +17,7 @@ from nbtf.notebook.stills.device_flows import (
     laid_out,
 )
 from nbtf.notebook.stills.device_grid import GAP, ROOM, count_per_row, drawn_grid, what_is_unlike
+from nbtf.notebook.stills.device_hosts import between_hosts, drawn_hosts
 from nbtf.notebook.stills.device_rooms import COMPACT, HOST, TALL, drawn_host, drawn_room, main_op
 from nbtf.notebook.stills.flow import flowed
 from nbtf.notebook.stills.lanes import bytes_in_words
@@ -26,6 +27,8 @@ from nbtf.notebook.stills.memory_pictures import Still
 WIDTH = 960.0
 _MARGIN, _GAP = 16.0, 12.0
 _FEW, _MANY, _MOST = 6, 8, 16
+_TITLED = 64
+"""Devices that the alternative text tells of."""
 _ROOM, _COMPACT_ROOM = 150.0, 84.0
 """Least width of a room, and of one of many, in px."""
 
@@ -57,13 +60,16 @@ class _Map:
         self._marks: list[Mark] = []
         self._y = 0.0
         self._is_summed = False
+        self._hidden_flows = 0
 
     def picture(self) -> Picture:
         """Returns all of it."""
         self._head()
         count = len(self._facts.cards)
         room = (self._right - _MARGIN + _GAP) / max(count, 1) - _GAP
-        if not count:
+        if self._facts.is_cluster:
+            self._cluster()
+        elif not count:
             self._host()
         elif count == 1 or (count <= _FEW and room >= _ROOM):
             self._rooms(room, is_compact=False)
@@ -71,7 +77,7 @@ class _Map:
             self._rooms(room, is_compact=True)
         elif count <= _FEW:
             self._trunk()
-        elif count <= _MOST and not any("/" in card.name for card in self._facts.cards):
+        elif count <= _MOST:
             self._rows()
         else:
             self._grid()
@@ -81,11 +87,13 @@ class _Map:
         return Picture(self._width, height, self._title(), (frame, *self._marks))
 
     def _title(self) -> str:
-        rooms = (
-            f"{device.name}: {op.op} × {op.times:,} ({reason_in_words(op.reason, op.op)})"
+        rooms = [
+            f"{short_in_cluster(device.name)}: {op.op} × {op.times:,} ({reason_in_words(op.reason, op.op)})"
             for device in (*self._facts.hosts, *self._facts.cards)
             if (op := main_op(device))
-        )
+        ]
+        if len(rooms) > _TITLED:
+            rooms[_TITLED:] = [f"… {self._words['gpus'].format(n=len(self._facts.cards))}"]
         return f"{self._words['title']}. {'; '.join(rooms) or self._words['nothing']}"
 
     def _head(self) -> None:
@@ -237,6 +245,13 @@ class _Map:
         marks, self._y = drawn_grid(self._facts, _MARGIN, self._y, self._right - _MARGIN, self._words)
         self._marks += marks
 
+    def _cluster(self) -> None:
+        self._is_summed = True
+        marks, self._y, self._hidden_flows = drawn_hosts(
+            self._facts, _MARGIN, self._y, self._right - _MARGIN, self._words
+        )
+        self._marks += marks
+
     # Foot
 
     def _foot(self) -> None:
@@ -266,6 +281,12 @@ class _Map:
             size = bytes_in_words(sum(flow.nbytes for flow in between))
             copies = self._copies(sum(flow.copies for flow in between))
             yield Text(0, 0, words["between"].format(copies=copies, size=size), size=12, weight=650)
+        count, nbytes = between_hosts(facts) if facts.is_cluster else (0, 0)
+        if count:
+            sentence = words["betweenHosts"].format(copies=self._copies(count), size=bytes_in_words(nbytes))
+            yield Text(0, 0, sentence, size=12, weight=650)
+        if self._hidden_flows:
+            yield Text(0, 0, words["hiddenFlows"].format(n=self._hidden_flows), "soft", 11)
 
     def _flow(self, texts: list[Text]) -> None:
         if texts:

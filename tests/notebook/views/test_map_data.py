@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import shutil
 import subprocess
@@ -16,20 +17,21 @@ from nbtf.notebook.stills.device_facts import DeviceFacts, Flow, MapFacts, OpCou
 from nbtf.notebook.stills.device_map import device_map
 from nbtf.notebook.views import esm
 from nbtf.notebook.views.map_data import map_data
-from tests.machines import machine
+from tests.machines import cluster, machine
 from tests.notebook.stills.test_device_map import DEVICES, WIDTHS, recorded
 from tests.notebook.stills.test_timeline import RECORDED
 from tests.notebook.views.test_page import assert_same
 
 pytestmark = pytest.mark.skipif(shutil.which("node") is None, reason="needs node; the browser tests draw the map too")
 
+CLUSTERS = [1, 2, 11, 16, 17, 128]
 LANGUAGES = (catalogue.ENGLISH, *catalogue.LANGUAGES)
 
 
 @pytest.fixture(scope="module")
 def scenes() -> dict[str, MapFacts]:
     """Facts of all recorded scenes, and of a program on machines of every size."""
-    facts: dict[str, MapFacts] = {"hosts": of_hosts()}
+    facts: dict[str, MapFacts] = {"hosts": of_hosts()} | {f"{hosts} hosts": of_cluster(hosts) for hosts in CLUSTERS}
     for count in DEVICES:
         with machine(count, model="Tesla K20m"):
             facts[f"{count} cards"] = map_facts(recorded(count), tf.runtime.devices())
@@ -54,6 +56,17 @@ def of_hosts() -> MapFacts:
     return MapFacts((DeviceFacts("CPU:0"),), tuple(cards), tuple(flows), 70, 3, 2)
 
 
+def of_cluster(hosts: int) -> MapFacts:
+    """Hosts of a simulated cluster that all send to the first one, and each to its neighbour."""
+    with cluster(hosts, 3):
+        names = [info.name for info in tf.runtime.devices() if info.device_type == "GPU"]
+        firsts = names[::3]
+        flows = [Flow(name, firsts[0], 2, 1 << (20 + at % 3)) for at, name in enumerate(firsts) if at]
+        flows += [Flow(name, names[(at + 1) % len(names)], 1, 5000 * at + 4096) for at, name in enumerate(names)]
+        facts = map_facts(tf.runtime.Recorder().snapshot(), tf.runtime.devices())
+    return dataclasses.replace(facts, flows=tuple(flows), ops=7, constants=2, small_copies=1)
+
+
 def drawn(facts: MapFacts, tmp_path: Path, language: str) -> list[dict[str, Any]]:
     """The pictures of the page's program, one for each width."""
     program = esm.joined(esm.in_order("map_picture", "picture"))
@@ -74,7 +87,10 @@ def flat(picture: dict[str, Any]) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
-@pytest.mark.parametrize("scene", ["hosts", "large", *(f"{count} cards" for count in DEVICES), *RECORDED])
+@pytest.mark.parametrize(
+    "scene",
+    ["hosts", "large", *(f"{hosts} hosts" for hosts in CLUSTERS), *(f"{count} cards" for count in DEVICES), *RECORDED],
+)
 def test_page_draws_the_marks_of_the_still(
     scenes: dict[str, MapFacts], scene: str, language: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -23,7 +23,7 @@ from nbtf.notebook.stills.schedule import Exchange, Pieces, Schedule, Trace, Tra
 from nbtf.notebook.stills.timeline import timeline
 from nbtf.notebook.views import page
 from nbtf.notebook.views.timeline_data import timeline_data
-from tests.machines import machine
+from tests.machines import cluster, machine
 from tests.notebook.stills.test_timeline import RECORDED
 
 NASTY = "</script><img src=x onerror=alert(1)><!--<script>"
@@ -672,3 +672,17 @@ def test_nobody_is_left_out(
         result = Axe().run(shown, None, {"runOnly": ["wcag2a", "wcag2aa"]}).response
         assert result["passes"]
         assert [] == [(each["id"], node["html"]) for each in result["violations"] for node in each["nodes"]]
+
+
+def test_a_host_opens_with_enter(opened: Callable[..., Any], tmp_path: Path) -> None:
+    with cluster(17, 2), tf.runtime.recording() as record, tf.device("/job:worker/task:3/GPU:1"):
+        tf.zeros([4096])
+    record.to_html(tmp_path / "page.html")
+    shown = opened(tmp_path / "page.html")
+
+    shown.get_by_role("tab", name="Device map").click()
+    shown.locator('button[aria-label^="worker/3: 2 GPUs"]').focus()
+    shown.keyboard.press("Enter")
+
+    shown.wait_for_selector("button[aria-expanded=true]")
+    assert 1 == shown.locator('button[aria-label^="/job:worker/task:3/GPU:1: Fill"]').count()

@@ -1,0 +1,150 @@
+// How is a cluster drawn: a row for each host with what went between them, and of many hosts a square for each? What
+// stills/device_hosts.py is for Python.
+//
+// A host that a reader has opened (`facts.open`) has its cards below, where hosts are squares.
+
+import { flowsBetween, hostOf, sumOf } from "./map_flows.js";
+import { SQUARE, perRowOf, squareOf, trafficOf } from "./map_grid.js";
+import { path, text } from "./picture.js";
+import { sizeWords } from "./time_scale.js";
+import { WORDS, fill } from "./words.js";
+
+const HOSTS = { mostRows: 16, gutter: 48, labels: 76, narrowest: 60 };
+const FLOW = { lanes: 12, lane: 3, firstLane: 8, widest: 3, head: 5, ear: 3 };
+
+function byHost(cards) {
+  const hosts = new Map();
+  for (const card of cards) {
+    const host = hostOf(card.name);
+    if (!hosts.has(host)) hosts.set(host, []);
+    hosts.get(host).push(card);
+  }
+  return hosts;
+}
+
+// {marks, end, hidden, hosts}: hosts as rows of squares, or as squares; where they end; how many flows between them are not
+// drawn; and where the square of each host is.
+export function clusterMarks(facts, x, y, width) {
+  const hosts = byHost(facts.cards);
+  if (hosts.size > HOSTS.mostRows) return hostSquares(facts, hosts, x, y, width);
+  const pairs = pairsOfHosts(facts, [...hosts.keys()]);
+  const left = x + (pairs.length ? HOSTS.gutter : 0);
+  const { marks, tops, end } = hostRows(facts, hosts, left, y, x + width - left);
+  const [flows, hidden] = flowsOfHosts(pairs, [...hosts.keys()], tops, left - 4);
+  return { marks: [...flows, ...marks], end, hidden, hosts: new Map() };
+}
+
+function hostRows(facts, hosts, x, y, width) {
+  const perRow = perRowOf(width - HOSTS.labels + SQUARE.gap, HOSTS.narrowest);
+  const across = (width - HOSTS.labels + SQUARE.gap) / perRow - SQUARE.gap;
+  const sums = new Map(facts.cards.map((card) => [card.name, trafficOf(facts, card.name)]));
+  const most = Math.max(0, ...sums.values());
+  const marks = [];
+  const tops = [];
+  for (const [host, members] of hosts) {
+    tops.push(y);
+    const total = sizeWords(members.reduce((sum, card) => sum + sums.get(card.name), 0));
+    marks.push(text(x, y + 18, host || WORDS.deviceMap.here, { size: 11, weight: 650 }), text(x, y + 33, total, { fill: "soft", size: 11 }));
+    members.forEach((card, at) => {
+      const left = x + HOSTS.labels + (at % perRow) * (across + SQUARE.gap);
+      const top = y + Math.floor(at / perRow) * (SQUARE.height + SQUARE.gap);
+      marks.push(squareOf(card, left, top, across, sums.get(card.name), most));
+    });
+    y += Math.ceil(members.length / perRow) * (SQUARE.height + SQUARE.gap);
+  }
+  return { marks, tops, end: y - SQUARE.gap };
+}
+
+function hostSquares(facts, hosts, x, y, width) {
+  const perRow = perRowOf(width + SQUARE.gap, HOSTS.narrowest);
+  const across = (width + SQUARE.gap) / perRow - SQUARE.gap;
+  const traffic = new Map();
+  for (const { source, target, nbytes } of facts.flows) {
+    for (const name of source === target ? [source] : [source, target]) traffic.set(name, (traffic.get(name) ?? 0) + nbytes);
+  }
+  const totals = new Map([...hosts].map(([host, members]) => [host, members.reduce((sum, card) => sum + (traffic.get(card.name) ?? 0), 0)]));
+  const most = Math.max(0, ...totals.values());
+  const places = new Map();
+  const marks = [...hosts].map(([host, members], at) => {
+    const name = host || WORDS.deviceMap.here;
+    const title = `${name}: ${fill(WORDS.deviceMap.gpus, { n: members.length })}, ${sizeWords(totals.get(host))}`;
+    const [left, top] = [x + (at % perRow) * (across + SQUARE.gap), y + Math.floor(at / perRow) * (SQUARE.height + SQUARE.gap)];
+    places.set(host, { box: [left, top, across, SQUARE.height], title });
+    const now = members.some((card) => card.now);
+    const { marks: inside } = squareOf({ name, ops: [], now }, left, top, across, totals.get(host), most);
+    return { mark: "group", marks: inside, title };
+  });
+  const end = y + Math.ceil(hosts.size / perRow) * (SQUARE.height + SQUARE.gap) - SQUARE.gap;
+  const open = new Map([...hosts].filter(([host]) => facts.open?.has(host)));
+  if (!open.size) return { marks, end, hidden: 0, hosts: places };
+  const below = hostRows({ ...facts, cards: [...open.values()].flat() }, open, x, end + 2 * SQUARE.gap, width);
+  return { marks: [...marks, ...below.marks], end: below.end, hidden: 0, hosts: places };
+}
+
+// Between hosts
+
+// [copies, bytes] that went from one host to another; of cards alone.
+export function betweenHosts(facts) {
+  const flows = flowsBetween(facts).filter(({ source, target }) => hostOf(source) !== hostOf(target));
+  return [sumOf(flows, "copies"), sumOf(flows, "nbytes")];
+}
+
+// The pairs of hosts that sent anything, the nearest first: {first, second, onwards, back}.
+function pairsOfHosts(facts, hosts) {
+  const number = new Map(hosts.map((host, at) => [host, at]));
+  const pairs = new Map();
+  for (const flow of flowsBetween(facts)) {
+    const [source, target] = [number.get(hostOf(flow.source)), number.get(hostOf(flow.target))];
+    if (source === target) continue;
+    const [first, second] = [Math.min(source, target), Math.max(source, target)];
+    const key = `${first} ${second}`;
+    if (!pairs.has(key)) pairs.set(key, { first, second, onwards: 0, back: 0 });
+    pairs.get(key)[source > target ? "back" : "onwards"] += flow.nbytes;
+  }
+  return [...pairs.values()].sort((a, b) => a.second - a.first - (b.second - b.first) || a.first - b.first);
+}
+
+// [a bracket for each pair that has a lane, as thick as its bytes, how many have none].
+function flowsOfHosts(pairs, hosts, tops, right) {
+  const lanes = [];
+  const laneOf = new Map();
+  for (const pair of pairs) {
+    let lane = lanes.findIndex((members) => members.every((other) => pair.first >= other.second || other.first >= pair.second));
+    if (lane < 0 && lanes.length < FLOW.lanes) lane = lanes.push([]) - 1;
+    if (lane < 0) continue;
+    lanes[lane].push(pair);
+    laneOf.set(pair, lane);
+  }
+  const most = Math.max(0, ...pairs.map(({ onwards, back }) => onwards + back));
+  const ends = endsOfFlows(laneOf, tops);
+  const marks = [...laneOf].map(([pair, lane]) => {
+    const x = right - FLOW.firstLane - FLOW.lane * lane;
+    const width = Math.max(1, (FLOW.widest * (pair.onwards + pair.back)) / most);
+    const [first, second] = [ends.get(pair).get(pair.first), ends.get(pair).get(pair.second)];
+    const way = path([[right, first], [x, first], [x, second], [right, second]], { stroke: "cpy", strokeWidth: width });
+    const heads = [[second, pair.onwards], [first, pair.back]].filter(([, nbytes]) => nbytes).map(([end]) => headOfFlow(right, end));
+    return { mark: "group", marks: [way, ...heads], title: flowTitle(pair, hosts) };
+  });
+  return [marks, pairs.length - laneOf.size];
+}
+
+// Where each pair ends at each of its hosts: apart from one another, from the top down by lane.
+function endsOfFlows(laneOf, tops) {
+  const ends = new Map([...laneOf.keys()].map((pair) => [pair, new Map()]));
+  tops.forEach((top, host) => {
+    const here = [...laneOf.keys()].filter(({ first, second }) => first === host || second === host);
+    const rank = (pair) => (pair.second === host ? [0, -laneOf.get(pair)] : [1, laneOf.get(pair)]);
+    here.sort((a, b) => rank(a)[0] - rank(b)[0] || rank(a)[1] - rank(b)[1]);
+    here.forEach((pair, at) => ends.get(pair).set(host, top + (SQUARE.height * (at + 1)) / (here.length + 1)));
+  });
+  return ends;
+}
+
+function headOfFlow(x, y) {
+  return path([[x - FLOW.head, y - FLOW.ear], [x, y], [x - FLOW.head, y + FLOW.ear]], { fill: "cpy", closed: true });
+}
+
+function flowTitle(pair, hosts) {
+  const ways = [[pair.first, pair.second, pair.onwards], [pair.second, pair.first, pair.back]];
+  return ways.filter(([, , nbytes]) => nbytes).map(([source, target, nbytes]) => `${hosts[source]} → ${hosts[target]}: ${sizeWords(nbytes)}`).join("; ");
+}

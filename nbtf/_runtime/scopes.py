@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextvars import ContextVar
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any, NamedTuple
 from weakref import ReferenceType
 
@@ -26,6 +26,7 @@ ANYWHERE = Request(None, Fields())
 _TOP = Fields("localhost", 0, 0, "CPU", 0)
 
 
+@lru_cache(1024)
 def merged(text: str, outer: Request | None) -> Request:
     """Returns the request of `tf.device(text)` inside another one.
 
@@ -107,11 +108,18 @@ class Scope:
 
     def with_(self, **changes: Any) -> Scope:
         """Returns a scope that differs in some fields; its lane is closed until the Context opens it."""
-        fields: dict[str, Any] = {
-            name: getattr(self, name)
-            for name in ("request", "tapes", "strategy", "replica", "graph", "creators", "names")
-        }
-        scope = Scope(**(fields | changes))
+        scope = Scope.__new__(Scope)
+        scope.request, scope.tapes, scope.strategy, scope.replica = (
+            self.request,
+            self.tapes,
+            self.strategy,
+            self.replica,
+        )
+        scope.graph, scope.creators, scope.names = self.graph, self.creators, self.names
+        scope.lane = scope.owner = scope.change = None
+        for name, value in changes.items():
+            setattr(scope, name, value)
+        scope.tape = scope.tapes[0] if len(scope.tapes) == 1 else None
         scope.outer = self if self is not EMPTY else None
         return scope
 

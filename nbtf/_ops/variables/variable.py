@@ -251,6 +251,8 @@ class Variable(VariableParts):
         >>> tf.Variable(3).assign_add(4).numpy()
         np.int32(7)
         """
+        if delta.__class__ is float or delta.__class__ is int:
+            delta = constant_like(self, delta)
         if not self._updated(_ADD, delta):
             self._update(AssignAddVariableOp, as_tensor(delta, self._dtype), name=name)
         return self if read_value else NOTHING
@@ -272,6 +274,8 @@ class Variable(VariableParts):
         >>> tf.Variable(3.0).assign_sub(1.0).numpy()
         np.float32(2.0)
         """
+        if delta.__class__ is float or delta.__class__ is int:
+            delta = constant_like(self, delta)
         if not self._updated(_SUBTRACT, delta):
             self._update(AssignSubVariableOp, as_tensor(delta, self._dtype), name=name)
         return self if read_value else NOTHING
@@ -285,8 +289,6 @@ class Variable(VariableParts):
         """
         try:
             place, dtype = self._device, self._dtype
-            if place is HERE.device and (delta.__class__ is float or delta.__class__ is int):
-                delta = constant_like(self, delta)
             if place is delta._device and dtype is delta._dtype and dtype in NUMBERS:
                 scope = SCOPE()
                 array, change = self._array, delta._array

@@ -116,7 +116,7 @@ class Graph:
     def _take(self, parent: int, values: Iterable[Any], numbers: dict[int, int]) -> None:
         is_tracked, objects, into, refused = gc.is_tracked, self.objects, self.into, self._border.refused
         for obj in values:
-            cls: type[Any] = type(obj)
+            cls = kind_of(obj)
             if id(cls) in refused:
                 continue
             # Arrays of objects and frames that run lead somewhere although the collector does not know them.

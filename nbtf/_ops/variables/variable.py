@@ -251,10 +251,11 @@ class Variable(VariableParts):
         >>> tf.Variable(3).assign_add(4).numpy()
         np.int32(7)
         """
-        if delta.__class__ is float or delta.__class__ is int:
-            delta = constant_like(self, delta)
-        if not self._updated(_ADD, delta):
-            self._update(AssignAddVariableOp, as_tensor(delta, self._dtype), name=name)
+        change: Any = delta
+        if change.__class__ is float or change.__class__ is int:
+            change = constant_like(self, change)
+        if not self._updated(_ADD, change):
+            self._update(AssignAddVariableOp, as_tensor(change, self._dtype), name=name)
         return self if read_value else NOTHING
 
     def assign_sub(
@@ -274,10 +275,11 @@ class Variable(VariableParts):
         >>> tf.Variable(3.0).assign_sub(1.0).numpy()
         np.float32(2.0)
         """
-        if delta.__class__ is float or delta.__class__ is int:
-            delta = constant_like(self, delta)
-        if not self._updated(_SUBTRACT, delta):
-            self._update(AssignSubVariableOp, as_tensor(delta, self._dtype), name=name)
+        change: Any = delta
+        if change.__class__ is float or change.__class__ is int:
+            change = constant_like(self, change)
+        if not self._updated(_SUBTRACT, change):
+            self._update(AssignSubVariableOp, as_tensor(change, self._dtype), name=name)
         return self if read_value else NOTHING
 
     def _updated(self, ufunc: Any, delta: Any) -> bool:

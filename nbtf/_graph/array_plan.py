@@ -137,8 +137,9 @@ class _Writer:
         elif written:
             self._lines.append(written)
             self._steps[len(self._lines) + 1] = number
+        ends = [slot for slot in ends if self.held[slot].text[0] != "k"]
         if ends:
-            self._lines.append("".join([f"v{slot} = " for slot in ends if self.held[slot].text[0] != "k"]) + "None")
+            self._lines.append("".join([f"v{slot} = " for slot in ends]) + "None")
 
     # Steps that only compute
 

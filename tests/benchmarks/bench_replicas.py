@@ -1,0 +1,128 @@
+"""What replicas and simulated GPUs cost, and how that grows: `OPENBLAS_NUM_THREADS=1 python tests/benchmarks/bench_replicas.py`.
+
+CPU time, in turn with NumPy: of a step of `fit` on an MLP 784-128-10 with a batch of 64, of an op on a simulated GPU
+over the same in NumPy, and of the first op with many GPUs.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from time import process_time
+
+sys.path.insert(0, str(Path(__file__).parents[2]))
+
+import numpy as np
+
+import nbtf as tf
+from tests.benchmarks.cpu_time import seconds
+
+STEPS, BATCH = 32, 64
+RANDOM = np.random.default_rng(0)
+X = RANDOM.standard_normal((STEPS * BATCH, 784)).astype(np.float32)
+Y = RANDOM.integers(0, 10, STEPS * BATCH)
+A = np.array([[1.0, 2.0], [3.0, 4.0]], np.float32)
+
+OPS: dict[str, tuple[Callable[..., object], Callable[[], object]]] = {
+    "a + a": (lambda a: a + a, lambda: A + A),
+    "a * 2.0": (lambda a: a * 2.0, lambda: A * 2.0),
+    "matmul": (lambda a: tf.matmul(a, a), lambda: np.matmul(A, A)),
+    "reduce_sum(axis=1)": (lambda a: tf.reduce_sum(a, axis=1), lambda: np.sum(A, axis=1)),
+    "tanh": (tf.tanh, lambda: np.tanh(A)),
+    "reshape": (lambda a: tf.reshape(a, [4]), lambda: np.reshape(A, 4)),
+}
+"""An op of a small tensor, and the same in NumPy."""
+
+
+def simulate(count: int) -> None:
+    """Starts anew with simulated GPUs."""
+    tf.runtime.restart()
+    with contextlib.redirect_stdout(io.StringIO()):
+        tf.runtime.simulate_gpus(count)
+
+
+def by_hand() -> None:
+    """An epoch of the same model in NumPy."""
+    rate = np.float32(0.05)
+    weights, bias = np.full((784, 128), 0.01, np.float32), np.zeros(128, np.float32)
+    weights_2, bias_2 = np.full((128, 10), 0.01, np.float32), np.zeros(10, np.float32)
+    for start in range(0, len(X), BATCH):
+        x, y = X[start : start + BATCH], Y[start : start + BATCH]
+        hidden = np.maximum(x @ weights + bias, 0)
+        logits = hidden @ weights_2 + bias_2
+        exponents = np.exp(logits - logits.max(1, keepdims=True))
+        grad = exponents / exponents.sum(1, keepdims=True)
+        grad[np.arange(BATCH), y] -= 1
+        grad /= np.float32(BATCH)
+        back = (grad @ weights_2.T) * (hidden > 0)
+        weights_2, bias_2 = weights_2 - rate * (hidden.T @ grad), bias_2 - rate * grad.sum(0)
+        weights, bias = weights - rate * (x.T @ back), bias - rate * back.sum(0)
+
+
+def model(devices: list[str]) -> Callable[[], object]:
+    """An epoch of `fit`, with a replica on each device."""
+    with tf.distribute.MirroredStrategy(devices).scope() if len(devices) > 1 else contextlib.nullcontext():
+        layers = tf.keras.layers
+        network = tf.keras.Sequential([layers.Dense(128, activation="relu"), layers.Dense(10)])
+        loss = tf.keras.losses.SparseCategoricalCrossentropy(from_logits=True)
+        network.compile(optimizer=tf.keras.optimizers.SGD(0.05), loss=loss)
+    return lambda: network.fit(X, Y, batch_size=BATCH, verbose=0)
+
+
+def epochs() -> None:
+    """Prints what a step of `fit` takes with more and more replicas."""
+    for kind in ("CPU", "GPU"):
+        alone = 0.0
+        for count in (1, 2, 4):
+            if kind == "GPU":
+                simulate(count)
+            else:
+                tf.runtime.restart()
+                tf.runtime.simulate_gpus(0)
+                (cpu,) = tf.config.list_physical_devices("CPU")
+                tf.config.set_logical_device_configuration(cpu, [tf.config.LogicalDeviceConfiguration()] * count)
+            numpy, fit = seconds(by_hand, model([f"{kind}:{number}" for number in range(count)]))
+            alone = alone or fit
+            name = f"fit, {count} {'simulated GPU' if kind == 'GPU' else 'CPU'}{'s' if count > 1 else ''}"
+            print(f"{name:32} {1e6 * fit / STEPS:8.0f} us a step {fit / numpy:6.2f} x NumPy {fit / alone:6.2f} x one")
+
+
+def ops() -> None:
+    """Prints what ops on a simulated GPU take more than NumPy."""
+    simulate(1)
+    a = tf.constant(A)
+    for name, (op, numpy_op) in OPS.items():
+        numpy, lane = seconds(numpy_op, lambda op=op: op(a))
+        with tf.runtime.recording():
+            (road,) = seconds(lambda op=op: op(a))
+        print(f"{name:32} {1e6 * (lane - numpy):8.2f} us over NumPy {1e6 * (road - numpy):8.2f} us recorded")
+
+
+def growth() -> None:
+    """Prints what an op takes with more live tensors, and the first op with more GPUs."""
+    for count in (0, 1_000, 10_000, 100_000):
+        simulate(1)
+        a = tf.constant(A)
+        kept = [tf.constant(A) for _ in range(count)]
+        (lane,) = seconds(lambda a=a: a + a)
+        print(f"{f'a + a, {len(kept):,} live tensors':32} {1e6 * lane:8.2f} us")
+    for count in (1, 4, 16, 64, 256, 1024):
+        code = f"import nbtf as tf; tf.constant(1.0); tf.runtime.restart(); tf.runtime.simulate_gpus({count})\n{FIRST}"
+        text = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout
+        print(f"{f'first op, {count} simulated GPUs':32} {text.split()[-1]:>8} ms")
+
+
+FIRST = "from time import process_time as t; s = t(); tf.constant(1.0); print(round(1e3 * (t() - s), 1))"
+"""A program that prints how many milliseconds its first op takes."""
+
+
+if __name__ == "__main__":
+    start = process_time()
+    epochs()
+    ops()
+    growth()
+    print(f"{process_time() - start:.0f} s")

@@ -1,4 +1,4 @@
-"""What replicas and simulated GPUs cost, and how that grows: `OPENBLAS_NUM_THREADS=1 python tests/benchmarks/bench_replicas.py`.
+"""What replicas and simulated GPUs cost, and how that grows: `python tests/benchmarks/bench_replicas.py`.
 
 CPU time, in turn with NumPy: of a step of `fit` on an MLP 784-128-10 with a batch of 64, of an op on a simulated GPU
 over the same in NumPy, and of the first op with many GPUs.
@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import contextlib
 import io
+import os
 import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
 from time import process_time
 
+os.environ["OPENBLAS_NUM_THREADS"] = "1"  # threads that wait for each other would be measured, too
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
 import numpy as np

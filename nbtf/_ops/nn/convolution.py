@@ -16,7 +16,6 @@ from nbtf._ops.nn.windows import (
     as_given,
     channels_last,
     check_rank,
-    cropped,
     image_shape,
     length_after,
     padded,
@@ -207,11 +206,8 @@ def Conv2DBackpropInput(
     rows, columns = steps(height, 0, w), steps(width, 1, w)
     if back.shape != (batch, rows.windows, columns.windows, filters.shape[3]):
         raise ValueError("the gradient has another shape than the convolution")
-    if groups > 1 == filters.shape[2]:
-        length, breadth = rows.front + height + rows.back, columns.front + width + columns.back
-        wide = xp.zeros((batch, length, breadth, filters.shape[3]), back.dtype)
-        depthwise.images_gradient(xp, back, filters, w, wide)
-        result = cropped(wide, rows, columns)
+    if groups > 1 == filters.shape[2] and layouts.has_phases(w):
+        result = depthwise.images_gradient(xp, back, filters, w, (height, width), (rows, columns))
         if filters.shape[3] > channels:
             result = xp.add.reduce(result.reshape(batch, height, width, channels, -1), 4)
     else:

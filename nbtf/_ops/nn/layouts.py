@@ -132,7 +132,7 @@ def has_phases(w: Window) -> bool:
     return all(stride == 1 or dilation == 1 for stride, dilation in zip(w.strides, w.dilations, strict=True))
 
 
-def _by_phases(xp: Any, back: Any, lengths: Pair, w: Window, steps: Pair) -> Iterator[tuple[Any, Any, Any, Window]]:
+def by_phases(xp: Any, back: Any, lengths: Pair, w: Window, steps: Pair) -> Iterator[tuple[Any, Any, Any, Window]]:
     """Yields slices of the images and of the filters, with the results that both take part in, and their window."""
     by_axis = [_phases(lengths[axis], steps[axis], axis, w) for axis in (0, 1)]
     around: list[Steps] = []
@@ -154,14 +154,14 @@ def _by_phases(xp: Any, back: Any, lengths: Pair, w: Window, steps: Pair) -> Ite
 
 def _images_by_phases(xp: Any, back: Any, filters: Any, w: Window, lengths: Pair, steps: Pair, target: Any) -> None:
     """Writes the gradient of images into `target`, which is 0 where no window reaches."""
-    for images, taps, wide, small in _by_phases(xp, back, lengths, w, steps):
+    for images, taps, wide, small in by_phases(xp, back, lengths, w, steps):
         backwards = xp.ascontiguousarray(filters[taps][::-1, ::-1].transpose(0, 1, 3, 2))
         convolve(xp, wide, backwards, small, target[images])
 
 
 def _filters_by_phases(xp: Any, images: Any, back: Any, w: Window, steps: Pair) -> Any:
     result = xp.zeros((*w.size, images.shape[3], back.shape[3]), back.dtype)
-    for elements, taps, wide, small in _by_phases(xp, back, images.shape[1:3], w, steps):
+    for elements, taps, wide, small in by_phases(xp, back, images.shape[1:3], w, steps):
         backwards = _filters_from_windows(xp, wide, images[elements], small)
         result[taps] = backwards.transpose(0, 1, 3, 2)[::-1, ::-1]
     return result

@@ -9,16 +9,17 @@ import numpy as np
 import pytest
 
 import nbtf as tf
-from nbtf._ops.nn import layouts
+from nbtf._ops.nn import depthwise, layouts
 from nbtf._ops.nn.windows import padded, steps, window
 
 SEEDS = range(60)
 
 
-@pytest.fixture(params=[(1 << 20, 256), (512, 1), (4096, 16)], ids=["whole", "small", "middling"])
+@pytest.fixture(params=[(1 << 20, 256, 0), (512, 1, 1 << 14), (4096, 16, 0)], ids=["whole", "small", "middling"])
 def block_size(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(layouts, "BLOCK_BYTES", request.param[0])
     monkeypatch.setattr(layouts, "FEWEST_WINDOWS", request.param[1])
+    monkeypatch.setattr(depthwise, "FEW", request.param[2])
 
 
 def drawn(seed: int) -> tuple[Any, Any, dict[str, Any]]:

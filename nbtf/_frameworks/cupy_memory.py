@@ -128,5 +128,7 @@ def _site(cupy: Any) -> Site:
 
 def _card(number: int) -> str:
     """Returns the full name of a card: nbtf's where nbtf has it, else CuPy's own."""
-    own = next((device for device in devices() if device.cuda == number and not device.simulated), None)
-    return full_name("cuda", number) if own is None else full_name("GPU", int(own.name.rpartition(":")[2]))
+    for device in devices():
+        if device.cuda == number and not device.simulated:
+            return full_name("GPU", int(device.name.rpartition(":")[2]))
+    return full_name("cuda", number)

@@ -33,7 +33,8 @@ def watch(*libraries: str) -> Change[None]:
     the block and on those that begin in it; other processes, such as those of a DataLoader, are not heard.
 
     Args:
-      *libraries: by the names of their modules: `"torch"`, or `"cupy"`, which tells its memory, and no op and no copy. Of one that is imported in the block, from then on.
+      *libraries: by the names of their modules: `"torch"`, or `"cupy"`, which tells its memory, and no op and no copy.
+        Of one that is imported in the block, from then on.
 
     Raises:
       ValueError: no library, or one that tells nobody which ops it runs.

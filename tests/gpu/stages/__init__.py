@@ -30,4 +30,5 @@ STAGES = (
     Stage(12, "shared memory with other libraries", "shared_memory", 15),
     Stage(13, "the same bits again", "repeated_bits", 20),
     Stage(14, "NCCL", "nccl", 10),
+    Stage(15, "PyTorch, watched", "torch_watched", 60),
 )

@@ -1,5 +1,6 @@
 """`tf.distribute`: one program on several devices."""
 
+from nbtf.distribute import cluster_resolver as cluster_resolver
 from nbtf.distribute import experimental as experimental
 from nbtf.distribute.contexts import ReplicaContext as ReplicaContext
 from nbtf.distribute.contexts import get_replica_context as get_replica_context

@@ -66,13 +66,21 @@ def _jobs_of(cluster_resolver: Any) -> Mapping[str, Sized]:
 
 def _configured_jobs() -> Mapping[str, Sized]:
     """Returns the jobs of this process's cluster; none for a task that only evaluates, which works alone."""
-    text = os.environ.get("TF_CONFIG") or "{}"
+    jobs, task = read_tf_config(os.environ)
+    return {} if task.get("type") == "evaluator" else jobs
+
+
+def read_tf_config(environ: Mapping[str, str]) -> tuple[dict[str, list[Any]], dict[str, Any]]:
+    """Returns the jobs and the task that `TF_CONFIG` names; both are empty where it is not set.
+
+    Raises:
+      ValueError: it cannot be read.
+    """
+    text = environ.get("TF_CONFIG") or "{}"
     try:
         config: dict[str, dict[str, Any]] = json.loads(text)
         jobs, task = config.get("cluster") or {}, config.get("task") or {}
-        if task.get("type") == "evaluator":
-            return {}
-        return {job: list(tasks) for job, tasks in jobs.items()}
+        return {job: list(tasks) for job, tasks in jobs.items()}, dict(task)
     except (ValueError, AttributeError, TypeError) as error:
         form = '{"cluster": {"worker": ["host:port"]}, "task": {"type": "worker", "index": 0}}'
         raise ValueError(f"TF_CONFIG must be JSON of the form {form}. Got {text!r}") from error

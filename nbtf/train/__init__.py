@@ -1,5 +1,6 @@
 """`tf.train`: values of variables in files, and where training was left."""
 
+from nbtf._runtime.cluster_spec import ClusterSpec as ClusterSpec
 from nbtf.train.checkpoint import Checkpoint as Checkpoint
 from nbtf.train.checkpoint import CheckpointOptions as CheckpointOptions
 from nbtf.train.files import latest_checkpoint as latest_checkpoint

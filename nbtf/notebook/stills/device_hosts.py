@@ -112,9 +112,9 @@ def _pairs(facts: MapFacts, hosts: Sequence[str]) -> list[_Pair]:
     for flow in facts.between_cards():
         source, target = number[host_of(flow.source)], number[host_of(flow.target)]
         if source != target:
-            ways = nbytes.setdefault((min(source, target), max(source, target)), [0, 0])
-            ways[source > target] += flow.nbytes
-    pairs = [_Pair(first, second, *ways) for (first, second), ways in nbytes.items()]
+            directions = nbytes.setdefault((min(source, target), max(source, target)), [0, 0])
+            directions[source > target] += flow.nbytes
+    pairs = [_Pair(first, second, *directions) for (first, second), directions in nbytes.items()]
     return sorted(pairs, key=lambda pair: (pair.second - pair.first, pair.first))
 
 
@@ -135,9 +135,9 @@ def _flows(pairs: Sequence[_Pair], hosts: Sequence[str], tops: Sequence[float], 
     for pair, lane in lane_of.items():
         x, width = right - _FIRST_LANE - _LANE * lane, max(1.0, _WIDEST * (pair.onwards + pair.back) / most_bytes)
         first, second = ends[pair, pair.first], ends[pair, pair.second]
-        way = Path(((right, first), (x, first), (x, second), (right, second)), stroke="cpy", stroke_width=width)
+        bracket = Path(((right, first), (x, first), (x, second), (right, second)), stroke="cpy", stroke_width=width)
         heads = [_head(right, end) for end, nbytes in ((second, pair.onwards), (first, pair.back)) if nbytes]
-        marks.append(Group((way, *heads), _title(pair, hosts)))
+        marks.append(Group((bracket, *heads), _title(pair, hosts)))
     return marks, len(pairs) - len(lane_of)
 
 
@@ -149,12 +149,12 @@ def _ends(lane_of: dict[_Pair, int], tops: Sequence[float]) -> dict[tuple[_Pair,
     """Returns where each pair ends at each of its hosts: apart from one another, from the top down by lane."""
     ends: dict[tuple[_Pair, int], float] = {}
     for host, top in enumerate(tops):
-        here = sorted(
+        members = sorted(
             [pair for pair in lane_of if host in (pair.first, pair.second)],
             key=lambda pair: (pair.second != host, -lane_of[pair] if pair.second == host else lane_of[pair]),
         )
-        for at, pair in enumerate(here):
-            ends[pair, host] = top + SQUARE * (at + 1) / (len(here) + 1)
+        for at, pair in enumerate(members):
+            ends[pair, host] = top + SQUARE * (at + 1) / (len(members) + 1)
     return ends
 
 
@@ -163,7 +163,9 @@ def _head(x: float, y: float) -> Path:
 
 
 def _title(pair: _Pair, hosts: Sequence[str]) -> str:
-    ways = ((pair.first, pair.second, pair.onwards), (pair.second, pair.first, pair.back))
+    directions = ((pair.first, pair.second, pair.onwards), (pair.second, pair.first, pair.back))
     return "; ".join(
-        f"{hosts[source]} → {hosts[target]}: {bytes_in_words(nbytes)}" for source, target, nbytes in ways if nbytes
+        f"{hosts[source]} → {hosts[target]}: {bytes_in_words(nbytes)}"
+        for source, target, nbytes in directions
+        if nbytes
     )

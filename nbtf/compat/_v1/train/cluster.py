@@ -1,130 +1,13 @@
-"""Which processes would work together: jobs, the addresses of their tasks, and where variables go."""
+"""Where do variables go in a cluster with parameter servers?"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection
 from itertools import count
 from typing import Any
 
 from nbtf._devices.names import parse
-from nbtf.compat._v1._config.cluster import ClusterDef, JobDef
-
-
-class ClusterSpec:
-    """The jobs of a cluster; here it only says how many parameter servers `replica_device_setter` deals out.
-
-    >>> import nbtf.compat.v1 as tf1
-    >>> cluster = tf1.train.ClusterSpec({"ps": ["a:2222", "b:2222"], "worker": ["c:2222"]})
-    >>> cluster.num_tasks("ps")
-    2
-    >>> cluster.task_address("worker", 0)
-    'c:2222'
-
-    Args:
-      cluster: for each job its addresses, or for some numbers of tasks theirs; or another ClusterSpec.
-
-    Raises:
-      TypeError: it is something else.
-    """
-
-    def __init__(self, cluster: Any) -> None:
-        cluster = cluster._jobs if isinstance(cluster, ClusterSpec) else cluster
-        if not isinstance(cluster, Mapping):
-            raise TypeError(
-                "`cluster` must be a dictionary mapping one or more job names to lists of network addresses, "
-                "or a `ClusterDef` protocol buffer"
-            )
-        jobs: dict[str, Any] = {str(name): tasks for name, tasks in _pairs(cluster)}
-        self._jobs = {name: _tasks(name, jobs[name]) for name in sorted(jobs)}
-
-    @property
-    def jobs(self) -> list[str]:
-        """The names of the jobs."""
-        return list(self._jobs)
-
-    def num_tasks(self, job_name: str) -> int:
-        """Returns how many tasks a job has.
-
-        Args:
-          job_name: the job.
-        """
-        return len(self._job(job_name))
-
-    def task_indices(self, job_name: str) -> list[int]:
-        """Returns the numbers of the tasks of a job.
-
-        Args:
-          job_name: the job.
-        """
-        return sorted(self._job(job_name))
-
-    def task_address(self, job_name: str, task_index: int) -> str:
-        """Returns the address of a task.
-
-        Args:
-          job_name: its job.
-          task_index: its number.
-
-        Raises:
-          ValueError: there is no such task.
-        """
-        tasks = self._job(job_name)
-        if task_index not in tasks:
-            raise ValueError(f"No task with index {task_index!r} in job {job_name!r}")
-        return tasks[task_index]
-
-    def job_tasks(self, job_name: str) -> list[str | None]:
-        """Returns the addresses of a job, None for numbers without a task.
-
-        Args:
-          job_name: the job.
-        """
-        tasks = self._job(job_name)
-        return [tasks.get(number) for number in range(max(tasks, default=-1) + 1)]
-
-    def as_dict(self) -> dict[str, Any]:
-        """Returns the jobs: lists of addresses, and dictionaries where numbers are missing."""
-        return {
-            name: self.job_tasks(name) if sorted(tasks) == [*range(len(tasks))] else dict(tasks)
-            for name, tasks in self._jobs.items()
-        }
-
-    def as_cluster_def(self) -> ClusterDef:
-        """Returns the jobs as a message."""
-        return ClusterDef(job=[JobDef(name=name, tasks=tasks) for name, tasks in self._jobs.items()])
-
-    def _job(self, name: str) -> dict[int, str]:
-        if name not in self._jobs:
-            raise ValueError(f"No such job in cluster: {name!r}")
-        return self._jobs[name]
-
-    def __bool__(self) -> bool:
-        return bool(self._jobs)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, ClusterSpec) and self._jobs == other._jobs
-
-    __hash__ = None  # pyright: ignore[reportAssignmentType]
-
-    def __repr__(self) -> str:
-        jobs = ", ".join([f"{name!r}: {tasks!r}" for name, tasks in self.as_dict().items()])
-        return f"ClusterSpec({{{jobs}}})"
-
-
-def _pairs(mapping: Any) -> list[tuple[Any, Any]]:
-    return [*mapping.items()]
-
-
-def _tasks(name: str, tasks: Any) -> dict[int, str]:
-    if not isinstance(tasks, Mapping | list | tuple):
-        raise TypeError(f"The tasks for job {name!r} must be a list or a dictionary from integers to strings.")
-    pairs = _pairs(tasks) if isinstance(tasks, Mapping) else enumerate(_list_tasks(tasks))
-    return {int(number): str(address) for number, address in pairs}
-
-
-def _list_tasks(tasks: Any) -> list[Any]:
-    return [*tasks]
-
+from nbtf._runtime.cluster_spec import ClusterSpec as ClusterSpec
 
 # Source: `STANDARD_PS_OPS` in python/training/device_setter.py of TensorFlow 2.21, as far as nbtf has them.
 PARAMETERS = ("Variable", "VariableV2", "VarHandleOp")

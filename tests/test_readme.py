@@ -40,7 +40,7 @@ def test_every_function_it_names_is_there() -> None:
 def test_every_command_it_names_is_there() -> None:
     named = re.findall(r"(?:`|/bin/|=4 )nbtf (\w[^`\n]*)", README)
 
-    assert {"lab", "site", "run", "devices", "top", "metrics", "doctor", "notebooks"} == {
+    assert {"lab", "site", "run", "predict", "devices", "top", "metrics", "doctor", "notebooks"} == {
         line.split()[0] for line in named
     }
     for line in named:

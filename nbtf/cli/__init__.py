@@ -1,4 +1,4 @@
-"""What `nbtf` does when typed in a shell: `nbtf lab`, `run`, `devices`, `top`, `doctor`, `notebooks` and others."""
+"""What `nbtf` does when typed in a shell: `nbtf lab`, `run`, `predict`, `devices`, `top` and others."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import contextlib
 import sys
 from collections.abc import Sequence
 
-from nbtf.cli import devices, doctor, lab, metrics, notebooks, run, site, top
+from nbtf.cli import devices, doctor, lab, metrics, notebooks, predict, run, site, top
 from nbtf.cli.command_error import CommandError
 from nbtf.cli.printable import printable, write_out_foreign_letters
 from nbtf.runtime import version
@@ -49,6 +49,6 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"nbtf {version}")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    for module in (lab, run, devices, top, metrics, doctor, notebooks, site):
+    for module in (lab, run, predict, devices, top, metrics, doctor, notebooks, site):
         module.add_command(commands)
     return parser

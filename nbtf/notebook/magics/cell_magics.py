@@ -16,6 +16,7 @@ from nbtf.notebook.magics.options import Options
 from nbtf.notebook.session import Session
 
 Begin = Callable[[Any], object]
+Take = Callable[[Any, str], object]
 
 
 class CellMagics:
@@ -25,18 +26,28 @@ class CellMagics:
         """Has the shell's cells transformed until the session stops."""
         self._session = session
         self._names: list[str] = []
+        self._taking: dict[str, str] = {}
         transforms = session.shell.input_transformers_cleanup
         transform = self._transform  # one object: every look at a method makes another
         transforms.append(_Transform(transform))
         session.on_stop(lambda transform=transforms[-1]: transforms.remove(transform))
 
-    def add(self, name: str, options: Options, begin: Begin) -> None:
-        """Adds a magic; `begin` is given its options before the body runs."""
+    def add(self, name: str, options: Options, begin: Begin, take: tuple[str, Take] | None = None) -> None:
+        """Adds a magic; `begin` is given its options before the body runs.
 
-        def magic(line: str, cell: str) -> None:
+        Args:
+          name: without its `%%`.
+          options: what may stand behind it.
+          begin: prepares.
+          take: an option with which the body does not run, and what is given the options and the body then.
+        """
+
+        def magic(line: str, cell: str) -> object:
             chosen = options.read(line)
             if chosen is None:
-                return
+                return None
+            if take is not None and _has(line, take[0]):
+                return take[1](chosen, cell)
             if cell.strip():
                 own_name = cell.split()[0]
                 above = f"write {own_name} above it, as the first line of the cell."
@@ -44,8 +55,11 @@ class CellMagics:
                     f"%%{name}: {above if own_name.startswith('%%') else 'run it as a cell, by run_cell.'}"
                 )
             begin(chosen)
+            return None
 
         self._names.append(name)
+        if take is not None:
+            self._taking[name] = take[0]
         _register(self._session, options, magic, "cell", name)
 
     def _transform(self, lines: list[str]) -> list[str]:
@@ -59,9 +73,16 @@ class CellMagics:
             heads.append(f"get_ipython().run_cell_magic({name!r}, {options!r}, '\\n')\n")
             if {"-h", "--help"} & set(options.split()):
                 return [heads[-1]]  # whoever asks for help does not want the body to run
+            if name in self._taking and _has(options, self._taking[name]):
+                body = "".join(lines[len(heads) :])
+                return [*heads[:-1], f"get_ipython().run_cell_magic({name!r}, {options!r}, {body!r})\n"]
         body = "".join(lines[len(heads) :]).strip()
         # Without a body IPython says so; with a magic of others in between ours would be code inside of it.
         return [*heads, *lines[len(heads) :]] if heads and body and not body.startswith("%%") else lines
+
+
+def _has(options: str, option: str) -> bool:
+    return any(word.partition("=")[0] == option for word in options.split())
 
 
 class _Transform:

@@ -12,6 +12,7 @@ from nbtf.notebook.device_names import full_name, require, short
 from nbtf.notebook.holders.table import add_hint, build_table, forget
 from nbtf.notebook.magics.cell_magics import CellMagics, add_line_magic
 from nbtf.notebook.magics.options import Options, add_without, typed
+from nbtf.notebook.magics.predict import add_prediction, predicted
 from nbtf.notebook.memory_table import gpus_named, table
 from nbtf.notebook.session import Session, say
 from nbtf.notebook.views.live import live
@@ -41,11 +42,12 @@ def add_memory_magics(session: Session, cells: CellMagics) -> None:
     of_cell.add_argument("--kept", metavar="SIZE", type=sized, help="fail when more stays in use than before, as in 0")
 
     add_without(of_cell)
+    add_prediction(of_cell)
 
     def begin(chosen: Any) -> None:
         session.record_cell(lambda record, failed: _report(record, failed, chosen))
 
-    cells.add("gpu_memory", of_cell, begin)
+    cells.add("gpu_memory", of_cell, begin, ("--predict", lambda chosen, body: predicted(session, chosen, body)))
 
 
 def _answer(session: Session, chosen: argparse.Namespace) -> Any:

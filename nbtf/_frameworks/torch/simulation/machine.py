@@ -121,7 +121,7 @@ class Machine:
         if isinstance(value, self._tensor_class):
             if value.layout is not self._strided:
                 raise NotImplementedError(SPARSE)
-            memory = memory or self.charge(value.untyped_storage().nbytes(), number)
+            memory = memory or self.charge(_extent(value), number)
             return self.tensors.on_card(value, number, memory)
         if value.__class__ is list or value.__class__ is tuple:
             elements: Any = value
@@ -154,3 +154,12 @@ class Machine:
         except OutOfDeviceMemory as error:
             text = str(error)
         raise self.torch.OutOfMemoryError(text)
+
+
+def _extent(tensor: Any) -> int:
+    """Returns the bytes that a tensor reaches over: a kernel of the CPU may have left it in larger memory."""
+    nbytes = tensor.untyped_storage().nbytes()
+    if tensor.numel() * tensor.element_size() == nbytes:
+        return nbytes
+    steps = sum([(size - 1) * stride for size, stride in zip(tensor.size(), tensor.stride(), strict=True)])
+    return min(nbytes, (tensor.storage_offset() + steps + 1) * tensor.element_size()) if tensor.numel() else 0

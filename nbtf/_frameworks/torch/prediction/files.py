@@ -1,0 +1,80 @@
+"""What do `torch.save` and `torch.load` do where nothing has values? They write no file, and find what was saved."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Generator
+from contextlib import contextmanager
+from os import PathLike, fspath
+from typing import Any
+
+from nbtf._frameworks.torch.prediction.host import Host
+from nbtf._frameworks.torch.prediction.ledger import Ledger
+
+
+class Files:
+    """What a program has saved, by file."""
+
+    def __init__(self, torch: Any, ledger: Ledger, host: Host, notes: list[str]) -> None:
+        """Takes PyTorch, what is told that values are put aside, who does so, and what is told of files."""
+        self._torch, self._ledger, self._host, self._notes = torch, ledger, host, notes
+        self._saved: dict[Any, Any] = {}
+        self._load = torch.load
+
+    @contextmanager
+    def held_in_memory(self) -> Generator[None]:
+        """Has `torch.save` keep its objects here, where `torch.load` finds them."""
+        torch, save, load = self._torch, self._torch.save, self._torch.load
+        torch.save, torch.load = self.save, self.load
+        try:
+            yield
+        finally:
+            torch.save, torch.load = save, load
+
+    def save(self, obj: object, f: Any, *_: Any, **__: Any) -> None:
+        """Keeps an object; what it has on devices is kept on the host."""
+        name = self._name(f)
+        if isinstance(name, str):
+            self._notes.append(f"torch.save(..., {name!r}) wrote no file: there are no values to keep.")
+        self._ledger.is_saving = True
+        try:
+            self._saved[name] = self._copied(obj, "cpu"), self._devices(obj), f
+        finally:
+            self._ledger.is_saving = False
+
+    def load(self, f: Any, map_location: Any = None, *args: Any, **kwargs: Any) -> Any:
+        """Returns what was saved, on the device where it was or on another; reads a file that was there before."""
+        name = self._name(f)
+        if name not in self._saved:
+            return self._load(f, map_location, *args, **kwargs)
+        obj, devices, _ = self._saved[name]
+        if map_location is None and len(devices) == 1:
+            map_location = next(iter(devices))
+        device = map_location if isinstance(map_location, str | self._torch.device) else "cpu"
+        return self._copied(obj, device)
+
+    def _name(self, f: Any) -> Any:
+        return str(fspath(f)) if isinstance(f, str | PathLike) else id(f)  # pyright: ignore
+
+    def _copied(self, obj: Any, device: Any) -> Any:
+        """Returns a copy of an object with its tensors on a device."""
+        from torch.utils._pytree import tree_map_only  # pyright: ignore
+
+        copies: dict[int, Any] = {}
+
+        def copied(tensor: Any) -> Any:
+            if id(tensor) not in copies:
+                moved = self._host.put_aside(tensor) if device == "cpu" else tensor.detach().to(device, copy=True)
+                copies[id(tensor)] = moved if tensor.is_cuda or device != "cpu" else tensor.detach().clone()
+            return copies[id(tensor)]
+
+        if isinstance(obj, self._torch.nn.Module):
+            return copy.deepcopy(obj).to(device)
+        return tree_map_only(self._torch.Tensor, copied, obj)
+
+    def _devices(self, obj: Any) -> set[Any]:
+        """Returns the devices of an object's tensors."""
+        from torch.utils._pytree import tree_leaves  # pyright: ignore
+
+        tensors = obj.parameters() if isinstance(obj, self._torch.nn.Module) else tree_leaves(obj)
+        return {tensor.device for tensor in tensors if isinstance(tensor, self._torch.Tensor)}

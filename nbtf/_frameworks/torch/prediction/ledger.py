@@ -1,0 +1,202 @@
+"""What is each allocation for, and which of them make the peak?"""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+from weakref import WeakSet, WeakValueDictionary
+
+from nbtf._devices.caching.allocator import CachingAllocator
+from nbtf._devices.caching.blocks import Allocation, Block, Death
+
+PURPOSES = ("parameters", "gradients", "optimizer", "activations", "inputs", "temporaries")
+"""What memory is for, in the order in which it is told."""
+
+FORWARD, BACKWARD, STEP, COPY, NO_GRADIENT = "forward", "backward", "step", "copy", "no gradient"
+"""When it was taken."""
+
+_PURPOSE_OF = {FORWARD: "activations", COPY: "inputs"}
+"""What that says of memory that is no parameter, gradient or state of an optimizer; else it is temporary."""
+
+
+class Peak(NamedTuple):
+    """The most that was in use on a device: bytes, by purpose, where in the program, and bytes reserved at most."""
+
+    device: int
+    allocated: int
+    reserved: int
+    line: str
+    by_purpose: dict[str, int]
+    retries: int
+    ooms: int
+
+
+class Ledger:
+    """Takes down what is allocated and freed, and learns from modules and optimizers what it was for."""
+
+    def __init__(self, torch: Any, line: Callable[[], str], check: Callable[[], object]) -> None:
+        """Takes what tells where in the program one is, and what is called before memory is taken: it may raise."""
+        self._torch, self._line, self.check = torch, line, check
+        self.phase: str | None = None
+        """When that is not seen by PyTorch itself: a step of an optimizer, a copy."""
+        self.is_saving = False
+        """Whether values are only put aside, and none is looked at."""
+        self.steps = 0
+        self.allocations = 0
+        self._steps_at_peak = 0
+        self._purposes: dict[int, str] = {}
+        self._numbers: dict[tuple[int, int], int] = {}
+        self._optimizers: WeakSet[Any] = WeakSet()
+        self._parameters: WeakValueDictionary[int, Any] = WeakValueDictionary()  # by id: tensors compare their values
+
+    def phase_now(self) -> str:
+        """Returns when something is allocated."""
+        if self.phase is not None:
+            return self.phase
+        if self._torch._C._current_autograd_node() is not None:
+            return BACKWARD
+        return FORWARD if self._torch.is_grad_enabled() else NO_GRADIENT
+
+    @property
+    def steps_without_peak(self) -> int:
+        """How many steps of optimizers have ended since a peak was exceeded, or a cell began."""
+        return self.steps - self._steps_at_peak
+
+    def reach_peak(self) -> str:
+        """Takes down that a peak is exceeded; returns the line of the program that does so."""
+        self._steps_at_peak = self.steps
+        return self._line()
+
+    def begin_cell(self) -> None:
+        """Counts steps anew for `steps_without_peak`."""
+        self._steps_at_peak = self.steps
+
+    def current_line(self) -> str:
+        """Returns the line of the program that runs."""
+        return self._line()
+
+    def purpose(self, number: int, phase: str) -> str:
+        """Returns what an allocation was for."""
+        return self._purposes.get(number) or _PURPOSE_OF.get(phase, "temporaries")
+
+    # Learning
+
+    def listen(self) -> Iterator[Any]:
+        """Has modules and optimizers tell of themselves; yields what ends it."""
+        optimizers = sys.modules[self._torch.optim.Optimizer.__module__]
+        yield self._torch.nn.modules.module.register_module_forward_pre_hook(self._see_module)
+        yield optimizers.register_optimizer_step_pre_hook(self._see_step)
+        yield optimizers.register_optimizer_step_post_hook(self._see_state)
+
+    def _see_module(self, module: Any, _: Any) -> None:
+        for tensor in (*module._parameters.values(), *module._buffers.values()):
+            if tensor is not None and tensor.is_cuda:
+                self._mark(tensor, "parameters")
+                if tensor.requires_grad:
+                    self._parameters[id(tensor)] = tensor
+
+    def _see_step(self, optimizer: Any, *_: Any) -> None:
+        self.phase = STEP
+        self._optimizers.add(optimizer)
+        for group in optimizer.param_groups:
+            for parameter in group["params"]:
+                self._parameters[id(parameter)] = parameter
+                self._mark(parameter, "parameters")
+                self._mark(parameter.grad, "gradients")
+
+    def _see_state(self, optimizer: Any, *_: Any) -> None:
+        self.phase = None
+        self.steps += 1
+        self._mark_state(optimizer)
+
+    def _mark_state(self, optimizer: Any) -> None:
+        for state in optimizer.state.values():
+            for value in state.values():
+                self._mark(value, "optimizer")
+
+    def _mark(self, tensor: Any, purpose: str) -> None:
+        if isinstance(tensor, self._torch.Tensor) and tensor.is_cuda:
+            number = self._numbers.get((tensor.get_device(), _address(tensor)))
+            if number is not None:
+                self._purposes[number] = purpose
+
+    def tell_address(self, device: int, address: int, number: int) -> None:
+        """Takes down which allocation stands at an address, by which its tensors are known."""
+        self._numbers[device, address] = number
+
+    def finish(self) -> None:
+        """Looks at what no step has told of: gradients that nobody used, and the state of a step that failed."""
+        for parameter in [*self._parameters.values()]:
+            self._mark(parameter.grad, "gradients")
+        for optimizer in self._optimizers:
+            self._mark_state(optimizer)
+
+
+class WatchedAllocator(CachingAllocator):
+    """An allocator that takes down what it grants and frees, in order."""
+
+    ledger: Ledger
+
+    def watch(self, ledger: Ledger) -> None:
+        """Has what happens from now on written down."""
+        self.ledger = ledger
+        self._events: list[tuple[int, int, str]] = []
+        self._highest, self._peak_event, self._peak_line = 0, 0, ""
+
+    def begin(self) -> None:
+        """Looks for the peak from now on."""
+        self._highest, self._peak_event, self._peak_line = self.level()[0], len(self._events), ""
+        self.reset_peak_stats()
+
+    def allocate(self, nbytes: int, stream: int = 0, label: Any = None) -> Allocation | None:
+        """Allocates, and takes down where a new peak was reached."""
+        ledger = self.ledger
+        ledger.check()
+        number = ledger.allocations = ledger.allocations + 1
+        phase = ledger.phase_now()
+        try:
+            allocation = super().allocate(nbytes, stream, number)
+        except Exception:
+            self._peak_line = ledger.current_line()  # what does not fit ends the program here
+            raise
+        if allocation is not None:
+            self._events.append((number, allocation.size, phase))
+            ledger.tell_address(self.device, allocation.address, number)
+            allocated = self.level()[0]
+            if allocated > self._highest:
+                self._highest, self._peak_event, self._peak_line = allocated, len(self._events), ledger.reach_peak()
+        return allocation
+
+    def _end_use(self, death: Death, block: Block) -> None:
+        number: Any = block.label
+        self._events.append((number, -block.size, ""))
+        super()._end_use(death, block)
+
+    def peak(self) -> Peak:
+        """Returns what was in use at the peak, and what for."""
+        alive: dict[int, tuple[int, str]] = {}
+        for number, size, phase in self._events[: self._peak_event]:
+            if size > 0:
+                alive[number] = size, phase
+            else:
+                alive.pop(number, None)
+        sizes: Counter[str] = Counter()
+        for number, (size, phase) in alive.items():
+            sizes[self.ledger.purpose(number, phase)] += size
+        stats = self.stats()
+        return Peak(
+            device=self.device,
+            allocated=self._highest,
+            reserved=stats["reserved_bytes.all.peak"],
+            line=self._peak_line,
+            by_purpose={purpose: sizes[purpose] for purpose in PURPOSES},
+            retries=stats["num_alloc_retries"],
+            ooms=stats["num_ooms"],
+        )
+
+
+def _address(tensor: Any) -> int:
+    """Returns where the memory begins in which a tensor is."""
+    return tensor.data_ptr() - tensor.storage_offset() * tensor.element_size()

@@ -1,0 +1,70 @@
+"""`%%gpu_memory --predict`: what will this cell take on a card that is not here?"""
+
+from __future__ import annotations
+
+import re
+from importlib.util import find_spec
+from typing import Any
+
+from IPython.core.error import UsageError
+
+from nbtf._frameworks.torch.prediction.asking import PredictionError, ask, card_named, read_batches
+from nbtf.notebook.magics.options import Options, typed
+from nbtf.notebook.prediction.report import Prediction
+from nbtf.notebook.session import Session, say
+
+_QUESTION = re.compile(r"^\s*%%gpu_memory\s.*--predict")
+
+
+def add_prediction(options: Options) -> None:
+    """Adds the options of a prediction."""
+    options.add_argument(
+        "--predict",
+        metavar="CARD",
+        type=typed(card_named),
+        help="what it would take on such a card, as in A100-40GB; the cell is not run here",
+    )
+    options.add_argument(
+        "--batch",
+        metavar="SIZES",
+        type=typed(read_batches),
+        default=(None, ()),
+        help="with --predict: other batch sizes to try, as in 8,16,32 or NAME=8,16",
+    )
+
+
+def predicted(session: Session, chosen: Any, body: str) -> Prediction:
+    """Returns what a cell takes on a card, after the cells that have run so far.
+
+    Args:
+      session: whose cells prepare it.
+      chosen: the card, and the batch sizes.
+      body: the cell without its first line.
+    """
+    if find_spec("torch") is None:
+        raise UsageError("%%gpu_memory --predict: predicts cells of PyTorch, which is not installed here.")
+    history = session.shell.history_manager.input_hist_raw
+    number = len(history)
+    cells = [
+        (index, source, False)
+        for index, source in enumerate(history[:-1])
+        if source.strip() and not _QUESTION.match(source)
+    ]
+    name, batches = chosen.batch
+    say(f"Runs {_cells(len(cells))} again in a process of its own, without values. Nothing is run here.")
+    try:
+        # One line stands above the body, so that line numbers are those of the cell.
+        answer = ask(
+            f"cell {number - 1}",
+            [*cells, (number - 1, f"\n{body}", True)],
+            chosen.predict,
+            batches=batches,
+            batch_name=name,
+        )
+    except PredictionError as error:
+        raise UsageError(f"%%gpu_memory --predict: {error}") from None
+    return Prediction(answer, f"cell {number - 1}")
+
+
+def _cells(count: int) -> str:
+    return f"this cell, after the {count} before it," if count else "this cell"

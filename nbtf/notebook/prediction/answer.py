@@ -1,0 +1,116 @@
+"""What is answered to a question about a card: the peak, the largest batch, and what would save most?"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from nbtf._devices.caching.fixed_parts import FixedParts, fixed_parts
+from nbtf._devices.discovery import gpus, simulated_machine
+from nbtf._frameworks.torch.simulation.installation import Installation
+from nbtf._frameworks.torch.simulation.library import load_torch
+from nbtf.notebook.prediction.batches import BatchSize, largest
+from nbtf.notebook.prediction.changes import changes
+from nbtf.notebook.prediction.program import UNLIMITED, Cell, Outcome, Program
+
+_SHOWN_CHANGES = 3
+
+
+def answer(request: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns what a request asks for, as plain data.
+
+    Args:
+      request: `cells` (each number, source, is_predicted), `card`, `count`, `batches`, `batch_name`, `seconds`.
+    """
+    torch = load_torch()
+    cards = gpus(simulated_machine(request["count"], request["card"]), {})
+    installation = Installation(torch, cards, values=False, read_as=0.0)
+    cells = [Cell(*cell) for cell in request["cells"]]
+    program = Program(torch, installation.machine, cells, request["seconds"])
+    return Prediction(torch, program, cards[0].card, request).answer()
+
+
+class Prediction:
+    """The runs that answer one request."""
+
+    def __init__(self, torch: Any, program: Program, card: Any, request: Mapping[str, Any]) -> None:
+        """Takes the program, and the card that it is predicted for."""
+        self._torch, self._program, self._request = torch, program, request
+        self._card, self._fixed = card, fixed_parts(card)
+
+    def answer(self) -> dict[str, Any]:
+        """Runs the program as often as it takes."""
+        first = self._program.run()
+        if first.peak is None:
+            return {"card": self._card.name, "error": first.error, "peak": None, "notes": first.notes}
+        needed = first if first.fits else self._program.run(total=UNLIMITED)
+        batch = BatchSize(self._program.cells, self._request["batch_name"])
+        return {
+            "card": self._card.name,
+            "total": self._card.memory_bytes,
+            "fixed": [self._fixed.at_least, self._fixed.at_most],
+            "error": needed.error,
+            "verdict": verdict(first, self._card.memory_bytes, self._fixed),
+            "peak": _plain(needed),
+            "batch": self._batches(batch) if batch else None,
+            "changes": self._changes(batch, needed),
+            "notes": needed.notes,
+            "is_cut": needed.is_cut,
+            "reads": needed.reads,
+        }
+
+    def _run_batch(self, batch: BatchSize, value: int, total: int | None) -> Outcome:
+        """Runs the program with another batch; on a card of its own size beside what PyTorch takes at most."""
+        limit = self._card.memory_bytes - self._fixed.at_most if total is None else total
+        return self._program.run(batch.cells(value), total=limit)
+
+    def _batches(self, batch: BatchSize) -> dict[str, Any]:
+        rows: list[dict[str, Any]] = []
+        for value in self._request["batches"]:
+            limited = self._run_batch(batch, value, None)
+            needed = limited if limited.fits else self._run_batch(batch, value, UNLIMITED)
+            rows.append({"batch": value, "fits": limited.fits, "peak": _plain(needed)})
+        room = self._card.memory_bytes - self._fixed.at_most
+        search = largest(batch.value, room, lambda value, total: self._run_batch(batch, value, total))
+        return {
+            "name": batch.name,
+            "value": batch.value,
+            "rows": rows,
+            "largest": search.fits,
+            "too_large": search.fails,
+            "runs": search.runs,
+        }
+
+    def _changes(self, batch: BatchSize, first: Outcome) -> list[dict[str, Any]]:
+        """Runs the program with each change; returns those that save most, with what they save."""
+        assert first.peak is not None
+        rows: list[dict[str, Any]] = []
+        for change in changes(self._torch, self._program.cells, batch):
+            outcome = self._program.run(change.cells, total=UNLIMITED, change=change.context)
+            if outcome.error or outcome.peak is None or outcome.peak.allocated >= first.peak.allocated:
+                continue
+            saved = first.peak.allocated - outcome.peak.allocated
+            needs = outcome.peak.reserved + self._fixed.at_most
+            rows.append(
+                {
+                    "change": change.title,
+                    "code": change.code,
+                    "saved": saved,
+                    "allocated": outcome.peak.allocated,
+                    "reserved": outcome.peak.reserved,
+                    "fits": needs <= self._card.memory_bytes,
+                }
+            )
+        return sorted(rows, key=lambda row: -row["saved"])[:_SHOWN_CHANGES]
+
+
+def verdict(outcome: Outcome, total: int, fixed: FixedParts) -> str:
+    """Returns whether a program fits: `fits`, `may not fit` or `does not fit`."""
+    assert outcome.peak is not None
+    if not outcome.fits or outcome.peak.reserved + fixed.at_least > total:
+        return "does not fit"
+    return "fits" if outcome.peak.reserved + fixed.at_most <= total else "may not fit"
+
+
+def _plain(outcome: Outcome) -> dict[str, Any] | None:
+    return None if outcome.peak is None else outcome.peak._asdict()

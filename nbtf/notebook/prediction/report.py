@@ -1,0 +1,141 @@
+"""How is a prediction shown?"""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Mapping
+from typing import Any
+
+from nbtf.notebook.tables import Column, Table, size
+from nbtf.runtime import exact
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.0f} %"
+
+
+_PURPOSES = (
+    Column("purpose", "what for"),
+    Column("nbytes", "at the peak", size, number=True),
+    Column("share", "share", _percent, number=True),
+)
+_BATCHES = (
+    Column("batch", "batch", number=True),
+    Column("allocated", "peak allocated", size, number=True),
+    Column("reserved", "peak reserved", size, number=True),
+    Column("fits", "on the card"),
+)
+_CHANGES = (
+    Column("change", "change"),
+    Column("saved", "saves", size, number=True),
+    Column("allocated", "peak allocated", size, number=True),
+    Column("reserved", "peak reserved", size, number=True),
+    Column("fits", "on the card"),
+    Column("code", "code"),
+)
+
+MODELLED = (
+    "Simulated: PyTorch's allocator at every op of the program, without values. Modelled: CUDA's context and the "
+    "workspace of cuBLAS, which is why there is a range. Not known without a card: workspaces of cuDNN and attention."
+)
+
+
+class Prediction:
+    """An answer: prints as text, shows as HTML, and gives its figures as data."""
+
+    def __init__(self, answer: Mapping[str, Any], program: str) -> None:
+        """Takes the answer, and what was predicted, in words: `cell 4`."""
+        self._answer, self._program = answer, program
+
+    def to_dict(self) -> dict[str, Any]:
+        """Returns all figures in bytes."""
+        return dict(self._answer)
+
+    def __repr__(self) -> str:
+        """Returns the answer as text."""
+        return "\n\n".join(str(section) for section in self._sections())
+
+    def _repr_html_(self) -> str:
+        """Returns the answer as HTML."""
+        blocks = [
+            section._repr_html_() if isinstance(section, Table) else f"<p>{html.escape(section)}</p>"
+            for section in self._sections()
+        ]
+        return f"<div>{''.join(blocks)}</div>"
+
+    def _sections(self) -> list[str | Table]:
+        answer = self._answer
+        if answer["peak"] is None:
+            because = f": it ended with {answer['error']}" if answer["error"] else ""
+            return [f"{self._program} puts nothing on a GPU that PyTorch sees{because}."]
+        sections: list[str | Table] = [_sentence(answer, self._program), _purposes(answer["peak"], answer)]
+        if answer["batch"]:
+            sections.append(_batches(answer["batch"], answer["peak"], answer))
+        if answer["changes"]:
+            notes = ["Each was computed by running the program again with it."]
+            sections.append(Table(_CHANGES, [_with_verdict(row) for row in answer["changes"]], notes))
+        return [*sections, MODELLED]
+
+
+def _sentence(answer: Mapping[str, Any], program: str) -> str:
+    peak, (low, high) = answer["peak"], answer["fixed"]
+    return (
+        f"{program} {answer['verdict']} on a {answer['card']} (simulated, {exact(answer['total'])}): it allocates "
+        f"{exact(peak['allocated'])} and reserves {exact(peak['reserved'])} at most; with what PyTorch takes beside "
+        f"tensors {_short(peak['reserved'] + low)} to {_short(peak['reserved'] + high)}."
+    )
+
+
+def _short(nbytes: int) -> str:
+    return exact(nbytes).partition(" (")[0]
+
+
+def _purposes(peak: Mapping[str, Any], answer: Mapping[str, Any]) -> Table:
+    """Returns what the memory at the peak is for."""
+    total = peak["allocated"] or 1
+    rows = [
+        {"purpose": purpose, "nbytes": nbytes, "share": nbytes / total}
+        for purpose, nbytes in peak["by_purpose"].items()
+        if nbytes
+    ]
+    notes = [f"The peak is reached in {peak['line']}" if peak["line"] else "The peak was there before."]
+    if answer["error"]:
+        notes.append(f"The program ended with an error, and was predicted up to it: {answer['error']}")
+    if answer["is_cut"]:
+        notes.append("A loop was ended early: for three steps of the optimizer no peak was exceeded.")
+    reads = answer["reads"]
+    if reads:
+        count = sum(reads.values())
+        lines = list(reads)[:3]
+        further = f" and {len(reads) - 3} more lines" if len(reads) > 3 else ""
+        notes.append(f"{count} values were read, for which 0 stood: {'; '.join(lines)}{further}")
+    return Table(_PURPOSES, rows, [*notes, *dict.fromkeys(answer["notes"])])
+
+
+def _batches(batch: Mapping[str, Any], peak: Mapping[str, Any], answer: Mapping[str, Any]) -> Table:
+    """Returns what other batches take, and which is the largest that fits."""
+    rows = [
+        {"batch": row["batch"], **_figures(row["peak"]), "fits": "fits" if row["fits"] else "does not fit"}
+        for row in batch["rows"]
+    ]
+    rows.append({"batch": batch["value"], **_figures(peak), "fits": answer["verdict"]})
+    return Table(_BATCHES, sorted(rows, key=lambda row: row["batch"]), [_largest(batch)])
+
+
+def _figures(peak: Mapping[str, Any]) -> dict[str, Any]:
+    return {"allocated": peak["allocated"], "reserved": peak["reserved"]}
+
+
+def _largest(batch: Mapping[str, Any]) -> str:
+    name, fits, fails = batch["name"], batch["largest"], batch["too_large"]
+    if fits and fails is None:
+        return f"{name} = {fits:,} fits, and nothing larger was seen not to, in {batch['runs']} runs."
+    if not fits:
+        return f"No batch fits: {name} = {fails:,} was the smallest that was tried."
+    if fails == fits + 1:
+        return f"The largest batch that fits is {name} = {fits:,}, found in {batch['runs']} runs."
+    return f"{name} = {fits:,} fits, {fails:,} does not; what lies between was not tried."
+
+
+def _with_verdict(row: Mapping[str, Any]) -> dict[str, Any]:
+    return {**row, "fits": "fits" if row["fits"] else "does not fit"}

@@ -1,0 +1,96 @@
+"""`%%gpu_memory --predict` and `nbtf predict`: what they print, and that nothing runs here."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import nbformat
+import pytest
+
+import nbtf as tf
+from nbtf.cli import main
+from tests.shells import interactive_shell
+
+pytest.importorskip("torch")
+
+SETUP = """import torch
+device = "cuda" if torch.cuda.is_available() else "cpu"
+batch_size = 16
+model = torch.nn.Sequential(torch.nn.Linear(256, 1024), torch.nn.ReLU(), torch.nn.Linear(1024, 256)).to(device)
+optimizer = torch.optim.Adam(model.parameters())"""
+STEP = """for step in range(3):
+    loss = model(torch.randn(batch_size, 256, device=device)).pow(2).mean()
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()"""
+
+
+@pytest.fixture
+def shell(tmp_path: Path) -> Iterator[Any]:
+    with interactive_shell(tmp_path / "ipython") as shell:
+        tf.load_ipython_extension(shell)
+        yield shell
+        tf.unload_ipython_extension(shell)
+
+
+@pytest.fixture
+def notebook(tmp_path: Path) -> Path:
+    v4: Any = nbformat.v4
+    path = tmp_path / "training.ipynb"
+    nbformat.write(v4.new_notebook(cells=[v4.new_code_cell(source) for source in (SETUP, STEP)]), path)
+    return path
+
+
+def test_a_cell_is_predicted_and_not_run(shell: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    shell.run_cell(SETUP, store_history=True)
+
+    result = shell.run_cell(f"%%gpu_memory --predict A100-40GB --batch 8\n{STEP}", store_history=True)
+
+    assert result.error_in_exec is None
+    assert "Runs this cell, after the 1 before it, again" in capsys.readouterr().out
+    assert "loss" not in shell.user_ns
+    answer = result.result.to_dict()
+    # Parameters, gradients, two states and the temporaries of a step, 4 * (2 * 256 * 1024 + 1280) bytes each.
+    assert answer["peak"]["by_purpose"]["parameters"] == 2_102_272
+    assert answer["peak"]["line"] == "cell 2, line 6: optimizer.step()"
+    assert answer["batch"]["value"] == 16
+    assert [row["batch"] for row in answer["batch"]["rows"]] == [8]
+    text = repr(result.result)
+    assert "cell 2 fits on a NVIDIA A100-SXM4-40GB (simulated, 40 GiB (42,949,672,960 B))" in text
+    assert "Modelled: CUDA's context" in text
+    assert "<table>" in result.result._repr_html_()
+
+
+def test_an_unknown_card_is_refused_with_those_there_are(shell: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    shell.run_cell(f"%%gpu_memory --predict B999\n{STEP}")
+
+    assert "There is no card 'B999' in the catalog. Known cards: Tesla K20m" in capsys.readouterr().err
+
+
+def test_a_notebook_is_predicted(notebook: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    status = main(["predict", str(notebook), "--gpus", "1xT4"])
+
+    printed = capsys.readouterr().out
+    assert status == 0
+    assert printed.startswith("training.ipynb fits on a Tesla T4 (simulated, 15 GiB (16,106,127,360 B)): it allocates")
+    assert "The peak is reached in cell 2, line 5: optimizer.step()" in printed
+
+
+def test_the_figures_are_told_as_json(notebook: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    main(["predict", str(notebook), "--gpus", "2xL4", "--batch", "batch_size=32", "--json"])
+
+    answer = json.loads(capsys.readouterr().out)
+    assert answer["card"] == "NVIDIA L4"
+    assert [row["batch"] for row in answer["batch"]["rows"]] == [32]
+    assert sum(answer["peak"]["by_purpose"].values()) == answer["peak"]["allocated"]
+    assert len(answer["changes"]) <= 3
+
+
+def test_a_name_that_no_cell_gives_a_number_is_refused(notebook: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    status = main(["predict", str(notebook), "--gpus", "T4", "--batch", "rows=8"])
+
+    assert status == 2
+    assert "cannot predict training.ipynb: No cell gives rows a whole number" in capsys.readouterr().err

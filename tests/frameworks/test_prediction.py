@@ -1,0 +1,348 @@
+"""What a program of PyTorch's takes on a card: without values, to the byte what it takes with them."""
+
+from __future__ import annotations
+
+import gc
+import io
+import subprocess
+import sys
+from collections.abc import Generator, Iterator, Sequence
+from contextlib import contextmanager, redirect_stdout
+from typing import Any
+
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from nbtf._devices.discovery import gpus, simulated_machine  # noqa: E402  # after the skip
+from nbtf._frameworks.torch.simulation.installation import Installation  # noqa: E402
+from nbtf.notebook.prediction.batches import BatchSize, largest  # noqa: E402
+from nbtf.notebook.prediction.changes import changes  # noqa: E402
+from nbtf.notebook.prediction.program import UNLIMITED, Cell, Outcome, Program  # noqa: E402
+
+MIB = 1 << 20
+
+IMPORTS = (
+    "import torch, torch.nn as nn, torch.nn.functional as F\ndevice = 'cuda' if torch.cuda.is_available() else 'cpu'"
+)
+STEPS = """
+for step in range(4):
+    x, y = make(batch_size)
+    optimizer.zero_grad()
+    loss = F.cross_entropy(model(x), y)
+    loss.backward()
+    optimizer.step()
+    print(step, loss.item())
+"""
+CLASSES = "\nmake = lambda n: (torch.randn(n, 256, device=device), torch.randint(0, 10, (n,), device=device))"
+MLP = "batch_size = 64\nmodel = nn.Sequential(nn.Linear(256, 512), nn.ReLU(), nn.Linear(512, 10)).to(device)" + CLASSES
+CNN = """batch_size = 8
+model = nn.Sequential(
+    nn.Conv2d(3, 16, 3, padding=1), nn.BatchNorm2d(16), nn.ReLU(), nn.MaxPool2d(2), nn.Dropout2d(), nn.Flatten(),
+    nn.Linear(16 * 8 * 8, 10)
+).to(device)
+make = lambda n: (torch.randn(n, 3, 16, 16).to(device), torch.randint(0, 10, (n,)).to(device))"""
+TRANSFORMER = """batch_size = 4
+class Model(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.embedding = nn.Embedding(100, 64)
+        self.encoder = nn.TransformerEncoder(nn.TransformerEncoderLayer(64, 4, 128, batch_first=True), 2)
+        self.head = nn.Linear(64, 10)
+    def forward(self, x):
+        return self.head(self.encoder(self.embedding(x)).mean(1))
+model = Model().to(device)
+make = lambda n: (torch.randint(0, 100, (n, 16), device=device), torch.randint(0, 10, (n,), device=device))"""
+BLOCKS = (
+    """batch_size = 128
+class Block(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.a, self.b = nn.Linear(256, 1024), nn.Linear(1024, 256)
+    def forward(self, x):
+        return x + self.b(F.gelu(self.a(x)))
+model = nn.Sequential(*[Block() for _ in range(4)], nn.Linear(256, 10)).to(device)"""
+    + CLASSES
+)
+ADAM, SGD = (
+    "\noptimizer = torch.optim.Adam(model.parameters())",
+    "\noptimizer = torch.optim.SGD(model.parameters(), 0.1)",
+)
+
+PROGRAMS = {
+    "perceptron": (MLP + ADAM, STEPS),
+    "convolutions": (CNN + SGD, STEPS),
+    "attention": (TRANSFORMER + "\noptimizer = torch.optim.AdamW(model.parameters(), foreach=False)", STEPS),
+    "blocks": (BLOCKS + ADAM, STEPS),
+    "checkpoints": (
+        BLOCKS + ADAM,
+        "from torch.utils.checkpoint import checkpoint_sequential\n"
+        + STEPS.replace("model(x)", "checkpoint_sequential(model, 2, x, use_reentrant=False)"),
+    ),
+    "autocast": (
+        MLP + ADAM + "\nscaler = torch.amp.GradScaler('cuda')",
+        """
+for step in range(3):
+    x, y = make(batch_size)
+    with torch.autocast("cuda", dtype=torch.float16):
+        loss = F.cross_entropy(model(x), y)
+    scaler.scale(loss).backward()
+    scaler.step(optimizer)
+    scaler.update()
+    optimizer.zero_grad(set_to_none=False)
+""",
+    ),
+    "accumulated gradients": (
+        MLP + SGD,
+        """
+for step in range(6):
+    x, y = make(batch_size)
+    (F.mse_loss(model(x), torch.randn(batch_size, 10, device=device)) / 3).backward()
+    if step % 3 == 2:
+        nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+        optimizer.step()
+        optimizer.zero_grad()
+""",
+    ),
+    "inference": (MLP, "with torch.no_grad():\n    best = model(make(500)[0]).softmax(-1).argmax(-1).cpu().tolist()"),
+    "saved and loaded": (
+        MLP + ADAM,
+        STEPS + "torch.save(model.state_dict(), 'never written.pt')\n"
+        "model.load_state_dict(torch.load('never written.pt', map_location='cpu'))\nlast = model(make(32)[0])",
+    ),
+}
+
+
+@contextmanager
+def machine(values: bool = False) -> Generator[Any]:
+    cards = gpus(simulated_machine(2, "A100-40GB"), {})
+    installation = Installation(torch, cards, values, None if values else 0.0)
+    try:
+        yield installation.machine
+    finally:
+        gc.collect()
+        installation.remove()
+
+
+def run(sources: Sequence[str], values: bool = False, **options: Any) -> Outcome:
+    with machine(values) as devices:
+        return _program(devices, *sources).run(**options)
+
+
+@pytest.fixture
+def quiet() -> Iterator[None]:
+    with redirect_stdout(io.StringIO()):
+        yield
+
+
+def _program(machine: Any, *sources: str) -> Program:
+    cells = [Cell(number, source, True) for number, source in enumerate((IMPORTS, *sources), start=1)]
+    return Program(torch, machine, cells, seconds=600)
+
+
+def _figures(outcome: Outcome) -> tuple[Any, ...]:
+    assert outcome.peak is not None
+    peak = outcome.peak
+    return peak.allocated, peak.reserved, peak.line, peak.ooms, outcome.steps, outcome.error
+
+
+@pytest.mark.usefixtures("quiet")
+@pytest.mark.parametrize("sources", PROGRAMS.values(), ids=PROGRAMS.keys())
+def test_a_prediction_is_to_the_byte_what_a_run_takes(
+    sources: tuple[str, str], tmp_path: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+
+    predicted = run(sources)
+
+    assert not predicted.error
+    assert [*tmp_path.iterdir()] == []
+    assert _figures(run(sources, values=True)) == _figures(predicted)
+
+
+@pytest.mark.usefixtures("quiet")
+@pytest.mark.parametrize("mebibytes", [6, 8, 10, 12, 16])
+def test_it_runs_out_of_memory_where_a_run_does(mebibytes: int) -> None:
+    predicted, computed = (run(PROGRAMS["blocks"], values, total=mebibytes * MIB) for values in (False, True))
+
+    assert "OutOfMemoryError" in predicted.error
+    assert _figures(computed) == _figures(predicted)
+
+
+@pytest.mark.usefixtures("quiet")
+def test_the_peak_is_split_by_what_it_is_for() -> None:
+    peak = run(PROGRAMS["blocks"]).peak
+
+    assert peak is not None
+    parameters = 4 * (4 * (2 * 256 * 1024 + 1024 + 256) + 256 * 10 + 10)
+    assert sum(peak.by_purpose.values()) == peak.allocated
+    assert 0 <= peak.by_purpose["parameters"] - parameters < 18 * 512
+    assert 0 <= peak.by_purpose["optimizer"] - 2 * parameters < 54 * 512
+    assert peak.by_purpose["gradients"] == peak.by_purpose["parameters"]
+    assert peak.line == "cell 3, line 7: optimizer.step()"
+
+
+@pytest.mark.usefixtures("quiet")
+def test_inputs_and_activations_are_told_apart() -> None:
+    sources = MLP, "x = torch.randn(1 << 18, 256).to(device)\nout = model(x)"
+
+    peak = run(sources).peak
+
+    assert peak is not None
+    assert peak.by_purpose["inputs"] == 4 << 26
+    assert peak.by_purpose["activations"] >= 2 * (4 << 27)
+
+
+@pytest.mark.usefixtures("quiet")
+def test_values_that_are_read_are_told() -> None:
+    outcome = run(PROGRAMS["perceptron"])
+
+    assert outcome.reads == {"cell 3, line 8: print(step, loss.item())": 4}
+
+
+@pytest.mark.usefixtures("quiet")
+def test_what_depends_on_values_is_refused_by_name() -> None:
+    outcome = run(["places = torch.ones(5, device=device).nonzero()"])
+
+    assert outcome.error == (
+        "cell 2: NotImplementedError: aten::nonzero cannot be predicted: what it returns depends on values, and a "
+        "prediction has none."
+    )
+
+
+@pytest.mark.usefixtures("quiet")
+def test_two_devices_in_one_op_are_refused_as_in_a_run() -> None:
+    source = "torch.ones(5, device='cuda:0') + torch.ones(5, device='cuda:1')"
+
+    outcomes = [run([source], values) for values in (False, True)]
+
+    assert "Expected all tensors to be on the same device" in outcomes[0].error
+    assert outcomes[0].error == outcomes[1].error
+
+
+@pytest.mark.usefixtures("quiet")
+def test_a_loop_that_settles_is_ended() -> None:
+    cells = [
+        Cell(number, source, True)
+        for number, source in enumerate((IMPORTS, MLP + ADAM, STEPS.replace("4", "1000000")), start=1)
+    ]
+
+    with machine() as devices:
+        outcome = Program(torch, devices, cells, seconds=0).run()
+
+    assert outcome.is_cut
+    assert not outcome.error
+    assert outcome.steps < 10
+
+
+@pytest.mark.usefixtures("quiet")
+def test_only_the_predicted_cell_counts() -> None:
+    before = Cell(1, f"{IMPORTS}\nlarge = torch.empty(1 << 30, device=device)\ndel large", False)
+
+    with machine() as devices:
+        cells = [before, Cell(2, "small = torch.empty(1 << 20, device=device)", True)]
+        peak = Program(torch, devices, cells, 600).run().peak
+
+    assert peak is not None
+    assert peak.allocated == 4 * MIB
+
+
+@pytest.mark.usefixtures("quiet")
+def test_the_largest_batch_fits_and_the_next_one_does_not() -> None:
+    total = 150 * MIB
+    with machine() as devices:
+        program = _program(devices, *PROGRAMS["blocks"])
+        batch = BatchSize(program.cells)
+        result = largest(batch.value, total, lambda value, limit: program.run(batch.cells(value), total=limit or total))
+
+    assert result.fails == result.fits + 1
+    assert result.runs < 18
+    with machine(values=True) as devices:
+        program = _program(devices, *PROGRAMS["blocks"])
+        fits = [program.run(batch.cells(value), total=total).fits for value in (result.fits, result.fits + 1)]
+    assert fits == [True, False]
+
+
+@pytest.mark.usefixtures("quiet")
+def test_every_change_is_computed_by_running_it() -> None:
+    before = run(PROGRAMS["blocks"]).peak
+    assert before is not None
+
+    tried: dict[bool, dict[str, tuple[Any, ...]]] = {}
+    for values in (False, True):
+        with machine(values) as devices:
+            program = _program(devices, *PROGRAMS["blocks"])
+            tried[values] = {
+                change.title: _figures(program.run(change.cells, total=UNLIMITED, change=change.context))
+                for change in changes(torch, program.cells, BatchSize(program.cells))
+            }
+
+    assert tried[True] == tried[False]
+    assert {*tried[False]} >= {"everything in bfloat16", "one parameter after the other", "half the batch (64)"}
+    assert before.allocated - tried[False]["SGD instead of Adam"][0] > 4 * 4 * 2 * 256 * 1024
+
+
+@pytest.mark.parametrize(
+    ("source", "name", "value"),
+    [
+        ("batch_size = 32", "batch_size", 32),
+        ("loader = DataLoader(data, batch_size=16, shuffle=True)", "batch_size", 16),
+        ("BATCH = 8", "BATCH", 8),
+        ("self.batch_size = 3; bs = 4", "bs", 4),
+        ("batch_size = 2.5", "", 0),
+        ("if batch_size == 3: pass", "", 0),
+    ],
+)
+def test_the_batch_size_is_where_programs_say_it(source: str, name: str, value: int) -> None:
+    batch = BatchSize([Cell(1, source, True)])
+
+    assert (batch.name, batch.value) == (name, value)
+
+
+def test_all_places_of_the_batch_size_change() -> None:
+    batch = BatchSize([Cell(1, "batch_size = 4", True), Cell(2, "DataLoader(d, batch_size=4)", True)])
+
+    assert [cell.source for cell in batch.cells(9)] == ["batch_size = 9", "DataLoader(d, batch_size=9)"]
+
+
+SEVEN_BILLION = """
+import resource
+resource.setrlimit(resource.RLIMIT_AS, (4 << 30, 4 << 30))
+import torch
+from nbtf._devices.discovery import gpus, simulated_machine
+from nbtf._frameworks.torch.simulation.installation import Installation
+from nbtf.notebook.prediction.program import Cell, Program
+source = '''
+import torch, torch.nn as nn, torch.nn.functional as F
+class Block(nn.Module):
+    def __init__(self, d, hidden):
+        super().__init__()
+        self.norm = nn.LayerNorm(d)
+        self.q, self.k, self.v, self.o = (nn.Linear(d, d, bias=False) for _ in range(4))
+        self.up, self.gate, self.down = nn.Linear(d, hidden), nn.Linear(d, hidden), nn.Linear(hidden, d)
+    def forward(self, x):
+        y = self.norm(x)
+        x = x + self.o(F.softmax(self.q(y) @ self.k(y).transpose(-1, -2), -1) @ self.v(y))
+        return x + self.down(F.silu(self.gate(x)) * self.up(x))
+blocks = [Block(4096, 11008) for _ in range(32)]
+model = nn.Sequential(nn.Embedding(32000, 4096), *blocks, nn.Linear(4096, 32000)).cuda()
+optimizer = torch.optim.AdamW(model.parameters())
+tokens = torch.randint(0, 32000, (1, 512)).cuda()
+F.cross_entropy(model(tokens).view(-1, 32000), tokens.view(-1)).backward()
+optimizer.step()
+'''
+installation = Installation(torch, gpus(simulated_machine(1, "H200"), {}), False, 0.0)
+outcome = Program(torch, installation.machine, [Cell(1, source, True)], 600).run()
+print(outcome.error, outcome.peak.by_purpose["parameters"], outcome.peak.line)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="limits of a process are set as on Linux")
+def test_seven_billion_parameters_are_predicted_in_four_gibibytes() -> None:
+    process = subprocess.run([sys.executable, "-c", SEVEN_BILLION], capture_output=True, text=True, check=False)
+
+    assert process.returncode == 0, process.stderr[-2000:]
+    parameters = 4 * (2 * 32000 * 4096 + 32000 + 32 * (4 * 4096**2 + 3 * 4096 * 11008 + 2 * 11008 + 3 * 4096))
+    printed = process.stdout.strip()
+    assert 0 <= int(printed.split()[0]) - parameters < 512 * 400
+    assert printed.endswith("optimizer.step()")

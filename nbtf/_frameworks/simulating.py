@@ -69,19 +69,22 @@ def share_simulated_gpus(libraries: Sequence[str], configuration: Configuration)
     Raises:
       NotImplementedError: a build of a library does not let its GPUs be simulated.
     """
+    configuration.shares_simulated_gpus = False
     name = "nbtf._frameworks.torch.simulation.switch"
     if "torch" not in libraries and name not in sys.modules:
         return
     cards = [configuration.cards[device] for device in configuration.used("GPU")] if "torch" in libraries else []
     from nbtf._frameworks.torch.simulation.switch import SWITCH  # late: `import nbtf` does without it
 
-    SWITCH.on([card for card in cards if card.simulated])
+    simulated_cards = [card for card in cards if card.simulated]
+    SWITCH.on(simulated_cards)
+    configuration.shares_simulated_gpus = bool(simulated_cards)
 
 
-def where(libraries: Sequence[str], count: int) -> str:
+def names_of_devices(libraries: Sequence[str], count: int) -> str:
     """Says by which names libraries have simulated GPUs.
 
-    >>> where(["torch"], 4)
+    >>> names_of_devices(["torch"], 4)
     'PyTorch has them as cuda:0 to cuda:3.'
     """
     return f"{library_names(libraries)} has them as {'cuda:0' if count == 1 else f'cuda:0 to cuda:{count - 1}'}."
@@ -101,4 +104,6 @@ def share_from_environment() -> None:
     if libraries and any([card.simulated for card in cards]):
         share_simulated_gpus(libraries, configuration)
         if configuration.machine is not None:
-            print(f"nbtf: {configuration.machine.sentence()} {where(libraries, len(cards))}", file=sys.stderr)  # noqa: T201
+            print(
+                f"nbtf: {configuration.machine.sentence()} {names_of_devices(libraries, len(cards))}", file=sys.stderr
+            )  # noqa: T201

@@ -71,6 +71,8 @@ class Configuration:
         self.machine = machine
         self.machine_from_environment = False
         self.frozen = False
+        self.shares_simulated_gpus = False
+        """Whether another library has them too, by CUDA's numbers."""
         self.cards: dict[PhysicalDevice, PhysicalGPU] = {}
         self.remote: dict[PhysicalDevice, PhysicalGPU] = {}  # of other hosts, which `tf.config` does not list
         self.visible: list[PhysicalDevice] = []
@@ -115,6 +117,13 @@ class Configuration:
         self.machine_from_environment = False
         self._physical = None
         self.logical, self.growth = {}, {}
+
+    def cuda_number(self, device: PhysicalDevice) -> int | None:
+        """Returns the number by which CuPy or PyTorch has a card; None where they have not got it."""
+        card = self.cards[device]
+        if not card.simulated:
+            return card.ordinal
+        return self.used("GPU").index(device) if self.shares_simulated_gpus and device in self.visible else None
 
     def list_visible(self, device_type: str | None = None) -> list[PhysicalDevice]:
         """Returns the visible devices as they were given, all or of one type."""

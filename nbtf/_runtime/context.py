@@ -439,6 +439,7 @@ class Context:
         configuration = self.configuration
         machine = None if configuration.machine_from_environment else configuration.machine
         fresh = Context(machine, configuration.environ, self.settings if keep_settings else None)
+        fresh.configuration.shares_simulated_gpus = configuration.shares_simulated_gpus
         fresh.observers = self.observers
         fresh.observers.belong_to(fresh.settle, fresh.deliver)
         fresh.last_recorder = self.last_recorder

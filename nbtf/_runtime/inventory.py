@@ -18,7 +18,8 @@ class DeviceInfo(NamedTuple):
 
     `card` is the number of the card in this machine, `memory` its whole memory; several logical GPUs may share one.
     `in_use` is the allocator's figure, `requested` what tensors asked for. `cuda` is the number that CuPy and PyTorch
-    give a real card in this process. `external` is what other libraries lent to tensors there; no other figure has it.
+    give a card in this process: a real one, or a simulated one that PyTorch has as well. `external` is what other
+    libraries lent to tensors there; no other figure has it.
 
     >>> _ = tf.runtime.simulate_gpus(2, model="Tesla K20m")
     2 simulated GPUs (Tesla K20m, 5 GiB each): NumPy on this computer's CPU. No GPU is used.
@@ -46,7 +47,7 @@ class DeviceInfo(NamedTuple):
 
     @property
     def naming(self) -> str | None:
-        """What a GPU on a real card is called by whom; None for others.
+        """What a GPU is called by whom, where other libraries can use its card; None for others.
 
         `cuda:1 = GPU:1 here = card 5 (0000:8a:00.0)`: by CuPy and PyTorch, by TensorFlow and nbtf, by `nvidia-smi`.
         Where several GPUs share a card, or some are hidden, the numbers differ: `GPU:1 here is on cuda:0 = card 5 (…)`.
@@ -58,7 +59,8 @@ class DeviceInfo(NamedTuple):
         """
         if self.cuda is None:
             return None
-        card = "" if self.card is None else f" = card {self.card}"
+        word = "simulated card" if self.simulated else "card"
+        card = "" if self.card is None else f" = {word} {self.card}"
         bus_id = f" ({self.bus_id})" if self.bus_id else ""
         same_number = self.name == f"GPU:{self.cuda}"
         first = f"cuda:{self.cuda} = {self.name} here" if same_number else f"{self.name} here is on cuda:{self.cuda}"
@@ -157,7 +159,7 @@ def _with_card(context: Context, name: str, device_type: str, physical: Any, **m
         "bus_id": card.bus_id,
         "uuid": card.uuid,
         "memory": card.memory_bytes,
-        "cuda": None if card.simulated else card.ordinal,
+        "cuda": context.configuration.cuda_number(physical),
     }
     return DeviceInfo(name, device_type, **fields, **memory)
 

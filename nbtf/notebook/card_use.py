@@ -18,7 +18,7 @@ _NOT_TOLD = "what single processes have is not told"
 
 
 class CardUse(NamedTuple):
-    """What is taken of one real card, in bytes; None where the driver does not tell, and `why` says so.
+    """What is taken of one card, real or simulated, in bytes; None where the driver does not tell, and `why` says so.
 
     `in_use` is what nbtf's tensors have of the `pool`, both of all logical GPUs on the card; `libraries` is what the
     pools of other libraries in this process took, `context` what else the process took: CUDA's context, and
@@ -43,6 +43,7 @@ class CardUse(NamedTuple):
     why: str = ""
     number: int | None = None
     external: int = 0
+    simulated: bool = False
 
     def sum(self) -> str:
         """Returns one sentence, in MiB as `nvidia-smi` shows them; its terms add up."""
@@ -64,7 +65,8 @@ class CardUse(NamedTuple):
         equation = " + ".join(f"{mib:,} MiB {owner}" for mib, owner in terms if mib > 0) or "nothing"
         of = "" if self.total is None else f" of {_mib(self.total):,}"
         sign = "≈" if any(mib < 0 for mib, _ in terms) else "="  # the driver's figures are from different moments
-        return f"{self.name}: nvidia-smi shows {used:,}{of} MiB {sign} {equation}.{remark}{self._lent()}"
+        phrase = "in use are" if self.simulated else "nvidia-smi shows"
+        return f"{self.name}: {phrase} {used:,}{of} MiB {sign} {equation}.{remark}{self._lent()}"
 
     def _lent(self) -> str:
         """Says what other libraries have lent to tensors; it is in a pool of theirs."""
@@ -87,7 +89,7 @@ class CardUses:
         self._last: tuple[float, object, dict[str, CardUse]] = (0.0, None, {})
 
     def of(self, devices: Sequence[runtime.DeviceInfo], age: float = SECOND) -> dict[str, CardUse]:
-        """Returns the use of the cards, by short names of the devices on them; of real ones only.
+        """Returns the use of the cards, by short names of the devices on them; of those that other libraries can use.
 
         Args:
           devices: all devices, as `tf.runtime.devices()` tells them.
@@ -108,6 +110,8 @@ class CardUses:
 
     def processes(self, device: runtime.DeviceInfo) -> Sequence[runtime.CardProcess]:
         """Returns the processes on a card, as they were when it was looked at last; none where they are not told."""
+        if device.simulated:
+            return ()
         return self._monitor.card(device.uuid, device.bus_id).processes or ()
 
     def all(self) -> list[runtime.CardReading]:
@@ -116,7 +120,7 @@ class CardUses:
 
     def numbered(self, device: runtime.DeviceInfo) -> runtime.DeviceInfo:
         """Returns a real device with its card's number as `nvidia-smi` has it, where the driver tells."""
-        if device.cuda is None:
+        if device.cuda is None or device.simulated:
             return device
         number = self._monitor.card(device.uuid, device.bus_id).number
         return device if number is None else device._replace(card=number)
@@ -129,6 +133,8 @@ class CardUses:
           age: what is so many seconds old will do.
         """
         first = group[0]
+        if first.simulated:
+            return _simulated(group)
         card = self._monitor.card(first.uuid, first.bus_id, age)
         in_use, pool = (sum([value or 0 for value in values]) for values in zip(*map(_account, group), strict=True))
         libraries = () if first.cuda is None else _pools(f"cuda:{first.cuda}")
@@ -159,6 +165,18 @@ class CardUses:
             watts=None if card.power is None else round(card.power),
             why=reason if card.used is not None else f"the card's memory is not told ({card.missing.get('used', '')})",
         )
+
+
+def _simulated(group: Sequence[runtime.DeviceInfo]) -> CardUse:
+    """Returns the use of a simulated card: what the allocators of this process say."""
+    first = group[0]
+    in_use, pool = (sum([value or 0 for value in values]) for values in zip(*map(_account, group), strict=True))
+    libraries = () if first.cuda is None else _pools(f"cuda:{first.cuda}")
+    used = pool + sum([nbytes for _, nbytes in libraries])
+    name = f"simulated card {first.card} ({first.bus_id})"
+    return CardUse(
+        name, in_use, pool, libraries, used, 0, 0, 0, 0, used, first.memory, number=first.card, simulated=True
+    )
 
 
 def _pools(device: str) -> tuple[tuple[str, int], ...]:

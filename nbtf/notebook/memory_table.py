@@ -63,7 +63,7 @@ def table(session: Session, names: Collection[str]) -> Table:
     notes: list[str] = []
     if not gpus:  # nbtf cannot use the cards, as without CuPy, but the driver tells of them
         rows, notes = _cards(session)
-    if any(gpu.in_use is None for gpu in gpus):
+    if any(gpu.in_use is None for gpu in gpus) and not any(use.used for use in uses.values()):
         notes = ["Nothing is in use yet: the first op starts the devices."]
     notes += dict.fromkeys(uses[gpu.name].sum() for gpu in gpus if gpu.name in uses)
     return Table(COLUMNS, rows, notes)

@@ -76,7 +76,7 @@ def simulate_gpus(
     simulating.share_simulated_gpus(() if has_enough_cards else libraries, configuration)
     text = sentence_of(cards) if has_enough_cards else machine.sentence()
     if libraries and n and not has_enough_cards:
-        text += f" {simulating.where(libraries, n)}"
+        text += f" {simulating.names_of_devices(libraries, n)}"
     return _printed_sentence(text)
 
 

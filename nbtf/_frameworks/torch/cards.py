@@ -44,6 +44,6 @@ def card_name(device_type: str, index: int) -> tuple[str, int]:
     """Returns type and number of a card: `GPU` and nbtf's number where nbtf has that card, else PyTorch's own."""
     if device_type == "cuda":
         for device in devices():
-            if device.cuda == index and not device.simulated:
+            if device.cuda == index:
                 return "GPU", int(device.name.rpartition(":")[2])
     return device_type, index

@@ -1,4 +1,4 @@
-"""Who is on a real card beside nbtf's tensors: other libraries of this process, and other processes?"""
+"""Who is on a card beside nbtf's tensors: other libraries of this process, and other processes?"""
 
 from __future__ import annotations
 
@@ -21,9 +21,10 @@ SHUT_DOWN = (
 
 
 def real_cards(session: Session, gpus: Sequence[runtime.DeviceInfo]) -> Cards:
-    """Returns the real cards that some GPUs are on; where nbtf uses none, those of the driver and of other libraries.
+    """Returns the cards that some GPUs are on and other libraries can use.
 
-    Beside simulated GPUs only cards count that a library of this process has begun to use.
+    Where there are none, those of the driver and of other libraries. Beside simulated GPUs only cards count that a
+    library of this process has begun to use.
     """
     cards: dict[int, list[runtime.DeviceInfo]] = {}
     for gpu in gpus:
@@ -70,7 +71,8 @@ def on_cards(session: Session, cards: Cards, rows: Sequence[Row]) -> tuple[list[
     card_rows, notes = list[Row](), list[str]()
     for card in cards:
         use = session.cards.use(card)
-        device = f"card {use.number}" if use.number is not None else use.name
+        noun = "simulated card" if use.simulated else "card"
+        device = f"{noun} {use.number}" if use.number is not None else use.name
         unused = use.pool - use.in_use
         if unused > 0:
             card_rows.append(_row(device, "nbtf: kept in its pool for later tensors", unused))

@@ -50,7 +50,7 @@ class _Recurrent:
             return [take(element) for element in value] if value.__class__ in (list, tuple) else value
 
         arguments = [take(value) for value in args]
-        named = {name: take(value) for name, value in kwargs.items()}
+        keywords = {name: take(value) for name, value in kwargs.items()}
         devices = {tensor.get_device() for tensor in tensors if tensor.is_cuda}
         floating_on_cpu = [tensor for tensor in tensors if not tensor.is_cuda and tensor.is_floating_point()]
         if len(devices) > 1 or floating_on_cpu:
@@ -62,7 +62,9 @@ class _Recurrent:
                     return below[value.number]
                 return [give(element) for element in value] if value.__class__ is list else value
 
-            return self._op(*[give(value) for value in arguments], **{key: give(value) for key, value in named.items()})
+            return self._op(
+                *[give(value) for value in arguments], **{key: give(value) for key, value in keywords.items()}
+            )
 
         return self._function.apply(run, max(devices), *tensors)
 

@@ -1,0 +1,55 @@
+"""Tests that notebooks show what PyTorch has on simulated GPUs by the words that they have for real ones."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+import nbtf as tf
+from nbtf.runtime import ExpectationError
+from tests.notebook.conftest import Shell
+from tests.notebook.conftest import bare as bare
+from tests.notebook.conftest import shell as shell
+
+torch: Any = pytest.importorskip("torch")
+
+
+@pytest.fixture(autouse=True)
+def shared(shell: Shell) -> Iterator[None]:
+    from nbtf._frameworks.torch.simulation.switch import SWITCH
+
+    tf.runtime.simulate_gpus(2, memory="2GiB", frameworks="torch")
+    yield
+    SWITCH.off()
+
+
+def test_a_gpu_has_the_number_by_which_pytorch_has_it(shell: Shell) -> None:
+    assert [0, 1] == [device.cuda for device in tf.runtime.devices()[1:]]
+    assert "cuda:1 = GPU:1 here = simulated card 1 (0000:00:05.0)" in str(shell.run("%devices").result)
+
+
+def test_holders_stand_with_their_module_path_and_the_line_that_frees_them(shell: Shell) -> None:
+    shell.run("import torch", "x = torch.ones(9000).cuda()")
+    shell.run("model = torch.nn.Sequential(torch.nn.Linear(1000, 1000)).cuda()")
+
+    text = str(shell.run("%gpu_memory --who").result)
+
+    assert "model[0].weight" in text
+    assert "%xdel x" in text
+    assert "simulated card 0 (0000:00:04.0): in use are 22 of 2,048 MiB = 22 MiB pool of PyTorch." in text
+
+
+def test_a_budget_counts_pytorchs_memory(shell: Shell) -> None:
+    cell = shell.run("%%gpu_memory --at-most 1KiB", "import torch", "y = torch.zeros(1000000, device='cuda:1')")
+
+    assert isinstance(cell.error, ExpectationError)
+    assert "+ cuda:1 (PyTorch): peak 3.8 MiB (4,000,256 B)" in str(cell.error)
+
+
+def test_a_full_card_names_where_to_look(shell: Shell) -> None:
+    cell = shell.run("import torch", "x = torch.empty(3 << 30, dtype=torch.uint8, device='cuda:1')")
+
+    assert isinstance(cell.error, torch.OutOfMemoryError)
+    assert "%gpu_memory --who lists what holds the memory of cuda:1." in cell.out + str(cell.error)

@@ -12,14 +12,14 @@ def __dir__() -> list[str]:
 
 
 def is_gpu_available(cuda_only: bool = False, min_cuda_compute_capability: tuple[int, int] | None = None) -> bool:
-    """Tells whether ops can be placed on a GPU, simulated ones included. Fixes the devices.
+    """Tells whether this process has a GPU, simulated ones included. Fixes the devices.
 
     Args:
       cuda_only: accepted; every GPU here is a CUDA card or stands for one.
       min_cuda_compute_capability: `(major, minor)` that at least one GPU must have.
     """
     context = CURRENT.context
-    gpus = [device for device in context.devices.devices if device.type == "GPU"]
+    gpus = [device for device in context.devices.local if device.type == "GPU"]
     if min_cuda_compute_capability is None:
         return bool(gpus)
     cards = context.configuration.cards
@@ -29,8 +29,8 @@ def is_gpu_available(cuda_only: bool = False, min_cuda_compute_capability: tuple
 
 def gpu_device_name() -> str:
     """Returns `/device:GPU:0`, or an empty text where there is no GPU."""
-    gpus = CURRENT.context.list_logical("GPU")
-    return gpus[0].name if gpus else ""
+    gpus = [device for device in CURRENT.context.devices.local if device.type == "GPU"]
+    return f"/device:{gpus[0].short_name}" if gpus else ""
 
 
 def is_built_with_cuda() -> bool:

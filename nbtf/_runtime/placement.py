@@ -90,6 +90,11 @@ class Machine(NamedTuple):
         """The device that plain ops go to."""
         return self.devices[0]
 
+    @property
+    def local(self) -> list[Device]:
+        """The devices of this process, not of other hosts."""
+        return [device for device in self.devices if device.task == self.host.task]
+
 
 def place_op(
     op: Placeable,

@@ -264,3 +264,26 @@ def test_the_environment_asks_for_a_cluster() -> None:
 
     assert worker(1, "GPU:3") + "\n" == ran.stdout
     assert ran.stderr.startswith("nbtf: 2 simulated hosts, 8 simulated GPUs (Tesla K20m, 5 GiB each), 10GbE between")
+
+
+# This process has no GPU of its own
+
+
+def test_what_asks_for_gpus_of_this_process_is_told_of_none() -> None:
+    with cluster(2, 2):
+        assert (False, "") == (tf.test.is_gpu_available(), tf.test.gpu_device_name())
+
+
+def test_a_session_has_the_devices_of_this_process() -> None:
+    with cluster(2, 2), tf.Graph().as_default(), tf.compat.v1.Session() as session:
+        assert [LOCAL + "CPU:0"] == [device.name for device in session.list_devices()]
+
+
+def test_a_session_after_which_devices_are_listed_has_hidden_no_host() -> None:
+    with cluster(2, 2):
+        with tf.Graph().as_default(), tf.compat.v1.Session() as session:
+            session.list_devices()
+
+        assert 4 == len(tf.config.list_logical_devices("GPU"))
+        with tf.device("/job:worker/task:1/GPU:1"):
+            assert worker(1, "GPU:1") == tf.zeros([2]).device

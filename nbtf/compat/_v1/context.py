@@ -13,10 +13,10 @@ def __dir__() -> list[str]:
 
 
 def num_gpus() -> int:
-    """Returns how many GPUs there are.
+    """Returns how many GPUs this process has.
 
     >>> from nbtf.python.eager import context
     >>> context.num_gpus()
     0
     """
-    return sum(device.type == "GPU" for device in CURRENT.context.devices.devices)
+    return sum(device.type == "GPU" for device in CURRENT.context.devices.local)

@@ -167,7 +167,7 @@ def _chosen(session: Session) -> tuple[str, str]:
         return of_cell, "asked for by this cell"
     if default is not None:
         return default, "the default device of this session"
-    gpus = [device.name for device in runtime.devices() if device.device_type == "GPU"]
+    gpus = [device.name for device in runtime.devices() if device.device_type == "GPU" and "/" not in device.name]
     if gpus:
         return full_name(gpus[0]) or "", "automatic, the lowest-numbered GPU"
     return full_name("CPU:0") or "", "automatic, there is no GPU"

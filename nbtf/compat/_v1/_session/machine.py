@@ -29,7 +29,7 @@ def config_of(context: Context) -> ConfigProto:
     config.allow_soft_placement = bool(settings.get("soft_placement", building() is None))
     config.inter_op_parallelism_threads = context.settings.inter_op_threads
     config.intra_op_parallelism_threads = context.settings.intra_op_threads
-    for device in context.devices.by_name.values():
+    for device in context.devices.local:
         config.device_count[device.type] += 1
     config.device_count.setdefault("GPU", 0)
     return config

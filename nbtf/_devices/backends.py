@@ -12,11 +12,20 @@ from typing import Any, NamedTuple, Protocol
 from nbtf._devices.base import GPU
 from nbtf._devices.cards import PhysicalGPU
 
+
+class Row(NamedTuple):
+    """The file of a kind, loaded when a card of its own is used, and the one with `find_cards`, loaded to list them."""
+
+    file: str
+    finder: str | None = None
+    """None for cards that somebody asks for."""
+
+
 BACKENDS = {
-    "simulated": "nbtf._devices.simulated",
-    "cuda": "nbtf._devices.cuda.device",
+    "simulated": Row("nbtf._devices.simulated"),
+    "cuda": Row("nbtf._devices.cuda.device", "nbtf._devices.cuda.probe"),
 }
-"""The files, by what `PhysicalGPU.backend` says; each is loaded when a card of its own is used."""
+"""The rows, by what `PhysicalGPU.backend` says."""
 
 
 class MemoryOptions(NamedTuple):
@@ -63,5 +72,11 @@ def backend_of(card: PhysicalGPU) -> Backend:
     Raises:
       KeyError: its row is missing.
     """
-    backend: Any = import_module(BACKENDS[card.backend])
+    backend: Any = import_module(BACKENDS[card.backend].file)
     return backend
+
+
+def find_cards(environ: Mapping[str, str]) -> tuple[PhysicalGPU, ...]:
+    """Returns this computer's own cards, row after row, as each kind numbers them for this process."""
+    finders: list[Any] = [import_module(row.finder) for row in BACKENDS.values() if row.finder is not None]
+    return tuple([card for finder in finders for card in finder.find_cards(environ)])

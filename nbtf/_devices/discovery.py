@@ -34,10 +34,10 @@ def gpus(machine: Simulated | None, environ: Mapping[str, str]) -> tuple[Physica
 
 
 def real_cards(environ: Mapping[str, str]) -> tuple[PhysicalGPU, ...]:
-    """Returns this computer's own GPUs, as CUDA numbers them for this process."""
-    from nbtf._devices.cuda.probe import probe  # late: only who asks for devices pays for it
+    """Returns this computer's own GPUs, CUDA's as CUDA numbers them for this process."""
+    from nbtf._devices.backends import find_cards  # late: only who asks for devices pays for it
 
-    return probe(environ).cards
+    return find_cards(environ)
 
 
 def sentence_of(cards: Sequence[PhysicalGPU]) -> str:

@@ -9,19 +9,20 @@ import pytest
 
 import nbtf as tf
 from nbtf._devices import discovery
-from nbtf._devices.backends import BACKENDS, backend_of
+from nbtf._devices.backends import BACKENDS, Row, backend_of
 from nbtf._devices.cards import PhysicalGPU
-from nbtf._devices.discovery import gpus, simulated_machine
 from nbtf._runtime.context import Context, use_context
+from tests.devices import toy_backend
 
-CARDS = tuple(card._replace(simulated=False, backend="toy") for card in gpus(simulated_machine(2, "Tesla K20m"), {}))
+FIND_CARDS = discovery.real_cards  # tests see no cards of this computer otherwise
+CARDS = toy_backend.find_cards({})
 
 
 @pytest.fixture(autouse=True)
 def row(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    monkeypatch.setitem(BACKENDS, "toy", "tests.devices.toy_backend")
-    monkeypatch.setattr(discovery, "real_cards", lambda environ: CARDS)
-    with use_context(Context(environ={})):
+    monkeypatch.setitem(BACKENDS, "toy", Row(toy_backend.__name__, toy_backend.__name__))
+    monkeypatch.setattr(discovery, "real_cards", FIND_CARDS)
+    with use_context(Context(environ={"NBTF_GPU": "off"})):
         yield
 
 

@@ -12,6 +12,7 @@ import numpy as np
 from nbtf._devices.backends import MemoryRequest
 from nbtf._devices.base import GPU, Buffer, Device, Label, MemoryStats, Piece, Runnable, Spec, arrays_of, buffer_of
 from nbtf._devices.cards import PhysicalGPU
+from nbtf._devices.discovery import gpus, simulated_machine
 from nbtf._devices.exhausted import Request, in_tensorflows_words
 from nbtf._devices.names import full_name
 from nbtf._devices.sites import CallSite, Site
@@ -119,6 +120,11 @@ class ToyGPU(GPU):
 
     def close(self) -> None:
         pass
+
+
+def find_cards(environ: Mapping[str, str]) -> tuple[PhysicalGPU, ...]:
+    cards = gpus(simulated_machine(2, "Tesla K20m"), {})
+    return tuple(card._replace(simulated=False, backend="toy") for card in cards)
 
 
 def open_card(card: PhysicalGPU) -> None:

@@ -38,6 +38,11 @@ class Probe(NamedTuple):
     warnings: tuple[str, ...] = ()
 
 
+def find_cards(environ: Mapping[str, str]) -> tuple[PhysicalGPU, ...]:
+    """Returns the cards that CuPy can use; see `probe`."""
+    return probe(environ).cards
+
+
 def probe(environ: Mapping[str, str]) -> Probe:
     """Returns the real GPUs that the process sees, in CUDA's order; creates no CUDA context.
 

@@ -38,6 +38,21 @@ class OpWatch:
         self._listening: list[Listening] = []
         self._undo: list[Callable[[], object]] = []
 
+    @classmethod
+    def of_all(
+        cls, without: Collection[str] = (), on_begin: Callable[[type[Framework]], object] = lambda framework: None
+    ) -> OpWatch:
+        """Returns a watch of all that can be watched, but for the libraries of some modules."""
+        libraries = [each for each in FRAMEWORKS if each.tells_ops and each.module_name not in without]
+        return cls(libraries, on_begin)
+
+    def start_if_possible(self) -> None:
+        """Begins where that is possible; else checks say that ops were not recorded."""
+        try:
+            self.start()
+        except RuntimeError:
+            self.stop()
+
     def start(self) -> None:
         """Begins.
 

@@ -16,7 +16,7 @@ from nbtf._types import DType
 from nbtf.errors import InvalidArgumentError, MissingDeviceError
 
 FOLLOWS_INPUT, ASKED, DEFAULT_DEVICE = "follows its input", "asked by the call", "default device"
-BACKWARD_OF, VIEW, BACKWARD_VIEW = "backward", "view", "backward view"
+BACKWARD_OF, VIEW, BACKWARD_VIEW, COMPILED = "backward", "view", "backward view", "compiled"
 """Kinds of reasons for ops of other libraries, which place them themselves."""
 VIEWS = frozenset({VIEW, BACKWARD_VIEW})
 """Those of ops that only look at the memory of their input in another way."""
@@ -39,6 +39,7 @@ KINDS = {
     BACKWARD_OF: "backward of {detail}",
     VIEW: "a view of its input",
     BACKWARD_VIEW: "a view, in backward of {detail}",
+    COMPILED: "compiled: {detail}",
 }
 """The kinds of reasons and how they read; the list may grow."""
 

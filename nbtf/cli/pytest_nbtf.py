@@ -69,8 +69,14 @@ def is_of_project(config: pytest.Config, name: str) -> bool:
 
 @pytest.fixture
 def device_record() -> Iterator[Recording]:
-    """A `tf.runtime.Recording` of what the test does on the devices: ops, reasons, copies, memory."""
+    """A `tf.runtime.Recording` of what the test does on the devices: ops (PyTorch's, too), reasons, copies, memory."""
     from nbtf import runtime
+    from nbtf._frameworks.op_watch import OpWatch
 
+    op_watch = OpWatch.of_all()
     with runtime.recording() as record:
-        yield record
+        op_watch.start_if_possible()
+        try:
+            yield record
+        finally:
+            op_watch.stop()

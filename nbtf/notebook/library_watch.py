@@ -80,14 +80,8 @@ class LibraryWatch:
         self._while_seen = True
 
     def _watch_cell(self, without: Collection[str], on_begin: Callable[[type[Framework]], object]) -> None:
-        from nbtf._frameworks import FRAMEWORKS  # late, as above
-        from nbtf._frameworks.op_watch import OpWatch
+        from nbtf._frameworks.op_watch import OpWatch  # late, as above
 
-        left_out = {*without, *self._watches}
-        libraries = [each for each in FRAMEWORKS if each.tells_ops and each.module_name not in left_out]
-        watch = OpWatch(libraries, on_begin)
+        watch = OpWatch.of_all({*without, *self._watches}, on_begin)
         self._session.at_end_of_cell(Ending(watch.stop))
-        try:
-            watch.start()
-        except RuntimeError:  # a release that cannot be watched: checks say that its ops were not recorded
-            watch.stop()
+        watch.start_if_possible()

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from nbtf._frameworks.torch import library as torch_framework
 from nbtf._frameworks.base import Card
+from nbtf._frameworks.torch import library as torch_framework
 from tests.notebook.conftest import Shell
 from tests.notebook.conftest import bare as bare
 from tests.notebook.conftest import shell as shell

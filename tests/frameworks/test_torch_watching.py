@@ -416,3 +416,46 @@ def test_lines_of_a_long_loop_do_not_fill_the_memory(monkeypatch: pytest.MonkeyP
 def test_library_that_cannot_be_watched_is_refused(library: str, words: str) -> None:
     with pytest.raises(ValueError, match=words), runtime.watch(library):
         pass
+
+
+# What was compiled
+
+
+def test_call_of_what_was_compiled_is_one_op_with_the_bits_of_before() -> None:
+    def wave(x: Any) -> Any:
+        return (x.sin() + 1).exp()
+
+    torch.manual_seed(0)
+    model, x = perceptron(), torch.randn(2, 8)
+    compiled_model, compiled_wave = torch.compile(model, backend="eager"), torch.compile(wave, backend="aot_eager")
+
+    def program() -> list[Any]:
+        model.zero_grad()
+        y = compiled_wave(compiled_model(x))
+        y.sum().backward()
+        return [y, model[0].weight.grad.clone()]
+
+    expected = program()
+    results, events = watched(program)
+
+    assert [*map(plain, expected)] == [*map(plain, results)]
+    regions = [event for event in events if event.op == "torch.compile"]
+    assert ["Sequential", f"{wave.__qualname__}"] == [event.reason.detail for event in regions]
+    assert {"y = compiled_wave(compiled_model(x))"} == {line(event).strip() for event in regions}
+    assert not any(event.op in ("aten::addmm", "aten::sin") for event in events)
+    backward = [event for event in events if event.reason.detail == "CompiledFunctionBackward"]
+    assert {"y = compiled_wave(compiled_model(x))"} == {line(event).strip() for event in backward}
+
+
+def test_compiled_call_that_raises_is_over() -> None:
+    def fail(x: Any) -> Any:
+        raise ValueError(x.sum())
+
+    compiled = torch.compile(fail, backend="eager")
+
+    def program() -> None:
+        with pytest.raises(ValueError, match=r"tensor\(2\.\)"):
+            compiled(torch.ones(2))
+        torch.ones(2).exp()
+
+    assert "exp" in ops(program)

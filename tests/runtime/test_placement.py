@@ -297,6 +297,7 @@ WORDS = [
     (Reason("backward", "MmBackward0"), "GPU:1: backward of MmBackward0"),
     (Reason("view"), "GPU:1: a view of its input"),
     (Reason("backward view", "MmBackward0"), "GPU:1: a view, in backward of MmBackward0"),
+    (Reason("compiled", "step"), "GPU:1: compiled: step"),
 ]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 from nbtf._devices.names import full_name
@@ -37,7 +38,7 @@ CARDS = Cards()
 def _card(device_type: str, index: int) -> LibraryDevice:
     if device_type == "cpu":
         return _HOST
-    return LibraryDevice(full_name(*card_name(device_type, index)), "launch")
+    return LibraryDevice(full_name(*card_name(device_type, index)), "finished" if _is_simulated() else "launch")
 
 
 def card_name(device_type: str, index: int) -> tuple[str, int]:
@@ -47,3 +48,9 @@ def card_name(device_type: str, index: int) -> tuple[str, int]:
             if device.cuda == index:
                 return "GPU", int(device.name.rpartition(":")[2])
     return device_type, index
+
+
+def _is_simulated() -> bool:
+    """Tells whether PyTorch has the simulated GPUs of nbtf; see `tf.runtime.simulate_gpus(frameworks="torch")`."""
+    switch = sys.modules.get("nbtf._frameworks.torch.simulation.switch")
+    return switch is not None and switch.SWITCH.installation is not None

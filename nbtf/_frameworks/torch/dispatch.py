@@ -9,7 +9,7 @@ from typing import Any, ClassVar, cast
 
 from nbtf._devices.sites import CallSite
 from nbtf._frameworks.base import cautious
-from nbtf._frameworks.devices import LibraryDType
+from nbtf._frameworks.devices import LibraryDType, LibraryOp
 from nbtf._frameworks.torch.cards import CARDS
 from nbtf._frameworks.torch.modules import ModuleStack
 from nbtf._frameworks.torch.operators import (
@@ -48,6 +48,8 @@ class Recording:
 
 RECORDING = Recording()
 
+_REGION = Operator(LibraryOp("torch.compile"), PLAIN)
+
 
 class Hearing:
     """Hears the ops of a thread, as a mode of PyTorch's dispatcher; notes them while `RECORDING` is wanted."""
@@ -61,6 +63,9 @@ class Hearing:
         self.heard = self.unrecorded = 0
         """How many ops ran, and how many of them nobody has noted."""
         self.modules = ModuleStack()
+        self.regions: list[Any] = []
+        """The call of a compiled function that runs: what runs inside is no op of its own."""
+        self.is_entering = False
         self.origins: Any = Origins(torch, self.modules) if can_note else None
         self.torch, self._tensor = torch, torch.Tensor
         self._operators: dict[Any, Operator] = {}
@@ -91,7 +96,7 @@ class Hearing:
         if observers is None:
             return self._only_count(func, args, kwargs)
         operator = self._operators.get(func) or self._learn(func)
-        if operator.action < PLAIN:
+        if operator.action < PLAIN or self.regions:
             return self._run_aside(operator, func, args, kwargs)
         call_site, reason = self.origins.of(operator, args, kwargs, sys._getframe(1))
         start = call_site, next_number(), time(), None
@@ -141,6 +146,28 @@ class Hearing:
         card = self._expected(args, kwargs)
         observers.take(note_of_failure(cast("Any", operator.op), card, reason, start))
 
+    def note_region(self, region: Any) -> None:
+        """Notes the call of a compiled function, which has ended; what it has returned are its results."""
+        observers = self._observers()
+        if observers is None:
+            self.heard += 1
+            self.unrecorded += 1
+            return
+        seconds = perf_counter() - region.started
+        self.heard += 1
+        names = region.frame.f_locals
+        function, result = names.get("fn"), names.get("result")
+        name = getattr(function, "__qualname__", type(function).__name__)
+        call_site, reason = self.origins.of_region(region.frame.f_back, region.following, name)
+        if "result" not in region.frame.f_locals:  # it has raised
+            begin = call_site, region.first, region.began_at, None
+            self._note_failure(observers, _REGION, reason, begin, (), {})
+            return
+        key = _REGION, *self._key(func=name, reason=reason, args=(), result=_results(result))[1:]
+        subject = self._subjects.get(key) or self._new_subject(_REGION, key)
+        last = next_number()
+        observers.take((subject, last, time(), call_site, region.first, region.began_at, seconds, None, None))
+
     def _only_count(self, func: Any, args: Any, kwargs: Any) -> Any:
         result = func(*args, **kwargs)
         self.heard += 1
@@ -160,8 +187,8 @@ class Hearing:
         return operator
 
     def _run_aside(self, operator: Operator, func: Any, args: Any, kwargs: Any) -> Any:
-        """Runs what is no op: the marks of an optimizer's step, questions, and what consists of ops."""
-        if operator.action == COMPOSITE:  # in inference mode, which does not take it apart
+        """Runs what is no op: marks of an optimizer's step, questions, what consists of ops, what was compiled."""
+        if operator.action == COMPOSITE and not self.regions:  # in inference mode, which does not take it apart
             with self:  # pyright: ignore[reportGeneralTypeIssues]  # it is a mode
                 result = func.decompose(*args, **kwargs)
             return func(*args, **kwargs) if result is NotImplemented else result
@@ -247,6 +274,15 @@ class Hearing:
         nbytes = _nbytes(tensor, operator)
         observers.take(note_of_copy(start, end, copy_kind, nbytes, seconds, call_site, pinned))
         return 0.0
+
+
+def _results(value: Any) -> list[Any]:
+    """Returns what a function has returned, in lists and dictionaries or not, as a flat list."""
+    if isinstance(value, dict):
+        value = [*cast("dict[Any, Any]", value).values()]
+    if isinstance(value, list | tuple):
+        return [leaf for element in cast("list[Any]", value) for leaf in _results(element)]
+    return [value]
 
 
 @cautious(lambda: None)

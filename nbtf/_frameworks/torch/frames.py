@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 from dis import get_instructions
 from types import CodeType, FrameType
 from typing import Any, TypeAlias
 
 from nbtf._devices.sites import is_ours
 
-LIBRARY, AUTOGRAD, ENGINE, LOADER, MODULES, COMPILER = 1, 2, 4, 8, 16, 32
+LIBRARY, AUTOGRAD, ENGINE, LOADER, MODULES = 1, 2, 4, 8, 16
 """Bits of what a frame is that is not the user's."""
 
 _PARTS = {
@@ -16,12 +17,7 @@ _PARTS = {
     "torch.autograd.graph": ENGINE | AUTOGRAD,
     "torch.nn.modules.module": MODULES,
 }
-_PACKAGES = {
-    "torch.utils.data.": LOADER,
-    "torch._dynamo.": COMPILER,
-    "torch._inductor.": COMPILER,
-    "torch._functorch._aot_autograd.": COMPILER,
-}
+_LOADERS = "torch.utils.data."
 _OURS = frozenset({"torch", "nbtf", "contextlib", "functools"})
 
 
@@ -33,13 +29,25 @@ class Frames(dict[str, int]):
         bits = LIBRARY if module.partition(".")[0] in _OURS else 0
         if bits:
             bits |= _PARTS.get(module, 0)
-            for package, bit in _PACKAGES.items():
-                bits |= bit if module.startswith(package) else 0
+            bits |= LOADER if module.startswith(_LOADERS) else 0
         self[module] = bits
         return bits
 
 
 FRAMES = Frames()
+
+
+class Generated(dict[str, bool]):
+    """Which files of code without a module PyTorch has written: `torch.fx`, its compiler, and its autograd's."""
+
+    def __missing__(self, file: str) -> bool:
+        """Finds it out."""
+        own_folder = next(iter(getattr(sys.modules.get("torch"), "__path__", [])), "<eval_with_key>")
+        self[file] = file.startswith(("<eval_with_key>", own_folder)) or "torchinductor_" in file
+        return self[file]
+
+
+GENERATED = Generated()
 
 
 def user_frame(frame: FrameType | None) -> tuple[FrameType | None, int]:
@@ -48,7 +56,9 @@ def user_frame(frame: FrameType | None) -> tuple[FrameType | None, int]:
     while frame is not None:
         own_bits = FRAMES[frame.f_globals.get("__name__", "")]
         if not own_bits:
-            return frame, bits
+            if not GENERATED[frame.f_code.co_filename]:
+                return frame, bits
+            own_bits = LIBRARY
         bits |= own_bits
         frame = frame.f_back
     return None, bits

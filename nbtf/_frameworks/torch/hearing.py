@@ -52,6 +52,7 @@ def begin_hearing(torch: Any) -> Hearing:
 def stay_heard(torch: Any, hearing: Hearing) -> None:
     """Has this thread heard on after an interrupt, which may have taken away the mode, and left modules open."""
     _enter(torch.utils._python_dispatch, hearing)
+    hearing.regions.clear()
     if hearing.origins is not None:
         hearing.origins.begin()
 

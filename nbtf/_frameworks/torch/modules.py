@@ -76,7 +76,7 @@ class ModuleStack:
                 self.clear()
                 root = module
             path = path_in(root, module) or path_in(module, module)
-        layer = _layer(path or type(module).__name__)
+        layer = _layer(path or str(path_in(module, module)))
         self._open.append((module, layer))
         self.current = layer
 
@@ -92,7 +92,7 @@ class ModuleStack:
 def path_in(root: Any, module: Any) -> str | None:
     """Returns the path of a module in another one, whose own path is the name of its class; None where it is none."""
     if module is root:
-        return type(root).__name__
+        return type(getattr(root, "_orig_mod", root)).__name__  # of a compiled one the name of what was compiled
     entry = _PATHS.get(root, {}).get(id(module))
     if entry is None or entry[0]() is not module:
         _PATHS[root] = paths = {id(each): (ref(each), name) for name, each in root.named_modules()}

@@ -11,7 +11,7 @@ from nbtf._frameworks.torch.operators import LIFT, Operator
 from nbtf._frameworks.torch.sequence import ForwardLines
 from nbtf._runtime.events import Reason
 from nbtf._runtime.phases import BACKWARD, FORWARD, INPUT, SLOTS, UPDATE, WEIGHTS
-from nbtf._runtime.placement import ASKED, BACKWARD_OF, BACKWARD_VIEW, DEFAULT_DEVICE, FOLLOWS_INPUT, VIEW
+from nbtf._runtime.placement import ASKED, BACKWARD_OF, BACKWARD_VIEW, COMPILED, DEFAULT_DEVICE, FOLLOWS_INPUT, VIEW
 
 FOLLOWS, SHARES = Reason(FOLLOWS_INPUT), Reason(VIEW)
 ASKED_FOR, BY_DEFAULT = Reason(ASKED), Reason(DEFAULT_DEVICE)
@@ -98,8 +98,8 @@ class Origins:
                 reason = SHARES
             elif operator.action == LIFT:
                 reason = self._reason_of_new(args[0].device, caller)
-            elif kwargs.get("device") is None and self._has_tensor(args):
-                reason = FOLLOWS
+            elif self._has_tensor(args):
+                reason = FOLLOWS if kwargs.get("device") is None else ASKED_FOR
             else:
                 reason = self._reason_of_new(kwargs.get("device"), caller)
         else:
@@ -114,6 +114,23 @@ class Origins:
             self._forward.keep(following, call_site)
             self._sequence_before = following
         return call_site, reason
+
+    def of_region(self, caller: Any, following: int, name: str) -> tuple[CallSite, Reason]:
+        """Returns the place and the reason of a compiled function that has run, and keeps the place for its nodes.
+
+        Args:
+          caller: the frame that has called it.
+          following: the number that the next node had before.
+          name: of the function.
+        """
+        frame, _ = user_frame(caller)
+        layer, end = self._modules.current, self._sequence()
+        step_part = layer.step_part(FORWARD if layer is not OUTSIDE or end != following else "")
+        call_site = place_in(frame, step_part)
+        for number in range(following + 1, min(end, following + _NODES) + 1):
+            self._forward.keep(number, call_site)
+        self._sequence_before = end
+        return call_site, Reason(COMPILED, layer.path or name)
 
     def _step_part(self, operator: Operator, bits: int, following: int) -> LayerPart:
         layer = self._modules.current

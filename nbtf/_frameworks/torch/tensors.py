@@ -12,7 +12,7 @@ from nbtf._runtime.holding import Holding
 
 
 def tensors_of(library: str, torch: Any, device_types: Collection[str]) -> Arrays:
-    """Returns what the tensors are of a library that is called so, by its module; of device types with memory of a card."""
+    """Returns what the tensors are of a library that is called so, by its module; of these types of devices."""
     # Classes that users derive may run code of theirs for each attribute; here nothing of it runs.
     plain: Any = getattr(torch._C, "DisableTorchFunctionSubclass", nullcontext)
 

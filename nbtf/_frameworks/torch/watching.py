@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Callable
+from contextlib import suppress
 from functools import cache
-from typing import Any
+from typing import Any, cast
 
 from nbtf._frameworks.base import Listening, cautious
+from nbtf._frameworks.torch.compiled import tell_of_compiled_calls
 from nbtf._frameworks.torch.dispatch import RECORDING, Hearing
 from nbtf._frameworks.torch.hearing import (
     begin_hearing,
@@ -43,7 +46,7 @@ class TorchListening(Listening):
         RECORDING.wanted += 1
         self._undo.append(_want_no_longer)
         if RECORDING.wanted == 1:
-            RECORDING.hooks = _tell_of_modules(self._torch)
+            RECORDING.hooks = [*_tell_of_modules(self._torch), tell_of_compiled_calls(self._torch)]
             if hearing.origins is not None:
                 hearing.origins.begin()
 
@@ -98,4 +101,17 @@ def _tell_of_modules(torch: Any) -> list[Callable[[], object]]:
     return [
         hooks.register_module_forward_pre_hook(begin).remove,
         hooks.register_module_forward_hook(end, always_call=True).remove,
+        _without_warning(),
     ]
+
+
+def _without_warning() -> Callable[[], object]:
+    """Has PyTorch not warn of these hooks, which do nothing where something is compiled."""
+    warnings.filterwarnings("ignore", r"Using `torch\.compile\(module\)` when there are global hooks", UserWarning)
+    own_filter = warnings.filters[0]
+
+    def undo() -> None:
+        with suppress(ValueError):  # where it was begun inside `warnings.catch_warnings`, which has ended
+            cast("list[Any]", warnings.filters).remove(own_filter)
+
+    return undo

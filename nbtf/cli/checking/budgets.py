@@ -13,6 +13,7 @@ from functools import partial
 from typing import Any
 
 from nbtf import runtime
+from nbtf._frameworks.op_watch import OpWatch
 from nbtf.cli.execution import BROKEN
 from nbtf.cli.limits import Limits
 
@@ -26,7 +27,7 @@ NOTHING = "gpu_memory: no GPU was used, so there was nothing to measure; --gpus 
 
 
 class Watch:
-    """A recording that is begun in one cell of the kernel and checked in another."""
+    """A recording, of PyTorch's ops too, that is begun in one cell of the kernel and checked in another."""
 
     def __init__(self) -> None:
         """Begins to record."""
@@ -34,9 +35,12 @@ class Watch:
         self.record: runtime.Recording = runtime.Recording(recorder)
         self._stop = runtime.start_recorder(recorder)
         self.record.watch.start()
+        self._op_watch = OpWatch.of_all()
+        self._op_watch.start_if_possible()
 
     def finish(self) -> runtime.Recording:
         """Ends the recording and returns it."""
+        self._op_watch.stop()
         self._stop()
         self.record.finish()
         return self.record

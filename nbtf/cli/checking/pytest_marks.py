@@ -8,6 +8,7 @@ from contextlib import contextmanager
 import pytest
 
 from nbtf import runtime
+from nbtf._frameworks.op_watch import OpWatch
 from nbtf.cli.checking.budgets import NOTHING
 
 
@@ -18,8 +19,13 @@ def within_limits(marks: Sequence[pytest.Mark]) -> Generator[None]:
     Args:
       marks: `placement` and `gpu_memory`, with the arguments of `Recording.expect` and `Recording.expect_memory`.
     """
+    op_watch = OpWatch.of_all()
     with runtime.recording() as record:
-        yield
+        op_watch.start_if_possible()
+        try:
+            yield
+        finally:
+            op_watch.stop()
     for mark in marks:
         check = record.expect if mark.name == "placement" else record.expect_memory
         try:

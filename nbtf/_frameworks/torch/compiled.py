@@ -1,0 +1,102 @@
+"""What of a program has PyTorch compiled? Each call of it is told as one op: the compiler has made what is inside."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from contextlib import suppress
+from time import perf_counter, time
+from typing import Any, NamedTuple
+
+from nbtf._frameworks.importing import on_import
+from nbtf._frameworks.torch.hearing import hearing_of_thread
+from nbtf._runtime.notes import next_number
+
+_MODULE = "torch._dynamo.eval_frame"
+_CALL = "compile_wrapper"
+"""The function of that module which stands around each call of a compiled function, in PyTorch 2.1 and later."""
+
+
+class Region(NamedTuple):
+    """A call that runs: the frame around it, and how it began."""
+
+    frame: Any
+    first: int
+    began_at: float
+    started: float
+    following: int
+    """The number that the next node of autograd's graph would have had."""
+
+
+def tell_of_compiled_calls(torch: Any) -> Callable[[], object]:
+    """Has each call of a compiled function told as one op from now on, or from the import of the compiler on.
+
+    Args:
+      torch: PyTorch's module.
+
+    Returns:
+      What ends that.
+    """
+    if _MODULE in sys.modules:
+        return _replace(torch, sys.modules[_MODULE])
+    undo: list[Callable[[], object]] = []
+    begin, call_off = on_import(_MODULE, lambda: undo.append(_replace(torch, sys.modules[_MODULE])))
+    undo.append(call_off)
+    begin()
+
+    def end() -> None:
+        while undo:
+            undo.pop()()
+
+    return end
+
+
+def _replace(torch: Any, evaluation: Any) -> Callable[[], object]:
+    """Has the compiler's own switches say when a call begins, and when it ends."""
+    begin_compiled = getattr(evaluation, "_callback_from_stance", None)
+    switch = getattr(evaluation, "_maybe_set_eval_frame", None)
+    if begin_compiled is None or switch is None:
+        return lambda: None
+
+    def callback(*args: Any) -> Any:
+        frame: Any = sys._getframe(1)
+        if frame.f_code.co_name == _CALL:
+            _begin(torch, frame)
+        return begin_compiled(*args)
+
+    def switch_frame(*args: Any) -> Any:
+        frame: Any = sys._getframe(1)
+        if frame.f_code.co_name == _CALL:
+            _end(torch, frame)
+        return switch(*args)  # nothing of ours may run behind it: it would be compiled
+
+    evaluation._callback_from_stance, evaluation._maybe_set_eval_frame = callback, switch_frame
+
+    def undo() -> None:
+        if evaluation._callback_from_stance is callback:
+            evaluation._callback_from_stance = begin_compiled
+        if evaluation._maybe_set_eval_frame is switch_frame:
+            evaluation._maybe_set_eval_frame = switch
+
+    return undo
+
+
+def _begin(torch: Any, frame: Any) -> None:
+    hearing = hearing_of_thread(torch)
+    if hearing is not None and not hearing.regions:
+        following = torch.autograd._get_sequence_nr()
+        hearing.regions.append(Region(frame, next_number(), time(), perf_counter(), following))
+        hearing.is_entering = True
+
+
+def _end(torch: Any, frame: Any) -> None:
+    """Is told that a call begins to run, and later that it has ended."""
+    hearing = hearing_of_thread(torch)
+    if hearing is None or not hearing.regions or hearing.regions[-1].frame is not frame:
+        return
+    if hearing.is_entering:
+        hearing.is_entering = False
+        return
+    region = hearing.regions.pop()
+    with suppress(Exception):  # the program has asked for nothing here
+        hearing.note_region(region)

@@ -19,13 +19,13 @@ class LibraryDevice:
         """Takes the full name, and what seconds are: `finished`, or `launch` where nobody waits for an op's end."""
         self.name = name
         self.on_host = ":CPU:" in name
-        self._timing = timing
+        self.timing = timing
 
     def time_of(
         self, op: LibraryOp, inputs: Sequence[Any], outputs: Sequence[Any], measured: float
     ) -> tuple[float, str]:
         """Returns how long an op took, and what that is."""
-        return measured, self._timing
+        return measured, self.timing
 
     def copy_time_of(self, nbytes: int, measured: float) -> tuple[float, bool]:
         """Returns how long a copy took, and whether that is modelled."""

@@ -59,6 +59,7 @@ class Observers:
         "due",
         "functions",
         "note_takers",
+        "sources",
         "takers",
     )
 
@@ -77,6 +78,8 @@ class Observers:
         self.note_takers: tuple[tuple[object, NoteTaker], ...] = ()
         self.takers: tuple[Callable[[Note], None], ...] = ()
         """What is called with every note."""
+        self.sources: list[Callable[[Sequence[Box]], object]] = []
+        """What else puts entries into boxes when somebody looks: allocators of other libraries."""
         self.due = 0
         """After which number the notes must be counted: there is one for every note, so their list stays short."""
         self._changed, self._deliver = changed, deliver
@@ -91,6 +94,8 @@ class Observers:
         """Has devices say what has happened to their memory until now."""
         if self.boxes:
             self._deliver(self.boxes)
+            for source in tuple(self.sources):
+                source(self.boxes)
 
     def add(self, observer: Observer) -> Callable[[], None]:
         """Adds a function; returns the one that removes it again (once; a second call does nothing)."""

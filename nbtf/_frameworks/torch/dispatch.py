@@ -43,7 +43,9 @@ class Recording:
         self.wanted = 0
         """How many want it."""
         self.hooks: list[Callable[[], object]] = []
-        """What ends the calls that tell which modules run."""
+        """What ends the calls that tell which modules run, and the like."""
+        self.begin_card: Callable[[], Callable[[], object]] | None = None
+        """What is begun with the first op on a card; it returns what ends that."""
 
 
 RECORDING = Recording()
@@ -181,6 +183,9 @@ class Hearing:
         if self._device is not None:
             self._last_on[self._device.type] = self.heard - 1
         self._device = device
+        if device.type == "cuda" and RECORDING.begin_card is not None:
+            begin_card, RECORDING.begin_card = RECORDING.begin_card, None
+            RECORDING.hooks.append(begin_card())
 
     def _learn(self, func: Any) -> Operator:
         operator = self._operators[func] = operator_of(self.torch, func)

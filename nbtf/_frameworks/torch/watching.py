@@ -10,6 +10,7 @@ from functools import cache
 from typing import Any, cast
 
 from nbtf._frameworks.base import Listening, cautious
+from nbtf._frameworks.torch.card_memory import CardMemory
 from nbtf._frameworks.torch.compiled import tell_of_compiled_calls
 from nbtf._frameworks.torch.dispatch import RECORDING, Hearing
 from nbtf._frameworks.torch.hearing import (
@@ -47,6 +48,7 @@ class TorchListening(Listening):
         self._undo.append(_want_no_longer)
         if RECORDING.wanted == 1:
             RECORDING.hooks = [*_tell_of_modules(self._torch), tell_of_compiled_calls(self._torch)]
+            RECORDING.begin_card = CardMemory(self._torch).start
             if hearing.origins is not None:
                 hearing.origins.begin()
 
@@ -71,6 +73,8 @@ class TorchListening(Listening):
 
 def _want_no_longer() -> None:
     RECORDING.wanted -= 1
+    if not RECORDING.wanted:
+        RECORDING.begin_card = None
     while RECORDING.hooks and not RECORDING.wanted:
         RECORDING.hooks.pop()()
 

@@ -1,0 +1,156 @@
+"""What has PyTorch's allocator granted on real cards, freed and refused? Its own history, as entries of journals.
+
+PyTorch is asked when somebody looks, and each entry has the number of that moment: their order is exact, and so are
+addresses and sizes; when they came between two ops is not told.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from time import monotonic
+from typing import Any, NamedTuple
+
+from nbtf._devices.base import Label
+from nbtf._devices.journal import Box, Journal
+from nbtf._frameworks.base import cautious
+from nbtf._frameworks.torch.cards import CARDS
+from nbtf._frameworks.torch.frames import GENERATED
+from nbtf._runtime.context import CURRENT
+from nbtf._runtime.pieces import journal_of
+
+INTERVAL = 0.2
+"""Seconds between two looks while events are told at once: PyTorch copies all of its history for each."""
+
+_MOST_ENTRIES = 100_000
+_OWN_FOLDER = str(Path(__file__).parents[2])
+
+
+class Segment(NamedTuple):
+    """A stretch of memory that the allocator has taken from the card."""
+
+    number: int
+    address: int
+    size: int
+
+
+class _CardHistory:
+    """What is known of a card: its segments, and how much of them is in use."""
+
+    def __init__(self, journal: Journal, segments: Sequence[Mapping[str, Any]]) -> None:
+        self.journal = journal
+        self.segments: dict[int, Segment] = {}
+        for segment in segments:
+            self.add(segment["address"], segment["total_size"])
+        self.in_use = sum([segment["allocated_size"] for segment in segments])
+
+    def add(self, address: int, size: int) -> None:
+        self.segments[address] = Segment(len(self.segments), address, size)
+
+    @property
+    def pool(self) -> int:
+        return sum([segment.size for segment in self.segments.values()])
+
+    def segment_of(self, address: int) -> Segment:
+        for segment in self.segments.values():
+            if segment.address <= address < segment.address + segment.size:
+                return segment
+        return Segment(-1, address, 0)
+
+    def entries(self, events: Sequence[Mapping[str, Any]]) -> Iterator[Any]:
+        """Yields what entries of a journal say, behind each other."""
+        granted, freed, refused, next_number = self.journal
+        for event in events:
+            size, address = event["size"], event.get("addr", 0)
+            match event["action"]:
+                case "segment_alloc" | "segment_map":
+                    self.add(address, size)
+                case "segment_free" | "segment_unmap":
+                    self.segments.pop(address, None)
+                case "alloc" | "free_completed" as action:
+                    is_grant = action == "alloc"
+                    self.in_use += size if is_grant else -size
+                    subject, segment = granted if is_grant else freed, self.segment_of(address)
+                    yield from (subject, next_number(), self.in_use, self.pool, segment, address, size, size)
+                    yield _label(event)
+                case "oom":
+                    free, limit = event.get("device_free", 0), self.pool + event.get("device_free", 0)
+                    yield from (refused, next_number(), self.in_use, self.pool, None, free, limit, size, _label(event))
+                case _:
+                    pass
+
+
+def _label(event: Mapping[str, Any]) -> Label:
+    """Returns what a piece is for, as the frames say that PyTorch has kept: its function, and the user's line."""
+    frames = event.get("frames", ())
+    name = frames[0]["name"] if frames else "PyTorch"
+    user = next((frame for frame in frames if frame["line"] and not _is_between(frame["filename"])), None)
+    return Label(name, "uint8", (event["size"],), None if user is None else (user["filename"], user["line"]))
+
+
+def _is_between(file: str) -> bool:
+    return GENERATED[file] or file.startswith(_OWN_FOLDER)
+
+
+class CardMemory:
+    """Has PyTorch keep a history of its memory on cards, and puts it into the boxes of who listens."""
+
+    def __init__(self, torch: Any) -> None:
+        """Takes PyTorch's module."""
+        self._torch: Any = torch
+        self._memory: Any = torch.cuda.memory
+        self._cards: dict[int, _CardHistory] = {}
+        self._last: dict[int, int] = {}
+        self._times: dict[int, int] = {}
+        self._due = 0.0
+
+    def start(self) -> Callable[[], object]:
+        """Begins, where PyTorch uses a card and nobody else keeps its history; returns what ends it."""
+        if not self._begin():
+            return lambda: None
+        sources = CURRENT.context.observers.sources
+        sources.append(self.hand_over)
+
+        def stop() -> None:
+            self._due = 0.0
+            CURRENT.context.observers.collect()
+            sources.remove(self.hand_over)
+            self._end()
+
+        return stop
+
+    @cautious(lambda: False)
+    def _begin(self) -> bool:
+        if not self._torch.cuda.is_initialized() or CARDS.of(self._torch.device("cuda", 0)).timing != "launch":
+            return False  # a simulated card has no history of PyTorch's
+        if self._torch._C._cuda_isHistoryEnabled():
+            return False
+        self._memory._record_memory_history("all", stacks="python", max_entries=_MOST_ENTRIES)
+        snapshot = self._memory._snapshot()
+        for number in range(len(snapshot["device_traces"])):
+            card: Any = CARDS.of(self._torch.device("cuda", number))
+            segments = [segment for segment in snapshot["segments"] if segment["device"] == number]
+            self._cards[number] = _CardHistory(journal_of(card), segments)
+            self._last[number] = len(snapshot["device_traces"][number])
+        return True
+
+    @cautious(lambda: None)
+    def _end(self) -> None:
+        self._memory._record_memory_history(None)
+
+    @cautious(lambda: None)
+    def hand_over(self, boxes: Sequence[Box]) -> None:
+        """Puts what has happened since the last time into boxes."""
+        if monotonic() < self._due and CURRENT.context.observers.functions:
+            return
+        self._due = monotonic() + INTERVAL
+        for number, trace in enumerate(self._memory._snapshot()["device_traces"]):
+            is_whole = len(trace) < _MOST_ENTRIES  # else PyTorch has begun to forget
+            last_time = self._times.get(number, 0)
+            events = trace[self._last[number] :] if is_whole else [e for e in trace if e["time_us"] > last_time]
+            entries = [*self._cards[number].entries(events)]
+            self._last[number] = len(trace)
+            self._times[number] = trace[-1]["time_us"] if trace else 0
+            if entries:
+                for box in boxes:
+                    box.append(entries)

@@ -63,8 +63,8 @@ def test_one_stage_can_be_chosen(tmp_path: Path) -> None:
 
 
 def test_stages_are_numbered_as_in_the_plan() -> None:
-    assert list(range(15)) == [one.number for one in STAGES]
-    assert sum(one.seconds for one in STAGES) <= 600
+    assert list(range(17)) == [one.number for one in STAGES]
+    assert sum(one.seconds for one in STAGES) <= 720
 
 
 def test_a_stage_that_crashes_costs_that_stage(tmp_path: Path) -> None:
@@ -149,3 +149,26 @@ def test_what_takes_time_on_the_card_is_waited_for() -> None:
     finished(lambda: steps.append("work"), lambda: steps.append("wait"), rounds=1, warm=1)
 
     assert ["wait", "work", "wait"] * 2 == steps
+
+
+def test_a_trace_of_pytorchs_is_replayed() -> None:
+    from tests.gpu.stages.torch_memory import replay
+
+    mib = 1 << 20
+    events = [
+        ["segment_alloc", 0, 20 * mib, 0],
+        ["alloc", 0, 3 * mib, 0],
+        ["alloc", 3 * mib, 2 * mib, 0],
+        ["free_requested", 0, 3 * mib, 0],
+        ["free_completed", 0, 3 * mib, 0],
+        ["segment_alloc", 64 * mib, 50 * mib, 0],
+        ["alloc", 64 * mib, 50 * mib, 0],
+        ["free_completed", 64 * mib, 50 * mib, 0],
+        ["segment_free", 64 * mib, 50 * mib, 0],
+    ]
+
+    allocator, held = replay(events, 1 << 30)
+
+    assert allocator.level() == (2 * mib, 20 * mib)
+    assert allocator.stats()["reserved_bytes.all.peak"] == 70 * mib
+    assert [*held] == [3 * mib]

@@ -31,4 +31,5 @@ STAGES = (
     Stage(13, "the same bits again", "repeated_bits", 20),
     Stage(14, "NCCL", "nccl", 10),
     Stage(15, "PyTorch, watched", "torch_watched", 60),
+    Stage(16, "PyTorch's memory", "torch_memory", 60),
 )

@@ -104,6 +104,5 @@ def share_from_environment() -> None:
     if libraries and any([card.simulated for card in cards]):
         share_simulated_gpus(libraries, configuration)
         if configuration.machine is not None:
-            print(
-                f"nbtf: {configuration.machine.sentence()} {names_of_devices(libraries, len(cards))}", file=sys.stderr
-            )  # noqa: T201
+            text = f"nbtf: {configuration.machine.sentence()} {names_of_devices(libraries, len(cards))}"
+            print(text, file=sys.stderr)  # noqa: T201  # the announcement

@@ -80,3 +80,13 @@ def test_none_are_left_after_simulating_none() -> None:
     assert not torch.cuda.is_available()
     with pytest.raises((AssertionError, NotImplementedError)):
         torch.zeros(1, device="cuda")
+
+
+@pytest.mark.parametrize(("size", "words"), [(1 << 38, "GPU 0 has a total capacity"), (1 << 33, "this computer")])
+def test_too_large_a_result_says_whether_the_card_or_the_computer_is_full(size: int, words: str) -> None:
+    text = f"[enforce fail at alloc_cpu.cpp:127] err == 0. DefaultCPUAllocator: you tried to allocate {size} bytes."
+
+    from nbtf._frameworks.torch.simulation.switch import SWITCH
+
+    with pytest.raises(torch.OutOfMemoryError, match=words):
+        SWITCH.installation.machine.check_computer(RuntimeError(text), 0)

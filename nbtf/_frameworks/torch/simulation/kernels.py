@@ -149,6 +149,7 @@ class HostKernel:
                 try:
                     result = self._run(*host_args, **host_kwargs)
                 except RuntimeError as error:
+                    machine.check_computer(error, number)
                     if self._is_pure or "not resizable" not in str(error):
                         raise
                     return self._resized(args, kwargs, host_args, host_kwargs, number)

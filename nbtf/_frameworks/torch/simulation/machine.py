@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import ctypes
+import re
 from collections.abc import Sequence
 from typing import Any
 
 from nbtf._devices.caching.allocator import CachingAllocator
-from nbtf._devices.caching.report import OutOfDeviceMemory
+from nbtf._devices.caching.report import OutOfDeviceMemory, format_size
 from nbtf._devices.cards import PhysicalGPU
 from nbtf._frameworks.torch.simulation.guard import MOST_DEVICES, Guard
 from nbtf._frameworks.torch.simulation.tensors import Outlines, Tensors
@@ -17,6 +18,10 @@ SPARSE = "Sparse tensors are not there on simulated GPUs. Use dense ones, or ten
 
 class NoValuesError(RuntimeError):
     """A value was read on a device that is simulated without values."""
+
+
+_REFUSED_BYTES = re.compile(r"DefaultCPUAllocator: .*you tried to allocate (\d+) bytes")
+"""What the CPU's allocator says. Source: c10/core/impl/alloc_cpu.cpp."""
 
 
 def implementation_of(generator: Any) -> int:
@@ -139,6 +144,22 @@ class Machine:
                 f"A tensor of shape {list(tensor.shape)} is read, but these GPUs are simulated without values."
             )
         return self.torch.full(tensor.size(), self.read_as, dtype=tensor.dtype, device=self.cpu)
+
+    def check_computer(self, error: RuntimeError, number: int) -> None:
+        """Says which of the two is too small where this computer had no memory for an op: the card, or the computer.
+
+        Raises:
+          OutOfMemoryError: PyTorch's, if that was it.
+        """
+        refused = _REFUSED_BYTES.search(str(error))
+        if refused is None:
+            return
+        self.charge(int(refused[1]), number)
+        free = self.allocators[number].free_bytes
+        raise self.torch.OutOfMemoryError(
+            f"CUDA out of memory (simulated). Tried to allocate {format_size(int(refused[1]))}. Simulated GPU {number} "
+            f"has {format_size(free)} free, but this computer, which stands in for it, has not."
+        ) from error
 
     def bytes_of(self, tensor: Any) -> Any:
         """Returns all memory that a device's tensor shares, as bytes on the CPU."""

@@ -58,6 +58,11 @@ def in_words(op: str, device: str, reason: Reason) -> str:
     return f"{short}: {text}"
 
 
+def is_view(reason: Reason) -> bool:
+    """Tells whether an op only looks at its input in another way: it computes nothing, and takes no memory."""
+    return reason.kind in VIEWS
+
+
 def op_matches(op: str, pattern: str) -> bool:
     """Tells whether the type of an op matches a pattern, which may leave out its library: `mm` for `aten::mm`."""
     return fnmatchcase(op, pattern) or ("::" not in pattern and fnmatchcase(op.rpartition("::")[2], pattern))

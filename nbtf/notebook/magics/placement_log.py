@@ -12,7 +12,7 @@ from typing import Any
 from IPython.core.error import UsageError
 
 from nbtf import debugging, runtime
-from nbtf._runtime.placement import VIEWS, op_matches
+from nbtf._runtime.placement import is_view, op_matches
 from nbtf._storage import files
 from nbtf.notebook.device_names import full_name, label
 from nbtf.notebook.library_watch import library_watch_of
@@ -154,11 +154,6 @@ def _row(event: runtime.OpPlaced, code_line: Callable[[runtime.Site], str]) -> d
     }
     names = {"node": event.node, "layer": event.layer, "view": is_view(event.reason)}
     return row | {name: value for name, value in names.items() if value}
-
-
-def is_view(reason: runtime.Reason) -> bool:
-    """Tells whether an op only looks at its input in another way: it computes nothing, and takes no memory."""
-    return reason.kind in VIEWS
 
 
 def _trace_row(trace: runtime.Traced, code_line: Callable[[runtime.Site], str]) -> dict[str, Any]:

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nbtf import runtime
+from nbtf._runtime.placement import is_view
 from nbtf.notebook.device_names import in_order
 from nbtf.notebook.stills.decision import is_as_asked
 from nbtf.notebook.stills.schedule import CONSTANT, is_host
@@ -156,7 +157,7 @@ def _device(info: runtime.DeviceInfo) -> DeviceFacts:
 
 
 def _rank(op: OpCount) -> tuple[bool, float, int, str]:
-    return bool(_BOOKKEEPING.match(op.op)), -op.seconds, -op.times, op.op
+    return bool(_BOOKKEEPING.match(op.op)) or is_view(op.reason), -op.seconds, -op.times, op.op
 
 
 def _flows(snapshot: runtime.Snapshot) -> tuple[Flow, ...]:

@@ -10,6 +10,7 @@ from heapq import nsmallest
 from typing import Any
 
 from nbtf import runtime
+from nbtf._runtime.placement import is_view
 from nbtf.notebook import catalogue
 from nbtf.notebook.card_use import CardUse
 from nbtf.notebook.device_names import device_kind, short
@@ -58,6 +59,11 @@ State = dict[str, Any]
 
 Count = tuple[str, int, runtime.Reason]
 """An op, how often a device was given it, and why."""
+
+
+def _is_folded(count: Count) -> bool:
+    """Tells whether a device is not named by an op: it is there in every program, or only looks at its input."""
+    return bool(FOLDED.match(count[0])) or is_view(count[2])
 
 
 class Feed:
@@ -182,7 +188,7 @@ class Feed:
 
     def _device(self, device: runtime.DeviceInfo, counts: list[Count], use: CardUse | None) -> State:
         shown = [row for row in counts if row[0] != CONSTANT]
-        most = nsmallest(KINDS_OF_OPS, shown, key=lambda row: (bool(FOLDED.match(row[0])), -row[1], row[0]))
+        most = nsmallest(KINDS_OF_OPS, shown, key=lambda row: (_is_folded(row), -row[1], row[0]))
         past = self._histories.get(device.name)
         memory = None
         if device.in_use is not None:

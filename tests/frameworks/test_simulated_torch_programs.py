@@ -282,6 +282,15 @@ def test_views_in_place_and_outputs_that_grow() -> None:
     assert (4,) == torch.ones(2, device="cuda").resize_(4).shape
 
 
+def test_tensor_types_of_older_programs() -> None:
+    x = torch.cuda.FloatTensor([1, 2])
+
+    assert ("cuda:0", torch.float32) == (str(x.device), x.dtype)
+    assert "torch.cuda.LongTensor" == torch.ones(2).type("torch.cuda.LongTensor").type()
+    assert (True, False) == (isinstance(x, torch.cuda.FloatTensor), isinstance(x.cpu(), torch.cuda.FloatTensor))
+    assert "torch.DoubleTensor" == torch.ones(2).type(torch.DoubleTensor).type()
+
+
 def test_what_is_compiled_runs_eagerly_and_says_so() -> None:
     with pytest.warns(RuntimeWarning, match="runs eagerly"):
         double = torch.compile(lambda x: x * 2)

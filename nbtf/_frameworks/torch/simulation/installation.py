@@ -22,6 +22,7 @@ from nbtf._frameworks.torch.simulation.replacing import Replacements
 from nbtf._frameworks.torch.simulation.special_kernels import special_kernels
 from nbtf._frameworks.torch.simulation.storages import install_storages
 from nbtf._frameworks.torch.simulation.streams import Streams
+from nbtf._frameworks.torch.simulation.tensor_types import install_tensor_types
 
 
 class Installation:
@@ -82,6 +83,7 @@ class Installation:
             replace(torch._C, name, function)
         install_pinning(torch, self._replacements)
         install_storages(self.machine, self._replacements)
+        install_tensor_types(torch, self._replacements)
         install_refusals(self.machine, self._replacements, self._kernels.fallback)
         install_generators(self.machine, self._replacements)
         Streams(self.machine).install(self._replacements)

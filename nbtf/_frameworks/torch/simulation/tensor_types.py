@@ -1,0 +1,58 @@
+"""How do older programs make tensors of a device: by `torch.cuda.FloatTensor`, and by `tensor.type(...)`?"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from nbtf._frameworks.torch.simulation.replacing import Replacements
+
+_NAMES = (
+    "FloatTensor",
+    "DoubleTensor",
+    "HalfTensor",
+    "BFloat16Tensor",
+    "ByteTensor",
+    "CharTensor",
+    "ShortTensor",
+    "IntTensor",
+    "LongTensor",
+    "BoolTensor",
+)
+
+
+def install_tensor_types(torch: Any, replacements: Replacements) -> None:
+    """Lets them be called.
+
+    Args:
+      torch: PyTorch.
+      replacements: remembers what has to be put back.
+    """
+
+    class TensorType(type):
+        """Makes tensors of a dtype on the current device, and knows them."""
+
+        on_cpu: Any
+
+        def __call__(cls, *args: Any, **kwargs: Any) -> Any:
+            return cls.on_cpu(*args, **kwargs).cuda()
+
+        def __instancecheck__(cls, instance: Any) -> bool:
+            return isinstance(instance, torch.Tensor) and instance.is_cuda and instance.dtype == cls.on_cpu.dtype
+
+    types: dict[str, Any] = {
+        f"torch.cuda.{name}": TensorType(name, (), {"on_cpu": getattr(torch, name), "__module__": "torch.cuda"})
+        for name in _NAMES
+    }
+    for name in _NAMES:
+        replacements.set(torch.cuda, name, types[f"torch.cuda.{name}"])
+    change_type: Any = torch.Tensor.type
+
+    def change(tensor: Any, dtype: Any = None, non_blocking: bool = False, **kwargs: Any) -> Any:
+        target = types.get(dtype, dtype) if isinstance(dtype, str) else dtype
+        if isinstance(target, TensorType):
+            device = tensor.device if tensor.is_cuda else "cuda"
+            return tensor.to(device, target.on_cpu.dtype, non_blocking=non_blocking)
+        return change_type(tensor, dtype, non_blocking, **kwargs)
+
+    change.__doc__ = change_type.__doc__
+    replacements.set(torch.Tensor, "type", change)

@@ -59,7 +59,7 @@ def test_a_cell_is_predicted_and_not_run(shell: Any, capsys: pytest.CaptureFixtu
     assert answer["batch"]["value"] == 16
     assert [row["batch"] for row in answer["batch"]["rows"]] == [8]
     text = repr(result.result)
-    assert "cell 2 fits on a NVIDIA A100-SXM4-40GB (simulated, 40 GiB (42,949,672,960 B))" in text
+    assert "cell 2 fits on an NVIDIA A100-SXM4-40GB (simulated, 40 GiB (42,949,672,960 B))" in text
     assert "Modelled: CUDA's context" in text
     assert "<table>" in result.result._repr_html_()
 

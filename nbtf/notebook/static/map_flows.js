@@ -10,12 +10,12 @@ export const WIDEST = { few: 22, many: 5 }; // of the largest flow, in px; of ma
 const RIBBON = { thinnest: 1, head: 9, ear: 4, apart: 3, label: 18 };
 
 // The host in the short name of a device, "worker/1"; empty for this computer.
-export function hostOf(name) {
+export function hostOfDevice(name) {
   return name.slice(0, Math.max(0, name.lastIndexOf("/"))).replace(/^\/job:([^/]+)\/task:(\d+)$/, "$1/$2");
 }
 
 export function shortInCluster(name) {
-  const host = hostOf(name);
+  const host = hostOfDevice(name);
   return host ? `${host} ${name.slice(name.lastIndexOf("/") + 1)}` : name;
 }
 

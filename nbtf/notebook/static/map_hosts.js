@@ -3,7 +3,7 @@
 //
 // A host that a reader has opened (`facts.open`) has its cards below, where hosts are squares.
 
-import { flowsBetween, hostOf, sumOf } from "./map_flows.js";
+import { flowsBetween, hostOfDevice, sumOf } from "./map_flows.js";
 import { SQUARE, perRowOf, squareOf, trafficOf } from "./map_grid.js";
 import { path, text } from "./picture.js";
 import { sizeWords } from "./time_scale.js";
@@ -15,7 +15,7 @@ const FLOW = { lanes: 12, lane: 3, firstLane: 8, widest: 3, head: 5, ear: 3 };
 function byHost(cards) {
   const hosts = new Map();
   for (const card of cards) {
-    const host = hostOf(card.name);
+    const host = hostOfDevice(card.name);
     if (!hosts.has(host)) hosts.set(host, []);
     hosts.get(host).push(card);
   }
@@ -85,7 +85,7 @@ function hostSquares(facts, hosts, x, y, width) {
 
 // [copies, bytes] that went from one host to another; of cards alone.
 export function betweenHosts(facts) {
-  const flows = flowsBetween(facts).filter(({ source, target }) => hostOf(source) !== hostOf(target));
+  const flows = flowsBetween(facts).filter(({ source, target }) => hostOfDevice(source) !== hostOfDevice(target));
   return [sumOf(flows, "copies"), sumOf(flows, "nbytes")];
 }
 
@@ -94,7 +94,7 @@ function pairsOfHosts(facts, hosts) {
   const number = new Map(hosts.map((host, at) => [host, at]));
   const pairs = new Map();
   for (const flow of flowsBetween(facts)) {
-    const [source, target] = [number.get(hostOf(flow.source)), number.get(hostOf(flow.target))];
+    const [source, target] = [number.get(hostOfDevice(flow.source)), number.get(hostOfDevice(flow.target))];
     if (source === target) continue;
     const [first, second] = [Math.min(source, target), Math.max(source, target)];
     const key = `${first} ${second}`;

@@ -24,6 +24,23 @@ def guest(answers: Answers) -> Verdict:
 
 
 @exercise
+def loss_history(answers: Answers) -> Verdict:
+    """What is kept of a loss of PyTorch: its value, and not the graph behind it."""
+    remember, torch = answers.call("remember"), answers.read("torch")
+    weight = torch.full((3,), 2.0, requires_grad=True)
+    remember(weight.sum())
+    history: list[Any] = answers.read("history", list)
+    if not history:
+        return Verdict(False, "`remember` has added nothing to `history`.")
+    last = history.pop()
+    if getattr(last, "grad_fn", None) is not None:
+        return Verdict(False, "what is kept has a graph behind it. Keep the value alone.")
+    if float(last) != 6.0:
+        return Verdict(False, f"the loss was 6.0, and {float(last)} is kept.")
+    return Verdict(True, "the value, without its graph.")
+
+
+@exercise
 def causes(answers: Answers) -> Verdict:
     """The causes of three errors, compared with what the errors say."""
     answer: dict[Any, Any] = answers.read("causes", dict)

@@ -21,6 +21,7 @@ _BY_LESSON = """
     10 session_copies abC · session_error abC · session_of_four aBc
     11 default_pool abC · visible_cards aBc · closed_session aBc · forty_percent abC · second_session aBc
     12 log_and_ladder abC · hidden_cards aBc · factor aBc
+    13 pytorch_losses Abc · backward_line aB · full_card abC
 """
 
 QUESTIONS: Mapping[str, str] = MappingProxyType(

@@ -13,7 +13,7 @@ from babel.messages.catalog import Catalog
 from nbtf.cli import translation
 from nbtf.notebook.stills.marks import Picture
 from nbtf.notebook.stills.svg import to_svg
-from tests.course.drawings import memory, placement, several
+from tests.course.drawings import libraries, memory, placement, several
 from tests.course.drawings.parts import Say
 from tests.course.scenarios import NOTEBOOKS
 
@@ -36,6 +36,7 @@ DRAWINGS: Mapping[str, Drawing] = MappingProxyType(
         "10_sessions_of_the_first_guides": several.sessions,
         "11_session_memory_options": memory.options,
         "12_is_my_gpu_used": several.used,
+        "13_your_own_pytorch_notebook": libraries.pytorch,
     }
 )
 """By the lesson's name."""

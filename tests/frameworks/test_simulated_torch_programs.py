@@ -282,6 +282,14 @@ def test_views_in_place_and_outputs_that_grow() -> None:
     assert (4,) == torch.ones(2, device="cuda").resize_(4).shape
 
 
+def test_a_gradient_that_is_known_to_be_zero_has_memory() -> None:
+    x = torch.ones(1000, device="cuda", requires_grad=True)
+
+    (gradient,) = torch.autograd.grad(x.sgn().sum(), x)
+
+    assert 0.0 == gradient.abs().sum().item()
+
+
 def test_tensor_types_of_older_programs() -> None:
     x = torch.cuda.FloatTensor([1, 2])
 

@@ -28,6 +28,7 @@ class Tensors:
         """Takes what is called for each op out of PyTorch."""
         self.device = torch.device("cpu")
         """Where the tensors below are."""
+        self._empty_like = torch.empty_like
         self._conjugate, self._negative = torch.ops.aten._conj.default, torch.ops.aten._neg_view.default
         self._export, self._import = torch._C._to_dlpack, torch._C._from_dlpack
 
@@ -35,6 +36,8 @@ class Tensors:
         """Returns a tensor of `cuda:number` over one below, which it keeps alive, and with it a piece of memory."""
         if tensor.is_conj() or tensor.is_neg():
             tensor = tensor.resolve_conj().resolve_neg()
+        if tensor._is_zerotensor():  # such as gradients that are known to be 0: they have no memory
+            tensor = self._empty_like(tensor).zero_()
         tensor._card_memory = memory
         capsule = self._export(tensor)
         address: Any = _pointer(capsule, b"dltensor")

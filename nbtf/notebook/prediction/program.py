@@ -163,7 +163,10 @@ class Program:
 
 def _reason(error: BaseException) -> str:
     """Returns what an error says; of an op without outlines, that its results depend on values."""
-    op = re.match(r"(?:Could not run 'aten::|The register_meta function for torch\.)(\w+)", str(error))
+    op = re.match(
+        r"(?:Could not run 'aten::|The register_meta function for torch\.|aten::(?=\w+: attempted to run))(\w+)",
+        str(error),
+    )
     if op is None:
         return str(error)
     return f"aten::{op[1]} cannot be predicted: what it returns depends on values, and a prediction has none."

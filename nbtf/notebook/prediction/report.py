@@ -81,8 +81,8 @@ def _sentence(answer: Mapping[str, Any], program: str) -> str:
     peak, (low, high) = answer["peak"], answer["fixed"]
     return (
         f"{program} {answer['verdict']} on {_article(answer['card'])} (simulated, {exact(answer['total'])}): "
-        f"it allocates {exact(peak['allocated'])} and reserves {exact(peak['reserved'])} at most; with what PyTorch takes beside "
-        f"tensors {_short(peak['reserved'] + low)} to {_short(peak['reserved'] + high)}."
+        f"it allocates {exact(peak['allocated'])} and reserves {exact(peak['reserved'])} at most; "
+        f"with what PyTorch takes beside tensors {_short(peak['reserved'] + low)} to {_short(peak['reserved'] + high)}."
     )
 
 

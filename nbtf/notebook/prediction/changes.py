@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from importlib import import_module
 from typing import Any, NamedTuple
 
 from nbtf.notebook.prediction.batches import BatchSize
@@ -107,10 +108,9 @@ def _one_by_one(torch: Any) -> Generator[None]:
 @contextmanager
 def _checkpointed(torch: Any) -> Generator[None]:
     """Has repeated blocks of a model keep their inputs alone, and run again in the backward pass."""
-    from torch.utils import checkpoint as checkpoints  # pyright: ignore
-
+    checkpoints: Any = import_module("torch.utils.checkpoint")
     module_class: Any = torch.nn.Module
-    checkpoint: Any = checkpoints.checkpoint  # pyright: ignore
+    checkpoint: Any = checkpoints.checkpoint
     call, blocks, inside = module_class.__call__, dict[int, bool](), [False]
 
     def is_block(module: Any) -> bool:

@@ -58,8 +58,7 @@ class Files:
 
     def _copied(self, obj: Any, device: Any) -> Any:
         """Returns a copy of an object with its tensors on a device."""
-        from torch.utils._pytree import tree_map_only  # pyright: ignore
-
+        tree_map_only: Any = self._torch.utils._pytree.tree_map_only
         copies: dict[int, Any] = {}
 
         def copied(tensor: Any) -> Any:
@@ -74,7 +73,6 @@ class Files:
 
     def _devices(self, obj: Any) -> set[Any]:
         """Returns the devices of an object's tensors."""
-        from torch.utils._pytree import tree_leaves  # pyright: ignore
-
-        tensors = obj.parameters() if isinstance(obj, self._torch.nn.Module) else tree_leaves(obj)
+        tree_leaves: Any = self._torch.utils._pytree.tree_leaves
+        tensors: Any = obj.parameters() if isinstance(obj, self._torch.nn.Module) else tree_leaves(obj)
         return {tensor.device for tensor in tensors if isinstance(tensor, self._torch.Tensor)}

@@ -35,6 +35,7 @@ class Kernels:
         self._machine, self._special, self._composites = machine, special, composites
         self._library: Any = None
         self._rest: Any = None
+        self._groups: Any = None
 
     def register(self) -> None:
         """Hands them to the dispatcher."""
@@ -53,6 +54,10 @@ class Kernels:
                     kernel = self._special.get(name) or self._kernel(name, has_own)
                     if kernel is not None:
                         implement(name, "CUDA", kernel)
+            self._groups = torch.library.Library("c10d", "IMPL")
+            for name in torch._C._dispatch_get_all_op_names():
+                if name.startswith("c10d::"):
+                    self._groups.m.impl(name, "CUDA", _refuse_group)
             for name, kernel in self._composites.items():
                 implement(name, "AutogradCUDA", kernel)
                 implement(name, "CUDA", kernel)
@@ -62,7 +67,8 @@ class Kernels:
         if self._library is not None:
             self._library._destroy()
             self._rest._destroy()
-            self._library = self._rest = None
+            self._groups._destroy()
+            self._library = self._rest = self._groups = None
 
     def fallback(self, key: str, kernel: Callable[..., Any]) -> None:
         """Has a function called for all ops of another dispatch key that have no kernel there."""
@@ -84,6 +90,13 @@ class Kernels:
 
 
 _NOTHING = nullcontext()
+
+
+def _refuse_group(*_args: Any, **_kwargs: Any) -> Any:
+    """Refuses what process groups do with tensors of cards."""
+    raise NotImplementedError(
+        "Process groups do not reach simulated GPUs. Send tensor.cpu(), or use torch.nn.DataParallel in one process."
+    )
 
 
 class ViewKernel:

@@ -12,6 +12,10 @@ if TYPE_CHECKING:
 SIMULATE = "NBTF_SIMULATE"
 """The environment variable that names them."""
 
+_OF_JAX = (
+    " JAX makes several devices of this computer's CPU itself, without the memory of cards: "
+    "XLA_FLAGS=--xla_force_host_platform_device_count=4 before it is imported."
+)
 _NAMES = {"torch": "PyTorch"}
 
 
@@ -31,9 +35,10 @@ def simulated_libraries(frameworks: str | Sequence[str]) -> tuple[str, ...]:
     names = tuple(dict.fromkeys([name.strip().lower() for name in listed if name.strip()]))
     unknown = [name for name in names if name not in _NAMES]
     if unknown:
-        raise ValueError(
+        refusal = (
             f"There are no simulated GPUs for {', '.join(map(repr, unknown))}; expected {', '.join(map(repr, _NAMES))}."
         )
+        raise ValueError(refusal + _OF_JAX * ("jax" in unknown))
     return names
 
 

@@ -107,3 +107,8 @@ def test_error_of_pytorch_names_the_card_that_is_full(monkeypatch: pytest.Monkey
 
     assert ["cuda:3", "cuda:1"] == [library.full_card(OutOfMemoryError(text)) for text in texts]
     assert library.full_card(RuntimeError(texts[0])) is None
+
+
+def test_who_asks_for_simulated_gpus_for_jax_is_told_what_jax_has_itself() -> None:
+    with pytest.raises(ValueError, match=r"for 'jax'; expected 'torch'\. JAX makes several devices"):
+        tf.runtime.simulate_gpus(4, frameworks="jax")

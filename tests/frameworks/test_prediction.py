@@ -16,6 +16,7 @@ torch = pytest.importorskip("torch")
 
 from nbtf._devices.discovery import gpus, simulated_machine  # noqa: E402  # after the skip
 from nbtf._frameworks.torch.simulation.installation import Installation  # noqa: E402
+from nbtf.notebook.prediction.answer import doubts  # noqa: E402
 from nbtf.notebook.prediction.batches import BatchSize, largest  # noqa: E402
 from nbtf.notebook.prediction.changes import changes  # noqa: E402
 from nbtf.notebook.prediction.program import UNLIMITED, Cell, Outcome, Program  # noqa: E402
@@ -303,6 +304,14 @@ def test_all_places_of_the_batch_size_change() -> None:
     batch = BatchSize([Cell(1, "batch_size = 4", True), Cell(2, "DataLoader(d, batch_size=4)", True)])
 
     assert [cell.source for cell in batch.cells(9)] == ["batch_size = 9", "DataLoader(d, batch_size=9)"]
+
+
+@pytest.mark.parametrize(
+    ("source", "count"),
+    [("nn.LSTM(1, 2)", 1), ("grad(y, x, create_graph=True); nn.GRUCell(1, 2)", 2), ("nn.Linear(1, 2)", 0)],
+)
+def test_what_is_not_predicted_to_the_byte_is_said(source: str, count: int) -> None:
+    assert len(doubts(source)) == count
 
 
 SEVEN_BILLION = """

@@ -50,7 +50,9 @@ def test_blocks_are_told_with_their_segment_their_line_and_what_is_in_use() -> N
         stop()
 
     granted, freed, refused = [each for each in record.events if isinstance(each, Allocated | Freed | Refused)]
-    assert isinstance(granted, Allocated) and isinstance(freed, Freed) and isinstance(refused, Refused)
+    assert isinstance(granted, Allocated)
+    assert isinstance(freed, Freed)
+    assert isinstance(refused, Refused)
     assert ("cuda:0", MIB, 3 * MIB, 20 * MIB) == (runtime.short_name(granted.device), *granted[1:4])
     assert (0, 2 * MIB, MIB, 20 * MIB) == (granted.region, granted.offset, granted.size, granted.region_size)
     assert (("train.py", 7), "linear") == (granted.site, granted.label and granted.label.op)

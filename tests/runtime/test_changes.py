@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextvars
 import inspect
+import sys
 import types
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -52,6 +53,7 @@ class Things:
         return [
             *(scope, self.graph._around, variables, v1.get_default_session(), CURRENT.context.observers.all),
             *(tf.keras.utils.get_custom_objects().copy(), tf.summary.should_record_summaries(), tapes),
+            tuple(sys.meta_path),
         ]
 
 
@@ -95,6 +97,7 @@ OPENING: dict[str, Callable[[Things], Any]] = {
     "variable_creator_scope": lambda things: tf.variable_creator_scope(lambda make, **how: make(**how)),
     "variable_op_scope": lambda things: v1.variable_op_scope([things.node], "name"),
     "variable_scope": lambda things: v1.variable_scope("name"),
+    "watch": lambda things: tf.runtime.watch("torch"),
 }
 IN_GRAPHS = [
     *("GradientTape", "Graph.device", "Session.as_default", "control_dependencies", "device", "init_scope"),

@@ -12,6 +12,7 @@ import pytest
 
 import nbtf as tf
 from nbtf.cli import main
+from tests.notebook.test_pages import MAGICS, blocks
 from tests.shells import interactive_shell
 
 pytest.importorskip("torch")
@@ -94,3 +95,20 @@ def test_a_name_that_no_cell_gives_a_number_is_refused(notebook: Path, capsys: p
 
     assert status == 2
     assert "cannot predict training.ipynb: No cell gives rows a whole number" in capsys.readouterr().err
+
+
+def test_page_says_what_is_predicted(shell: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    (setup, _), (cell, said) = blocks(MAGICS, of_torch=True)
+    shell.run_cell(setup, store_history=True)
+    capsys.readouterr()
+    answer = shell.run_cell(cell, store_history=True).result
+
+    assert said.splitlines() == [capsys.readouterr().out.splitlines()[0], *str(answer).splitlines()]
+
+
+def test_batches_are_refused_where_no_cell_says_its_batch(shell: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    shell.run_cell(SETUP.replace("batch_size = 16", "sizes = [16]"), store_history=True)
+    step = STEP.replace("batch_size", "sizes[0]")
+    shell.run_cell("%%gpu_memory --predict T4 --batch 8\n" + step, store_history=True)
+
+    assert "say its name, NAME=8,16" in capsys.readouterr().err

@@ -26,9 +26,10 @@ EVERYWHERE = {"seq", "time", "site", "node", "replica", "phase", "layer"}
 USED = ("%device", "%devices", "%placement_log", "%gpu_memory", "%%device", "%%placement", "%%gpu_memory", "%check")
 
 
-def blocks(page: str) -> list[tuple[str, str]]:
-    """Returns the code blocks, each with what it prints according to the page."""
-    return re.findall(r"```python\n(.*?)```(?:\n\n```text\n(.*?)```)?", page, re.DOTALL)
+def blocks(page: str, *, of_torch: bool = False) -> list[tuple[str, str]]:
+    """Returns the code blocks without PyTorch, or with it, each with what it prints according to the page."""
+    examples = re.findall(r"```python\n(.*?)```(?:\n\n```text\n(.*?)```)?", page, re.DOTALL)
+    return [(code, said) for code, said in examples if ("torch." in code) == of_torch]
 
 
 def test_all_examples_of_magics_print_what_the_page_says(bare: Shell, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import subprocess
 import sys
@@ -22,6 +23,8 @@ from tests.notebook.conftest import Shell
 
 nbformat = pytest.importorskip("nbformat", reason="needs the lab extra")
 pytest.importorskip("anywidget", reason="needs the lab extra")
+
+FIND_SPEC = importlib.util.find_spec
 
 LESSONS = sorted((Path(__file__).parents[2] / "notebooks").glob("*.ipynb"))
 
@@ -57,12 +60,18 @@ def page(bare: Shell, digits: Path, monkeypatch: pytest.MonkeyPatch) -> Shell:
 
 
 @pytest.mark.parametrize("path", LESSONS, ids=lambda path: path.stem)
-def test_lesson_runs(path: Path, page: Shell) -> None:
+def test_lesson_runs(path: Path, page: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
+    lesson = nbformat.read(path, as_version=4)
+    needed = lesson.metadata.get("nbtf", {}).get("needs", [])
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name in needed else FIND_SPEC(name))
     with use_context(Context(environ=os.environ)):
-        for cell in in_browser(nbformat.read(path, as_version=4)).cells:
+        for cell in in_browser(lesson).cells:
             if cell.cell_type != "code":
                 continue
             ran = page.run(cell.source.removeprefix(INSTALL))
+            if needed:  # its first cell says that a page does not have it, and ends
+                assert isinstance(ran.error, SystemExit)
+                break
             expected = "raises-exception" in cell.metadata.get("tags", [])
             assert expected == (ran.error is not None), f"{cell.source}\n{ran.out}"
         tf.unload_ipython_extension(page.ip)

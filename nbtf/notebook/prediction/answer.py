@@ -46,6 +46,10 @@ class Prediction:
             return {"card": self._card.name, "error": first.error, "peak": None, "notes": first.notes}
         needed = first if first.fits else self._program.run(total=UNLIMITED)
         batch = BatchSize(self._program.cells, self._request["batch_name"])
+        if self._request["batches"] and not batch:
+            raise ValueError(
+                "No cell gives a batch size a whole number, as in batch_size = 32: say its name, NAME=8,16."
+            )
         return {
             "card": self._card.name,
             "total": self._card.memory_bytes,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from typing import Any
 
@@ -90,3 +91,16 @@ def test_too_large_a_result_says_whether_the_card_or_the_computer_is_full(size: 
 
     with pytest.raises(torch.OutOfMemoryError, match=words):
         SWITCH.installation.machine.check_computer(RuntimeError(text), 0)
+
+
+def test_a_backward_pass_calls_nothing_back_that_would_lose_an_interrupt() -> None:
+    weight, called = torch.ones(2, device="cuda", requires_grad=True), set[str]()
+
+    sys.setprofile(lambda frame, _event, _argument: called.add(frame.f_code.co_qualname))
+    try:
+        weight.exp().sum().backward()
+    finally:
+        sys.setprofile(None)
+
+    assert "_Engine.run_backward" in called
+    assert not [name for name in called if name.startswith("Guard.__init__.") or name == "_no"]

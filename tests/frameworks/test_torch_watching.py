@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import gc
 import re
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import Any
+from weakref import ref
 
 import pytest
 
@@ -231,10 +233,14 @@ def test_interrupt_leaves_no_mode_and_no_module_behind() -> None:
             raise KeyboardInterrupt
 
     model = torch.nn.Sequential(torch.nn.Linear(2, 2), Stop())
+    weight = ref(model[0].weight)
     with pytest.raises(KeyboardInterrupt), runtime.watch("torch"):
         model(torch.ones(2, 2))
+    del model
+    gc.collect()
 
     assert [] == modes()
+    assert weight() is None
     assert ("", "") == placed(lambda: torch.ones(2).exp(), "exp")[-2:]
 
 

@@ -91,6 +91,12 @@ class Hearing:
         types = {device_type for device_type, last in self._last_on.items() if last > op_count}
         return types | ({self._device.type} if self._device is not None and self.heard > op_count else set())
 
+    def forget_interrupted(self) -> None:
+        """Lets go of what an interrupt has cut short: modules would stay with all their weights."""
+        self.regions.clear()
+        if self.origins is not None:
+            self.origins.begin()
+
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         """Runs an op, and notes it."""
         kwargs = kwargs or {}

@@ -52,9 +52,7 @@ def begin_hearing(torch: Any) -> Hearing:
 def stay_heard(torch: Any, hearing: Hearing) -> None:
     """Has this thread heard on after an interrupt, which may have taken away the mode, and left modules open."""
     _enter(torch.utils._python_dispatch, hearing)
-    hearing.regions.clear()
-    if hearing.origins is not None:
-        hearing.origins.begin()
+    hearing.forget_interrupted()
 
 
 def _enter(modes: Any, hearing: Hearing) -> None:
@@ -73,6 +71,8 @@ def hear_whole_thread(torch: Any) -> Hearing:
 def end_hearing(torch: Any, hearing: Hearing) -> None:
     """Ends what was begun, on this thread; modes that the user has entered since, and not left, stay."""
     hearing.users -= 1
+    if not hearing.users:
+        hearing.forget_interrupted()
     modes = torch.utils._python_dispatch
     stack = _stack(modes)
     if hearing.users or hearing not in stack:

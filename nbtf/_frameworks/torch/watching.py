@@ -49,8 +49,7 @@ class TorchListening(Listening):
         if RECORDING.wanted == 1:
             RECORDING.hooks = [*_tell_of_modules(self._torch), tell_of_compiled_calls(self._torch)]
             RECORDING.begin_card = CardMemory(self._torch).start
-            if hearing.origins is not None:
-                hearing.origins.begin()
+            hearing.forget_interrupted()
 
     def join(self) -> None:
         """Listens to this thread until it ends."""

@@ -35,7 +35,6 @@ _Bool = ctypes.CFUNCTYPE(ctypes.c_bool, ctypes.c_void_p)
 _Byte = ctypes.CFUNCTYPE(ctypes.c_int8, ctypes.c_void_p)
 _Device = ctypes.CFUNCTYPE(ctypes.c_uint16, ctypes.c_void_p)
 _OnDevice = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_uint16)
-_HasContext = ctypes.CFUNCTYPE(ctypes.c_bool, ctypes.c_void_p, ctypes.c_int8)
 _Init = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
 _Allocator = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p)
 
@@ -91,7 +90,8 @@ class Guard:
 
         self._table = ctypes.c_void_p.from_address(hooks)
         self._previous_table = self._table.value
-        yes = _words(guard, _GUARD_SLOTS)[_BEFORE + _QUERY_EVENT]
+        # Functions of C++ where there are some: what is called back in Python loses an interrupt that comes in it.
+        yes, no = _words(guard, _GUARD_SLOTS)[_BEFORE + _QUERY_EVENT], _words(hooks, _HOOKS_SLOTS)[_BEFORE + _HAS_CUDA]
         self._table.value = _copy(
             hooks,
             _HOOKS_SLOTS,
@@ -99,7 +99,7 @@ class Guard:
                 _IS_BUILT: yes,
                 _IS_AVAILABLE: yes,
                 _HAS_CUDA: yes,
-                _HAS_CONTEXT: _HasContext(_no),
+                _HAS_CONTEXT: no,
                 _INIT: _Init(_nothing),
                 _COUNT: _Byte(count),
                 _CURRENT: _Byte(current),
@@ -136,10 +136,6 @@ def _core(torch: Any) -> tuple[Any, int, int]:
         raise _not_understood(torch) from None
     get_hooks.restype = get_allocator.restype = ctypes.c_void_p
     return registry, get_hooks(), get_allocator()
-
-
-def _no(_hooks: object, _number: int) -> bool:
-    return False
 
 
 def _nothing(_hooks: object) -> None:

@@ -112,3 +112,15 @@ def test_batches_are_refused_where_no_cell_says_its_batch(shell: Any, capsys: py
     shell.run_cell("%%gpu_memory --predict T4 --batch 8\n" + step, store_history=True)
 
     assert "say its name, NAME=8,16" in capsys.readouterr().err
+
+
+def test_a_batch_that_ends_with_an_error_is_not_said_to_fit(shell: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    shell.run_cell(SETUP, store_history=True)
+    step = f"{STEP}\n    torch.ones(16, device=device) + torch.ones(batch_size, device=device)"
+
+    prediction = shell.run_cell(f"%%gpu_memory --predict T4 --batch 8\n{step}", store_history=True).result
+
+    assert [] == prediction.to_dict()["batch"]["rows"]
+    assert "The largest batch is not known: with batch_size = 8 the program ends with cell 2: Runtime" in repr(
+        prediction
+    )

@@ -31,6 +31,10 @@ def answer(request: Mapping[str, Any]) -> dict[str, Any]:
     return Prediction(torch, program, cards[0].card, request).answer()
 
 
+class BatchError(Exception):
+    """A program ends with an error that it has with another batch alone: what it takes is not known."""
+
+
 class Prediction:
     """The runs that answer one request."""
 
@@ -57,34 +61,35 @@ class Prediction:
             "error": needed.error,
             "verdict": verdict(first, self._card.memory_bytes, self._fixed),
             "peak": _plain(needed),
-            "batch": self._batches(batch) if batch else None,
+            "batch": self._batches(batch, needed.error) if batch else None,
             "changes": self._changes(batch, needed),
             "notes": [*needed.notes, *doubts("\n".join(cell.source for cell in self._program.cells))],
             "is_cut": needed.is_cut,
             "reads": needed.reads,
         }
 
-    def _run_batch(self, batch: BatchSize, value: int, total: int | None) -> Outcome:
-        """Runs the program with another batch; on a card of its own size beside what PyTorch takes at most."""
-        limit = self._card.memory_bytes - self._fixed.at_most if total is None else total
-        return self._program.run(batch.cells(value), total=limit)
+    def _batches(self, batch: BatchSize, own_error: str) -> dict[str, Any]:
+        """Returns what other batches take; `own_error` is what the program ends with as it is."""
 
-    def _batches(self, batch: BatchSize) -> dict[str, Any]:
-        rows: list[dict[str, Any]] = []
-        for value in self._request["batches"]:
-            limited = self._run_batch(batch, value, None)
-            needed = limited if limited.fits else self._run_batch(batch, value, UNLIMITED)
-            rows.append({"batch": value, "fits": limited.fits, "peak": _plain(needed)})
+        def run(value: int, total: int | None) -> Outcome:
+            """Runs it with another batch; on a card of its own size beside what PyTorch takes at most."""
+            outcome = self._program.run(batch.cells(value), total=room if total is None else total)
+            if outcome.error and not own_error and (outcome.peak is None or outcome.fits):
+                raise BatchError(f"with {batch.name} = {value:,} the program ends with {outcome.error}")
+            return outcome
+
         room = self._card.memory_bytes - self._fixed.at_most
-        search = largest(batch.value, room, lambda value, total: self._run_batch(batch, value, total))
-        return {
-            "name": batch.name,
-            "value": batch.value,
-            "rows": rows,
-            "largest": search.fits,
-            "too_large": search.fails,
-            "runs": search.runs,
-        }
+        rows: list[dict[str, Any]] = []
+        facts: dict[str, Any] = {"name": batch.name, "value": batch.value, "rows": rows, "error": ""}
+        try:
+            for value in self._request["batches"]:
+                limited = run(value, None)
+                needed = limited if limited.fits else run(value, UNLIMITED)
+                rows.append({"batch": value, "fits": limited.fits, "peak": _plain(needed)})
+            search = largest(batch.value, room, run)
+        except BatchError as error:
+            return {**facts, "largest": None, "too_large": None, "runs": None, "error": str(error)}
+        return {**facts, "largest": search.fits, "too_large": search.fails, "runs": search.runs}
 
     def _changes(self, batch: BatchSize, first: Outcome) -> list[dict[str, Any]]:
         """Runs the program with each change; returns those that save most, with what they save."""

@@ -132,6 +132,8 @@ def _figures(peak: Mapping[str, Any]) -> dict[str, Any]:
 
 def _largest(batch: Mapping[str, Any]) -> str:
     name, fits, fails = batch["name"], batch["largest"], batch["too_large"]
+    if batch["error"]:
+        return f"The largest batch is not known: {batch['error']}"
     if fits and fails is None:
         return f"{name} = {fits:,} fits, and nothing larger was seen not to, in {batch['runs']} runs."
     if not fits:

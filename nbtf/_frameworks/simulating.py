@@ -82,8 +82,12 @@ def share_simulated_gpus(libraries: Sequence[str], configuration: Configuration)
     from nbtf._frameworks.torch.simulation.switch import SWITCH  # late: `import nbtf` does without it
 
     simulated_cards = [card for card in cards if card.simulated]
-    SWITCH.on(simulated_cards)
-    configuration.shares_simulated_gpus = bool(simulated_cards)
+    configuration.shares_simulated_gpus = bool(simulated_cards)  # before: the cards have their names by it
+    try:
+        SWITCH.on(simulated_cards)
+    except BaseException:
+        configuration.shares_simulated_gpus = False
+        raise
 
 
 def names_of_devices(libraries: Sequence[str], count: int) -> str:

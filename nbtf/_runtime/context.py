@@ -14,6 +14,7 @@ from nbtf._devices.backends import MemoryOptions
 from nbtf._devices.base import Buffer, Device, Runnable
 from nbtf._devices.cpu import CPU
 from nbtf._devices.journal import Box
+from nbtf._devices.lent import LENT
 from nbtf._devices.machines import Simulated
 from nbtf._devices.names import LOCAL_TASK, full_name, without_cuda
 from nbtf._devices.sites import find_call_site
@@ -262,8 +263,8 @@ class Context:
                 self.machine = machine._replace(soft=self.settings.soft_placement, default=default)
             self._placed, self._scopes = {}, {}
             self.watched = bool(self.observers.all) or self.log is not None
-            for gpu in self.gpus.made:
-                gpu.keep_journal(journal_of(gpu) if self.observers.all else None)
+            for card in (*self.gpus.made, *(LENT if CURRENT.context is self else ())):
+                card.keep_journal(journal_of(card) if self.observers.all else None)
             listening = self.watched or self.settings.check_numerics
             quiet = not listening and not self._cells and self.settings.default_device is None
             if CURRENT.context is self:
@@ -276,8 +277,8 @@ class Context:
 
     def deliver(self, boxes: Sequence[Box]) -> None:
         """Has all GPUs say what has happened to their memory until now."""
-        for gpu in self.gpus.made:
-            gpu.hand_over(boxes)
+        for card in (*self.gpus.made, *LENT):
+            card.hand_over(boxes)
 
     def set_log(self, log: Callable[[str, str], object] | None) -> None:
         """Has a function called with type and device of each op that is placed, or no longer."""
@@ -453,7 +454,9 @@ class Context:
         if self.machine is not None:
             for device in self.machine.devices:
                 device.close()
-            self.deliver(self.observers.boxes)
+        for card in LENT:
+            card.memory.tell_end()
+        self.deliver(self.observers.boxes)
 
 
 class _Current:

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple, cast
 from nbtf._devices.bfc.allocator import BFCAllocator
 from nbtf._devices.bfc.chunks import Chunk
 from nbtf._devices.bfc.report import RegionView
+from nbtf._devices.lent import FIRST_LENT_REGION, LENT
 from nbtf._runtime.context import CURRENT
 from nbtf._runtime.events import Allocated, Event, Freed, Refused
 from nbtf._runtime.kept_memory import with_holders
@@ -48,9 +49,12 @@ Maps = dict[str, tuple[int, Sequence[RegionView]]]
 def started_maps() -> Maps:
     """Returns what the simulated GPUs that are in use hold at this moment."""
     gpus = [gpu for gpu in CURRENT.context.gpus.made if gpu.tells_pieces]
-    return {
+    maps: Maps = {
         gpu.name: (next_number(), with_holders(gpu.memory.map() or (), gpu)) for gpu in gpus if gpu.memory is not None
     }
+    for card in LENT:
+        maps[card.name] = next_number(), (*maps.get(card.name, (0, ()))[1], *card.memory.map())
+    return maps
 
 
 def fit_of_device(
@@ -72,6 +76,11 @@ def fit_of_device(
     gpu = gpus[0]
     number, regions = maps.get(gpu.name, (0, ()))
     device_events = [event for event in snapshot.memory_of(gpu.name) if event.seq > number]
+    if any([getattr(event, "region", -1) >= FIRST_LENT_REGION for event in device_events]):
+        raise NotImplementedError(
+            f"On {device} this recording has memory of another library, whose allocator has other rules than nbtf's: "
+            "what would fit is not said of it. %%gpu_memory --predict CARD says it of a PyTorch program."
+        )
     first = next((event.seq for event in device_events if isinstance(event, Refused)), 0)
     has_moments, moments = isinstance(without, Mapping), cast("Any", without)
     freed_before = {piece.seq: int(moments[piece]) if has_moments else first for piece in without}

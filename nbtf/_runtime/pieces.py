@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import partial
-from typing import Any, TypeAlias, cast
+from typing import Any, Protocol, TypeAlias, cast
 
-from nbtf._devices.base import Device, Label, describe_label
+from nbtf._devices.base import Label, describe_label
 from nbtf._devices.journal import ENTRY, Entry, Journal
 from nbtf._devices.sites import NOWHERE, Site
 from nbtf._runtime.events import Allocated, Event, Freed, Refused
@@ -16,6 +16,15 @@ from nbtf._runtime.subjects import Place, place_of
 SCRATCH = "scratch"
 
 
+class NamedMemory(Protocol):
+    """A device, or what stands for it where a library's allocator keeps the journal."""
+
+    @property
+    def name(self) -> str:
+        """Its full name."""
+        ...
+
+
 class PieceSubject:
     """What entries about the pieces of a device's memory begin with: which of the events they are."""
 
@@ -23,7 +32,7 @@ class PieceSubject:
 
     memory, lanes = None, None
 
-    def __init__(self, event: type[Allocated | Freed], device: Device) -> None:
+    def __init__(self, event: type[Allocated | Freed], device: NamedMemory) -> None:
         """Says what happened, and where."""
         self._new: Callable[[Any], Event] = partial(cast("Any", tuple).__new__, event)
         self.holder = device.name
@@ -46,7 +55,7 @@ class RefusalSubject:
 
     memory, lanes = None, None
 
-    def __init__(self, device: Device) -> None:
+    def __init__(self, device: NamedMemory) -> None:
         """Says where."""
         self.holder = device.name
         self.sample: list[Event] = [Refused(device.name, 0, 0, 0, 0, 0, 0, 0.0)]
@@ -70,7 +79,7 @@ class RefusalSubject:
         )
 
 
-def journal_of(device: Device) -> Journal:
+def journal_of(device: NamedMemory) -> Journal:
     """Returns the journal of a device's memory."""
     return Journal(PieceSubject(Allocated, device), PieceSubject(Freed, device), RefusalSubject(device), next_number)
 

@@ -75,6 +75,8 @@ class MemoryReplay:
             if event.region not in self._sizes:
                 self._drop_idle(pool - event.region_size)
                 self._sizes[event.region], self._pieces[event.region] = event.region_size, {}
+            elif event.region_size > self._sizes[event.region]:  # PyTorch's expandable segments grow
+                self._sizes[event.region] = event.region_size
             self._pieces[event.region][event.offset] = _Piece(event.size, event.nbytes, event.label)
         self._drop_idle(pool)
         return True

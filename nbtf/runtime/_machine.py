@@ -8,6 +8,7 @@ from time import perf_counter
 from nbtf._devices import discovery
 from nbtf._devices.discovery import sentence_of
 from nbtf._devices.first_use import Compiling
+from nbtf._devices.lent import LENT
 from nbtf._devices.links import DEFAULT_NETWORK
 from nbtf._devices.machines import Simulated, simulated_cluster, simulated_machine
 from nbtf._devices.names import without_cuda
@@ -168,6 +169,8 @@ def restart(keep_settings: bool = False) -> None:
     previous.close()
     for _, taker in CURRENT.context.observers.note_takers:
         taker.begin_machine()
+    for card in LENT:  # what a library has there is there still
+        card.memory.tell_beginning()
 
 
 def warmup(device: str | None = None, ops: str | Sequence[str] = "core") -> _Sentence:

@@ -90,7 +90,7 @@ def test_too_large_a_result_says_whether_the_card_or_the_computer_is_full(size: 
     from nbtf._frameworks.torch.simulation.switch import SWITCH
 
     with pytest.raises(torch.OutOfMemoryError, match=words):
-        SWITCH.installation.machine.check_computer(RuntimeError(text), 0)
+        SWITCH.installation.machine.check_computer(RuntimeError(text), 0, "aten::mm")
 
 
 def test_a_backward_pass_calls_nothing_back_that_would_lose_an_interrupt() -> None:

@@ -9,15 +9,14 @@ from typing import Any
 from nbtf._devices.caching import statistics as count
 from nbtf._devices.caching.blocks import MIN_BLOCK, SMALL, Allocation, Block, Death, Pool, rounded, segment_size
 from nbtf._devices.caching.report import MemoryFigures, OutOfDeviceMemory, segments_of
-from nbtf._devices.caching.segments import Segments
 from nbtf._devices.caching.settings import AllocatorSettings
 from nbtf._devices.caching.statistics import flat
-from nbtf._locks import new_lock
+from nbtf._devices.caching.telling import TellingSegments
 
 # Every rule of this file: c10/cuda/CUDACachingAllocator.cpp, as it was shortly before and after PyTorch 2.13.
 
 
-class CachingAllocator(Segments):
+class CachingAllocator(TellingSegments):
     """The memory of one card, as PyTorch manages it.
 
     An allocation may die at any moment, even while this thread is inside `allocate`. So its death only appends to a
@@ -44,11 +43,8 @@ class CachingAllocator(Segments):
         """
         super().__init__(total_bytes, settings or AllocatorSettings())
         self.device = device
-        self._lock = new_lock()
         self._pending: deque[Death] = deque()
         self._at_death = self._pending.append
-        self._held: dict[Block, None] = {}
-        """Blocks that are in use, and after an interrupt perhaps some that no longer are."""
 
     def allocate(self, nbytes: int, stream: int = 0, label: Any = None) -> Allocation | None:
         """Finds room and marks it in use.
@@ -162,6 +158,7 @@ class CachingAllocator(Segments):
         block = self._best_fit(pool, size, allocation.stream) or self._take_more(pool, size, allocation.stream)
         if block is None:
             self._statistics.values[count.OOMS] += 1
+            self._write_refusal(allocation.requested, allocation.label)
             return self._figures(segment_size(size, self.settings))
         block = self._split(block, size)
         self._set(block, allocated=True, requested=allocation.requested, label=allocation.label)
@@ -172,6 +169,7 @@ class CachingAllocator(Segments):
         allocation.address, allocation.size = block.address, block.size
         self._held[block] = None
         self._set(allocation._death, block=block)
+        self._write("granted", block, self._statistics.values[count.ALLOCATED_BYTES], self.reserved)
         return None
 
     def _best_fit(self, pool: Pool, size: int, stream: int) -> Block | None:
@@ -264,8 +262,9 @@ class CachingAllocator(Segments):
     def _end_use(self, death: Death, block: Block) -> None:
         """Takes a block from its allocation. It is free now, or when other streams no longer use it."""
         self._set(death, block=None)
-        self._set(block, allocated=False, label=None)
         self._count_use(block, -1)
+        self._write("freed", block, self._statistics.values[count.ALLOCATED_BYTES], self.reserved)
+        self._set(block, allocated=False, label=None)
         if block.streams:
             self._waiting.append(block)
         else:

@@ -2,18 +2,28 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
-from typing import Any
+from bisect import bisect_left, bisect_right
+from operator import attrgetter
+from typing import Any, NamedTuple
 
 from nbtf._devices.caching import statistics as count
 from nbtf._devices.caching.blocks import SMALL_SEGMENT, Block, ExpandableSegment, Pool, segment_size
 from nbtf._devices.caching.settings import AllocatorSettings
 from nbtf._devices.caching.statistics import Statistics
+from nbtf._devices.lent import FIRST_LENT_REGION
 
 # Every rule of this file: c10/cuda/CUDACachingAllocator.cpp, as it was shortly before and after PyTorch 2.13.
 # Segments never touch; the addresses are those of a typical CUDA process.
 _FIRST_ADDRESS = 0x7F0000000000
 _ADDRESS_STEP = 2 << 20
+
+
+class Region(NamedTuple):
+    """A stretch of addresses that somebody has got from the card, by a number of its own."""
+
+    number: int
+    address: int
+    size: int
 
 
 class Segments:
@@ -33,6 +43,10 @@ class Segments:
         self._waiting: list[Block] = []
         """Freed, but used on other streams."""
         self._next_address = _FIRST_ADDRESS
+        self._regions: list[Region] = []
+        """All segments by address; an expandable one as far as pages of it were mapped."""
+        self._next_region = FIRST_LENT_REGION
+        self._entries: list[Any] = []
         self._undo: list[tuple[Any, str, Any]] = []
 
     @property
@@ -50,6 +64,10 @@ class Segments:
         """The most bytes that this process may take; None when it may take all."""
         return None if self.memory_fraction >= 1 else int(self.memory_fraction * self.total)
 
+    def region_of(self, address: int) -> Region:
+        """Returns the segment in which an address is."""
+        return self._regions[bisect_right(self._regions, address, key=attrgetter("address")) - 1]
+
     def _set(self, changed: Any, /, **values: Any) -> None:
         """Changes attributes, and remembers how they were."""
         for name, value in values.items():
@@ -59,14 +77,15 @@ class Segments:
     def _all_or_none(self, change: Any, *arguments: Any) -> Any:
         """Makes a change; where it is interrupted, everything is as it was before."""
         lists: list[list[Any]] = [self._small.blocks, self._large.blocks, self._small.unmapped, self._large.unmapped]
-        lists += [self._waiting, self._statistics.values]
-        copies = [*map(list, lists)]
+        lists += [self._waiting, self._statistics.values, self._regions]
+        copies, written_down = [*map(list, lists)], len(self._entries)
         self._undo = []
         try:
             return change(*arguments)
         except BaseException:
             for changed, entries in zip(lists, copies, strict=True):
                 changed[:] = entries
+            del self._entries[written_down:]
             for block, name, value in reversed(self._undo):
                 setattr(block, name, value)
             raise
@@ -93,6 +112,8 @@ class Segments:
     def _new_addresses(self, nbytes: int) -> int:
         address = self._next_address
         self._next_address += (nbytes + 2 * _ADDRESS_STEP) // _ADDRESS_STEP * _ADDRESS_STEP
+        self._regions.append(Region(self._next_region, address, 0 if self.settings.expandable_segments else nbytes))
+        self._next_region += 1
         return address
 
     def _grow(self, pool: Pool, size: int, stream: int) -> Block | None:
@@ -136,6 +157,9 @@ class Segments:
             return False
         pool.remove_unmapped(block)
         self._set(block, mapped=True)
+        at = bisect_right(self._regions, end, key=attrgetter("address")) - 1
+        region = self._regions[at]
+        self._regions[at] = region._replace(size=max(region.size, end - region.address))
         if nbytes < block.size:
             remainder = Block(pool, block.stream, end, block.size - nbytes, block.segment)
             remainder.mapped = False
@@ -190,6 +214,7 @@ class Segments:
         """Gives a segment back that is one free block."""
         pool = block.pool
         pool.remove(block)
+        self._regions.remove(self.region_of(block.address))
         self._statistics.add(count.SEGMENT, pool.is_small, -1)
         self._statistics.add(count.RESERVED_BYTES, pool.is_small, -block.size)
         self._statistics.values[count.DEVICE_FREES] += 1
@@ -216,6 +241,8 @@ class Segments:
         self._merge(block, block.next)
         if block.is_split:  # else the whole segment is idle: its addresses go, too
             pool.insert_unmapped(block)
+        else:
+            self._regions.remove(self.region_of(block.address))
         self._statistics.add(count.RESERVED_BYTES, pool.is_small, -nbytes)
         self._statistics.values[count.DEVICE_FREES] += 1
 

@@ -41,6 +41,11 @@ def _card(device_type: str, index: int) -> LibraryDevice:
     return LibraryDevice(full_name(*card_name(device_type, index)), "finished" if _is_simulated() else "launch")
 
 
+def name_of_card(device: Any) -> str:
+    """Returns the full name of a device of PyTorch's, as nbtf's devices are at this moment."""
+    return full_name(*card_name(device.type, device.index or 0))
+
+
 def card_name(device_type: str, index: int) -> tuple[str, int]:
     """Returns type and number of a card: `GPU` and nbtf's number where nbtf has that card, else PyTorch's own."""
     if device_type == "cuda":

@@ -68,6 +68,8 @@ class Hearing:
         self.regions: list[Any] = []
         """The call of a compiled function that runs: what runs inside is no op of its own."""
         self.is_entering = False
+        self.call_site: CallSite | None = None
+        """The place of the op that runs."""
         self.origins: Any = Origins(torch, self.modules) if can_note else None
         self.torch, self._tensor = torch, torch.Tensor
         self._operators: dict[Any, Operator] = {}
@@ -111,12 +113,14 @@ class Hearing:
         if observers.functions:
             card = self._expected(args, kwargs)
             observers.tell(events_of_begin(cast("Any", operator.op), card, reason, start))
-        started = perf_counter()
+        self.call_site, started = call_site, perf_counter()
         try:
             result = func(*args, **kwargs)
         except BaseException:
             self._note_failure(observers, operator, reason, start, args, kwargs)
             raise
+        finally:
+            self.call_site = None
         seconds = perf_counter() - started
         self.heard += 1
         if result.__class__ is self._tensor:
@@ -136,6 +140,12 @@ class Hearing:
         if last > observers.due:
             observers.count()
         return result
+
+    def call_site_here(self) -> CallSite | None:
+        """Returns the place for which memory is taken now: that of the op that runs, or of what consists of ops."""
+        if self.call_site is not None or not RECORDING.wanted or self.origins is None:
+            return self.call_site
+        return self.origins.of_layer(sys._getframe(1))
 
     def _observers(self) -> Observers | None:
         """Returns who is told of an op; None where it is only counted. What an observer itself runs is not told."""

@@ -115,6 +115,12 @@ class Origins:
             self._sequence_before = following
         return call_site, reason
 
+    def of_layer(self, caller: Any) -> CallSite:
+        """Returns the place where something is that no op says: a layer that runs as a whole."""
+        layer = self._modules.current
+        phase = BACKWARD if self._node() is not None else "" if layer is OUTSIDE else FORWARD
+        return place_in(user_frame(caller)[0], layer.step_part(phase))
+
     def of_region(self, caller: Any, following: int, name: str) -> tuple[CallSite, Reason]:
         """Returns the place and the reason of a compiled function that has run, and keeps the place for its nodes.
 

@@ -219,14 +219,18 @@ def _used(regions: Iterable[Any]) -> int:
 
 def _extents(sizes: Iterable[tuple[int, Mapping[int, int]]], steps: int) -> list[Extent]:
     """Returns where each region stands: at the lowest address where it fits among those that are there."""
+    changes = [(step, dict(now)) for step, now in sizes]
+    largest: Counter[int] = Counter()
+    for _, now in changes:
+        largest |= Counter(now)
     present: dict[int, Extent] = {}
     extents: list[Extent] = []
-    for step, now in sizes:
+    for step, now in changes:
         for number in [number for number in present if number not in now]:
             extents.append(present.pop(number)._replace(death=max(step, 0)))
         for number in sorted(now.keys() - present.keys()):
-            start = _gap(sorted((each.start, each.size) for each in present.values()), now[number])
-            present[number] = Extent(number, start, now[number], max(step, 0), steps)
+            start = _gap(sorted((each.start, each.size) for each in present.values()), largest[number])
+            present[number] = Extent(number, start, largest[number], max(step, 0), steps)
     return sorted([*extents, *present.values()], key=lambda each: (each.birth, each.start))
 
 

@@ -9,6 +9,7 @@ from itertools import takewhile
 from typing import Any
 
 from nbtf import runtime
+from nbtf._devices.lent import FIRST_LENT_REGION
 from nbtf._devices.sites import file_and_line
 from nbtf.notebook.device_names import full_name
 from nbtf.notebook.holders.holders import holder_names
@@ -157,14 +158,16 @@ def _limit(changes: Sequence[runtime.Event], device: str) -> int:
     """Returns how much a device may take, as it was then if a refusal tells it."""
     limits = [event.limit for event in changes if isinstance(event, runtime.Refused)]
     short = runtime.short_name(device)
-    limits += [each.memory_limit for each in runtime.devices() if each.name == short and each.memory_limit]
+    is_lent = any(getattr(event, "region", -1) >= FIRST_LENT_REGION for event in changes)
+    limits_now = [each.memory if is_lent else each.memory_limit for each in runtime.devices() if each.name == short]
+    limits += [limit for limit in limits_now if limit]
     return limits[0] if limits else max((getattr(event, "pool", 0) for event in changes), default=0)
 
 
 def _fits(record: runtime.Recording, device: str) -> Fits | None:
     """Returns what tries a recording's requests on a device; nothing where that is no longer there."""
     short = runtime.short_name(device)
-    is_here = any(each.name == short and each.simulated for each in runtime.devices())
+    is_here = any(each.name == short and each.simulated and each.cuda is None for each in runtime.devices())
     return partial(record.fits, device=device) if is_here else None
 
 

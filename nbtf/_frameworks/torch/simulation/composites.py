@@ -66,7 +66,7 @@ class _Recurrent:
                 *[give(value) for value in arguments], **{key: give(value) for key, value in keywords.items()}
             )
 
-        return self._function.apply(run, max(devices), *tensors)
+        return self._function.apply(run, max(devices), self._op.name().partition(".")[0], *tensors)
 
 
 class _Slot:
@@ -83,9 +83,9 @@ def _whole_op(machine: Machine) -> Any:
 
     class WholeOp(base):
         @staticmethod
-        def forward(ctx: Any, run: Callable[[Sequence[Any]], Any], number: int, *tensors: Any) -> Any:
+        def forward(ctx: Any, run: Callable[[Sequence[Any]], Any], number: int, name: str, *tensors: Any) -> Any:
             def keep(tensor: Any) -> Any:
-                return machine.put_on_card(tensor.detach(), number)
+                return machine.put_on_card(tensor.detach(), number, name)
 
             def look(tensor: Any) -> Any:
                 return machine.lower(tensor, [])
@@ -100,8 +100,8 @@ def _whole_op(machine: Machine) -> Any:
                 result: Any = run(below)
             results: Sequence[Any] = result if result.__class__ is tuple else (result,)
             if needed:
-                ctx.below, ctx.results, ctx.number = below, results, number
-            outputs: list[Any] = [machine.put_on_card(each.detach().clone(), number) for each in results]
+                ctx.below, ctx.results, ctx.number, ctx.name = below, results, number, name
+            outputs: list[Any] = [machine.put_on_card(each.detach().clone(), number, name) for each in results]
             return tuple(outputs) if len(outputs) > 1 else outputs[0]
 
         @staticmethod
@@ -115,7 +115,7 @@ def _whole_op(machine: Machine) -> Any:
             results, lowered = zip(*pairs, strict=True)
             computed = iter(torch.autograd.grad(results, inputs, lowered, retain_graph=True, allow_unused=True))
             of_inputs = [next(computed) if tensor.requires_grad else None for tensor in ctx.below]
-            return None, None, *[machine.put_on_card(gradient, ctx.number) for gradient in of_inputs]
+            return None, None, None, *[machine.put_on_card(gradient, ctx.number, ctx.name) for gradient in of_inputs]
 
     return WholeOp
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from os import environ
 from types import SimpleNamespace
 from typing import Any, ClassVar
@@ -10,6 +11,8 @@ from typing import Any, ClassVar
 from nbtf._devices.caching.allocator import CachingAllocator
 from nbtf._devices.caching.settings import AllocatorSettings
 from nbtf._devices.cards import PhysicalGPU
+from nbtf._devices.lent import LENT, LentCard
+from nbtf._frameworks.torch.cards import name_of_card
 from nbtf._frameworks.torch.simulation.communication import communication
 from nbtf._frameworks.torch.simulation.composites import composites
 from nbtf._frameworks.torch.simulation.driver import Driver
@@ -23,6 +26,7 @@ from nbtf._frameworks.torch.simulation.special_kernels import special_kernels
 from nbtf._frameworks.torch.simulation.storages import install_storages
 from nbtf._frameworks.torch.simulation.streams import Streams
 from nbtf._frameworks.torch.simulation.tensor_types import install_tensor_types
+from nbtf._runtime.context import CURRENT
 
 
 class Installation:
@@ -52,11 +56,22 @@ class Installation:
         self._kernels = Kernels(self.machine, special_kernels(self.machine), composites(self.machine))
         self._kernels.register()
         self._replace()
+        self._lent = [
+            LentCard(partial(name_of_card, torch.device("cuda", number)), allocator)
+            for number, allocator in enumerate(allocators)
+        ]
+        LENT.extend(self._lent)
+        CURRENT.context.settle()
         if self._was_initialized:
             torch.cuda.init()
 
     def remove(self) -> None:
         """Takes them out; tensors that are left cannot be used any more."""
+        for card in self._lent:
+            card.memory.tell_end()
+        CURRENT.context.observers.collect()
+        for card in self._lent:
+            LENT.remove(card)
         self._replacements.undo()
         self._kernels.remove()
         self.machine.remove()

@@ -119,7 +119,7 @@ class HostKernel:
 
     def __init__(self, machine: Machine, name: str, schema: Any) -> None:
         """Reads from the schema which arguments the op writes to, and which of them it returns."""
-        self._machine, self._name = machine, name
+        self._machine, self._name, self._label = machine, name, name.partition(".")[0]
         self._op: Any = None
         self._run: Any = None
         self._arguments = [argument.name for argument in schema.arguments]
@@ -162,12 +162,12 @@ class HostKernel:
                 try:
                     result = self._run(*host_args, **host_kwargs)
                 except RuntimeError as error:
-                    machine.check_computer(error, number)
+                    machine.check_computer(error, number, self._label)
                     if self._is_pure or "not resizable" not in str(error):
                         raise
                     return self._resized(args, kwargs, host_args, host_kwargs, number)
             if self._is_pure:
-                return machine.put_on_card(result, number)
+                return machine.put_on_card(result, number, self._label)
             return self._with_written(result, args, kwargs, number)
 
     def _new(self, args: Sequence[Any], kwargs: dict[str, Any], number: int) -> Any:
@@ -175,11 +175,11 @@ class HostKernel:
         machine = self._machine
         as_meta = {key: machine.meta if value is machine.tensors.device else value for key, value in kwargs.items()}
         outline = self._run(*args, **as_meta)
-        memory = machine.charge(outline.untyped_storage().nbytes(), number)
+        memory = machine.charge(outline.untyped_storage().nbytes(), number, machine.label(self._label, outline))
         if not machine.tensors.has_values:
-            return machine.put_on_card(outline, number, memory)
+            return machine.put_on_card(outline, number, self._label, memory)
         with machine.generators[number].drawing() if self._is_random else _NOTHING:
-            return machine.put_on_card(self._run(*args, **kwargs), number, memory)
+            return machine.put_on_card(self._run(*args, **kwargs), number, self._label, memory)
 
     def _resized(
         self,
@@ -200,7 +200,7 @@ class HostKernel:
         }
         self._run(**{**lowered, **empty})
         for name, tensor in empty.items():
-            placed = machine.put_on_card(tensor, number)
+            placed = machine.put_on_card(tensor, number, self._label)
             self._set(by_name[name], placed.untyped_storage(), 0, placed.size(), placed.stride())
         outputs = [by_name[name] for name in self._returned if name is not None]
         return tuple(outputs) if len(outputs) > 1 else outputs[0]
@@ -211,7 +211,7 @@ class HostKernel:
             return None
         by_name = dict(zip(self._arguments, args, strict=False)) | kwargs
         outputs = [
-            self._machine.put_on_card(value, number) if name is None else by_name[name]
+            self._machine.put_on_card(value, number, self._label) if name is None else by_name[name]
             for value, name in zip(result if len(self._returned) > 1 else (result,), self._returned, strict=True)
         ]
         return tuple(outputs) if len(outputs) > 1 else outputs[0]

@@ -7,9 +7,12 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
+from nbtf._devices.base import Label
 from nbtf._devices.caching.allocator import CachingAllocator
 from nbtf._devices.caching.report import OutOfDeviceMemory, format_size
 from nbtf._devices.cards import PhysicalGPU
+from nbtf._devices.sites import CallSite
+from nbtf._frameworks.torch.hearing import hearing_of_thread
 from nbtf._frameworks.torch.simulation.guard import MOST_DEVICES, Guard
 from nbtf._frameworks.torch.simulation.tensors import Outlines, Tensors
 
@@ -62,6 +65,7 @@ class Machine:
         self.cpu_keys = torch._C.DispatchKeySet(torch._C.DispatchKey.CPU)
         self._tensor_class, self._device_class = torch.Tensor, torch.device
         self._strided = torch.strided
+        self._dtypes: dict[Any, str] = {}
         self._generator_base = torch._C.Generator
         self._guard = Guard(torch, lambda: len(cards))
         self.remove = self._guard.remove
@@ -112,12 +116,13 @@ class Machine:
             raise RuntimeError("Expected a 'cuda' device type for generator but found 'cpu'")
         return value
 
-    def put_on_card(self, value: Any, number: int, memory: Any = None) -> Any:
+    def put_on_card(self, value: Any, number: int, op: str, memory: Any = None) -> Any:
         """Returns what an op of the CPU has returned, with its tensors on a device, charged there.
 
         Args:
           value: a tensor, several, or anything else.
           number: of the device.
+          op: which op has returned it, such as `aten::mm`.
           memory: what was taken there for a tensor already.
 
         Raises:
@@ -126,11 +131,11 @@ class Machine:
         if isinstance(value, self._tensor_class):
             if value.layout is not self._strided:
                 raise NotImplementedError(SPARSE)
-            memory = memory or self.charge(_extent(value), number)
+            memory = memory or self.charge(_extent(value), number, self.label(op, value))
             return self.tensors.on_card(value, number, memory)
         if value.__class__ is list or value.__class__ is tuple:
             elements: Any = value
-            return elements.__class__([self.put_on_card(element, number) for element in elements])
+            return elements.__class__([self.put_on_card(element, number, op) for element in elements])
         return value
 
     def unknown(self, tensor: Any) -> Any:
@@ -145,7 +150,7 @@ class Machine:
             )
         return self.torch.full(tensor.size(), self.read_as, dtype=tensor.dtype, device=self.cpu)
 
-    def check_computer(self, error: RuntimeError, number: int) -> None:
+    def check_computer(self, error: RuntimeError, number: int, op: str) -> None:
         """Says which of the two is too small where this computer had no memory for an op: the card, or the computer.
 
         Raises:
@@ -154,7 +159,8 @@ class Machine:
         refused = _REFUSED_BYTES.search(str(error))
         if refused is None:
             return
-        self.charge(int(refused[1]), number)
+        nbytes = int(refused[1])
+        self.charge(nbytes, number, Label(op, "uint8", (nbytes,), self._site()))
         free = self.allocators[number].free_bytes
         raise self.torch.OutOfMemoryError(
             f"CUDA out of memory (simulated). Tried to allocate {format_size(int(refused[1]))}. Simulated GPU {number} "
@@ -168,10 +174,19 @@ class Machine:
         address = torch._C._construct_storage_from_data_pointer(storage.data_ptr(), self.cpu, storage.nbytes())
         return empty.set_(address, 0, (storage.nbytes(),))
 
-    def charge(self, nbytes: int, number: int) -> Any:
+    def label(self, op: str, tensor: Any) -> Label:
+        """Returns what memory of a tensor is for: its op, and the line where somebody watches."""
+        dtype = self._dtypes.get(tensor.dtype) or self._dtypes.setdefault(tensor.dtype, str(tensor.dtype)[6:])
+        return Label(op, dtype, tuple(tensor.size()), self._site())
+
+    def _site(self) -> CallSite | None:
+        hearing = hearing_of_thread(self.torch)
+        return None if hearing is None else hearing.call_site_here()
+
+    def charge(self, nbytes: int, number: int, label: Label) -> Any:
         """Takes memory of a device, which is given back when the result dies."""
         try:
-            return self.allocators[number].allocate(nbytes)
+            return self.allocators[number].allocate(nbytes, label=label)
         except OutOfDeviceMemory as error:
             text = str(error)
         raise self.torch.OutOfMemoryError(text)

@@ -42,7 +42,7 @@ def _pack_padded(machine: Machine) -> Callable[..., Any]:
         with machine.plain():
             numbers: list[int] = []
             packed, batch_sizes = op(machine.lower(tensor, numbers), lengths, batch_first)
-            return machine.put_on_card(packed, numbers[0]), batch_sizes
+            return machine.put_on_card(packed, numbers[0], "aten::_pack_padded_sequence"), batch_sizes
 
     return pack
 
@@ -76,7 +76,7 @@ class _Copying:
                 if device is not None:
                     machine.lower(device, numbers)
                 copy = self._to_copy(lowered, device=machine.tensors.device, **options)
-                return machine.put_on_card(copy, numbers[-1])
+                return machine.put_on_card(copy, numbers[-1], "aten::_to_copy")
             if not machine.tensors.has_values:
                 lowered = machine.unknown(lowered)
             return self._to_copy(lowered, device=device, **options)
@@ -110,6 +110,6 @@ class _Resizing:
                 larger = torch.empty(needed, dtype=torch.uint8, device=tensors.device)
                 if tensors.has_values:
                     larger[: storage.nbytes()] = self._machine.bytes_of(tensor)
-                storage = self._machine.put_on_card(larger, tensor.get_device()).untyped_storage()
+                storage = self._machine.put_on_card(larger, tensor.get_device(), "aten::resize_").untyped_storage()
             self._set(tensor, storage, offset, layout.size(), layout.stride())
         return tensor

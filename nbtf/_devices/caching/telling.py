@@ -1,0 +1,117 @@
+"""What does PyTorch's allocator tell of its memory? What is where now, and a journal of what changes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from nbtf._devices.bfc.chunks import bin_of
+from nbtf._devices.bfc.report import ChunkView, RegionView
+from nbtf._devices.caching import statistics as count
+from nbtf._devices.caching.blocks import Block
+from nbtf._devices.caching.segments import Segments
+from nbtf._devices.caching.settings import AllocatorSettings
+from nbtf._devices.journal import Box, Journal
+from nbtf._locks import new_lock
+
+
+class TellingSegments(Segments):
+    """Segments of which every piece is told that is granted, freed or refused; see `nbtf/_devices/journal.py`."""
+
+    def __init__(self, total_bytes: int, settings: AllocatorSettings) -> None:
+        """Begins without a journal."""
+        super().__init__(total_bytes, settings)
+        self._lock = new_lock()
+        self._journal: Journal | None = None
+        self._held: dict[Block, None] = {}
+        """Blocks that are in use, and after an interrupt perhaps some that no longer are."""
+
+    def keep_journal(self, journal: Journal | None) -> None:
+        """Takes down from now on what happens, or no longer."""
+        with self._lock:
+            self._do_frees()
+            self._journal, self._entries = journal, []
+
+    def hand_over(self, boxes: Sequence[Box]) -> None:
+        """Puts what was taken down since the last time into boxes; the frees that wait are done before."""
+        with self._lock:
+            self._do_frees()
+            if not self._entries:
+                return
+            entries, are_out = self._entries, False
+            try:
+                self._entries, are_out = [], True
+                for box in boxes:
+                    box.append(entries)
+            except BaseException:  # an interrupt: each box gets them once
+                for box in boxes if are_out else ():
+                    if not any([taken_down is entries for taken_down in box]):
+                        box.append(entries)
+                raise
+
+    def tell_end(self) -> None:
+        """Takes down that all is given back: the card goes."""
+        with self._lock:
+            self._do_frees()
+            in_use = self._statistics.values[count.ALLOCATED_BYTES]
+            for block in self._blocks_in_use():
+                in_use -= block.size
+                self._write("freed", block, in_use, 0)
+
+    def tell_beginning(self) -> None:
+        """Takes down what is in use: who listens has heard nothing of it."""
+        with self._lock:
+            self._do_frees()
+            in_use = 0
+            for block in self._blocks_in_use():
+                in_use += block.size
+                self._write("granted", block, in_use, self.reserved)
+
+    def map(self) -> tuple[RegionView, ...]:
+        """Returns the segments that the card has given, and the blocks in them."""
+        with self._lock:
+            self._do_frees()
+            in_use = {(region.number, block.address): block for region, block in self._located(self._blocks_in_use())}
+            free = [entry[-1] for pool in (self._small, self._large) for entry in pool.blocks]
+            views: dict[int, list[ChunkView]] = {region.number: [] for region in self._regions}
+            for region, block in self._located([*in_use.values(), *free, *self._waiting]):
+                offset, is_used = block.address - region.address, (region.number, block.address) in in_use
+                views[region.number].append(
+                    ChunkView(offset, block.size, True, block.requested, block.label, None)
+                    if is_used
+                    else ChunkView(offset, block.size, False, 0, None, bin_of(block.size))
+                )
+            return tuple(
+                [
+                    RegionView(region.number, region.size, tuple(sorted(views[region.number])))
+                    for region in self._regions
+                ]
+            )
+
+    def _blocks_in_use(self) -> list[Block]:
+        return sorted([block for block in self._held if block.allocated], key=lambda block: block.address)
+
+    def _located(self, blocks: Sequence[Block]) -> list[tuple[Any, Block]]:
+        return [(self.region_of(block.address), block) for block in blocks]
+
+    def _write(self, event: str, block: Block, in_use: int, pool: int) -> None:
+        """Takes down what happens to a block."""
+        journal = self._journal
+        if journal is not None:
+            region, number = self.region_of(block.address), journal.next_number()
+            piece = region, block.address, block.size, block.requested, block.label
+            self._entries += (getattr(journal, event), number, in_use, pool, *piece)
+
+    def _write_refusal(self, nbytes: int, label: object) -> None:
+        """Takes down that a request has failed."""
+        journal = self._journal
+        if journal is not None:
+            largest = max([entry[-1].size for pool in (self._small, self._large) for entry in pool.blocks], default=0)
+            limit = self.total - self.outside if self.allowed is None else min(self.allowed, self.total - self.outside)
+            in_use = self._statistics.values[count.ALLOCATED_BYTES]
+            figures = in_use, self.reserved, None, largest, limit, nbytes, label
+            self._entries += (journal.refused, journal.next_number(), *figures)
+
+    def _do_frees(self) -> None:
+        """Does the frees that are waiting."""
+        raise NotImplementedError

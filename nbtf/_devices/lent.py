@@ -1,0 +1,43 @@
+"""Which simulated cards are lent to other libraries, whose allocators look after their memory?"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+from nbtf._devices.journal import Box, Journal
+
+if TYPE_CHECKING:
+    from nbtf._devices.caching.telling import TellingSegments  # `import nbtf` does without it
+
+
+FIRST_LENT_REGION = 1000
+"""Regions that other libraries' allocators have on a card count from here: nbtf's own have the numbers below."""
+
+
+class LentCard:
+    """A simulated card as another library has it, as far as recordings ask."""
+
+    def __init__(self, read_name: Callable[[], str], memory: TellingSegments) -> None:
+        """Takes what says its full name, which may change with nbtf's devices, and the library's allocator."""
+        self._read_name, self.memory = read_name, memory
+        self._journal: Journal | None = None
+
+    @property
+    def name(self) -> str:
+        """Its full name of today."""
+        return self._read_name()
+
+    def keep_journal(self, journal: Journal | None) -> None:
+        """Takes down from now on what happens to the pieces of its memory, or no longer."""
+        if (journal is None) is not (self._journal is None):
+            self._journal = journal
+            self.memory.keep_journal(journal)
+
+    def hand_over(self, boxes: Sequence[Box]) -> None:
+        """Puts what was taken down since the last time into boxes."""
+        self.memory.hand_over(boxes)
+
+
+LENT: list[LentCard] = []
+"""A library is one for the process, and so are the cards that it has."""

@@ -23,8 +23,9 @@ class Cards:
 
     def of(self, device: Any) -> LibraryDevice:
         """Returns the device of a `torch.device`; after a change of nbtf's devices it may have another name."""
-        machine = CURRENT.context.machine
-        if machine is not self._machine:
+        context = CURRENT.context
+        machine = context, context.machine, context.configuration.shares_simulated_gpus
+        if machine != self._machine:
             self._machine, self._cards = machine, {}
         card = self._cards.get(device)
         if card is None:

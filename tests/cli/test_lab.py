@@ -102,7 +102,7 @@ def test_no_copy_installs_what_is_here(tmp_path: Path) -> None:
     lab.copy_tutorials(lessons, tmp_path)
 
     copies = {lesson.relative_path: (tmp_path / lesson.relative_path).read_text(encoding="utf-8") for lesson in lessons}
-    assert [place for place, text in copies.items() if "%pip install" in text] == []
+    assert [place for place, text in copies.items() if "%pip install -q" in text] == []
 
 
 def test_no_copy_shows_an_answer_before_its_cell_is_run(tmp_path: Path) -> None:

@@ -26,8 +26,8 @@ DOCS = Path(__file__).parents[2] / ".github" / "docs"
 PAGES = sorted(path for path in DOCS.rglob("*.md") if "locale" not in path.parts)
 COMMANDS = (DOCS / "reference" / "commands.md").read_text(encoding="utf-8")
 
-STARTS = {"lab", "site"}
-"""Commands that serve or fetch: their examples are read here, and run by tests/browser and `.ci/run`."""
+STARTS = {"lab", "site", "predict"}
+"""Commands that serve, fetch or need PyTorch: their examples are read here, and run by other tests and `.ci/run`."""
 
 TEST_FILE = "# test_lesson.py\n"
 """The first line of a block that is a file for pytest."""

@@ -371,7 +371,7 @@ def test_wheel_and_brush_choose_the_window_and_a_click_an_op(
     shown.locator(".nbtf-time [data-op]").first.click()
     drawn(shown)
 
-    assert re.fullmatch(r"0 ns to 911 µs, \d+ ops below 2 px are drawn as density", whole)
+    assert re.fullmatch(r"0 ns to 903 µs, \d+ ops below 2 px are drawn as density", whole)
     assert re.fullmatch(r"\S+ µs to 1\d\d µs", shown.locator(".nbtf-time-span").text_content())
     assert (sides["x"] + 100, 60) == pytest.approx((brushed["x"], brushed["width"]), abs=2)
     assert brush.bounding_box()["width"] == pytest.approx(40, abs=2)

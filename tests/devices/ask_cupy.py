@@ -104,7 +104,8 @@ def loop_of(asked: Asked) -> Loop | None:
     results = ufunc.resolve_dtypes((*map(_dtype, asked.args), *[None] * ufunc.nout))[ufunc.nin :]
     strong = [one.dtype for one in asked.args if isinstance(one, np.ndarray | np.generic)]
     operands = tuple(_dtype(one) if isinstance(_dtype(one), np.dtype) else _weak(one, strong) for one in asked.args)
-    (into,) = asked.kwargs.get("out", (None,))
+    into = asked.kwargs.get("out")
+    into = into[0] if isinstance(into, tuple) else into
     return Loop(asked.path, operands, tuple(results), None if into is None else into.dtype)
 
 

@@ -16,6 +16,7 @@ import numpy as np
 
 from nbtf._devices.base import Device, buffer_of
 from nbtf._devices.cpu import bound
+from nbtf._graph.program_text import ProgramText
 from nbtf._graph.seeds import GraphStream
 from nbtf._graph.steps import ConstantStep, OpStep, Step, UpdateStep
 from nbtf._graph.tensor import GraphTensor
@@ -90,16 +91,13 @@ def _tensor(array: Any, dtype: Any, device: Any) -> Tensor:
     return tensor_of(buffer_of(array), dtype, device)
 
 
-class _Writer:
+class _Writer(ProgramText):
     """Writes the function: values are `v0`, `v1`, by slot; what else a step takes are names of its own space."""
 
     def __init__(
         self, slots: Mapping[int, int], stream: Callable[[GraphStream], Any], places: Sequence[Device]
     ) -> None:
-        self._slots, self._places = slots, places
-        self._lines: list[str] = []
-        self.held: dict[int, Held] = {}
-        self._space: dict[str, Any] = {
+        space: dict[str, Any] = {
             # Overflow and division by zero are silent in this module; see `express.py`.
             "__name__": "nbtf._ops.plans",
             "T": _tensor,
@@ -112,6 +110,9 @@ class _Writer:
             "Tensor": Tensor,
             "Unfit": UnfitError,
         }
+        super().__init__(space)
+        self._slots, self._places = slots, places
+        self.held: dict[int, Held] = {}
         self._scope = 0
         self._steps: dict[int, int] = {}
 
@@ -256,32 +257,19 @@ class _Writer:
 
     def _general(self, step: Step) -> str:
         """Returns the call of a step with tensors."""
-        inputs = ", ".join([self._value_text(value) for value in step.inputs])
-        attrs = ", ".join([f"{name!r}: {self._value_text(value)}" for name, value in step.attrs.items()])
+        inputs = ", ".join([self._expression(value) for value in step.inputs])
+        attrs = ", ".join([f"{name!r}: {self._expression(value)}" for name, value in step.attrs.items()])
         return f"{self._name(step.run)}([{inputs}], {{{attrs}}})"
 
-    def _value_text(self, value: Any) -> str:
+    def _tensor_expression(self, value: Any) -> str | None:
         slot = self._slots.get(id(value))
-        if slot is not None:
-            return self._tensor_text(slot)
-        if value.__class__ is GraphStream:
-            return f"stream({self._name(value)})"
-        if value.__class__ is list:
-            return f"[{', '.join(map(self._value_text, value))}]"
-        if value.__class__ is tuple:
-            return f"({''.join([f'{self._value_text(item)}, ' for item in value])})"
-        return self._literal(value)
+        return None if slot is None else self._tensor_text(slot)
 
     def _tensor_text(self, slot: int) -> str:
         held = self.held[slot]
         if held.device is None:
             return f"v{slot}"
         return f"T({held.text}, {self._name(held.dtype)}, {self._name(held.device)})"
-
-    def _name(self, value: Any) -> str:
-        name = f"k{len(self._space)}"
-        self._space[name] = value
-        return name
 
     def compiled(self, name: str, results: Sequence[int]) -> ArrayPlan:
         """Returns the function."""

@@ -6,6 +6,7 @@ import linecache
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from nbtf._graph.program_text import ProgramText
 from nbtf._graph.seeds import GraphStream
 from nbtf._graph.steps import ConstantStep, OpStep, Step, UpdateStep
 from nbtf._ops.variables.resource import AssignAddVariableOp, AssignSubVariableOp, AssignVariableOp
@@ -15,14 +16,13 @@ from nbtf._runtime.scopes import set_scope
 _METHODS = {AssignVariableOp: "assign", AssignAddVariableOp: "assign_add", AssignSubVariableOp: "assign_sub"}
 
 
-class PlanText:
+class PlanText(ProgramText):
     """Writes the function: values are `v0`, `v1`, by slot; what else a step takes are names of its own space."""
 
     def __init__(self, slot_of: Callable[[Any], int | None], stream: Callable[[GraphStream], Any]) -> None:
         """Takes what tells the slot of a tensor, None for other values, and what gives a random op its numbers."""
+        super().__init__({"stream": stream, "constant_of": constant_of, "set_scope": set_scope})
         self._slot_of = slot_of
-        self._lines: list[str] = []
-        self._space: dict[str, Any] = {"stream": stream, "constant_of": constant_of, "set_scope": set_scope}
         self._place = 0
 
     def add(self, step: Step, outputs: Sequence[int], ends: Sequence[int], place: int) -> None:
@@ -59,22 +59,9 @@ class PlanText:
         items = ", ".join([f"{name!r}: {self._expression(value)}" for name, value in attrs.items()])
         return f"({self._name(step.run)})([{', '.join(inputs)}], {{{items}}})"
 
-    def _expression(self, value: Any) -> str:
+    def _tensor_expression(self, value: Any) -> str | None:
         slot = self._slot_of(value)
-        if slot is not None:
-            return f"v{slot}"
-        if value.__class__ is GraphStream:
-            return f"stream({self._name(value)})"
-        if value.__class__ is list:
-            return f"[{', '.join(map(self._expression, value))}]"
-        if value.__class__ is tuple:
-            return f"({''.join([f'{self._expression(item)}, ' for item in value])})"
-        return self._name(value)
-
-    def _name(self, value: Any) -> str:
-        name = f"k{len(self._space)}"
-        self._space[name] = value
-        return name
+        return None if slot is None else f"v{slot}"
 
     def compiled(self, name: str, count: int, results: Sequence[int]) -> Callable[..., list[Any]]:
         """Returns the function.

@@ -143,7 +143,7 @@ class Plan:
             if self._rewritten < _REWRITTEN and (outer is None or not outer.tapes):
                 scopes = [outer, *[scope_at(placing, outer) for placing in self._placings[1:]]]
                 places = [HERE.first if scope is None else scope.lane for scope in scopes]
-                if all([place is not None and getattr(place, "on_host", False) for place in places]):
+                if all([device is not None and getattr(device, "on_host", False) for device in places]):
                     try:
                         return self._compute(places, values, scopes)
                     except UnfitError:

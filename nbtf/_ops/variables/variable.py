@@ -225,8 +225,8 @@ class Variable(VariableParts):
                 f"Cannot assign value to variable ' {self._name}': Shape mismatch.The variable shape {self.shape}, "
                 f"and the assigned value shape {array.shape} are incompatible."
             )
-        place = self._device
-        if tensor._device is place and place is HERE.device and ((scope := SCOPE()) is None or scope.lane is place):
+        device = self._device
+        if tensor._device is device and device is HERE.device and ((scope := SCOPE()) is None or scope.lane is device):
             # One statement, see `_updated`.
             self._array = self._array if (busy := self._updating) else array
             if not busy:
@@ -290,14 +290,14 @@ class Variable(VariableParts):
         CPython lets neither another thread nor a signal in. Otherwise the road does the update.
         """
         try:
-            place, dtype = self._device, self._dtype
-            if place is delta._device and dtype is delta._dtype and dtype in NUMBERS:
+            device, dtype = self._device, self._dtype
+            if device is delta._device and dtype is delta._dtype and dtype in NUMBERS:
                 scope = SCOPE()
                 array, change = self._array, delta._array
                 if (
-                    place is (HERE.first if scope is None else scope.lane)
+                    device is (HERE.first if scope is None else scope.lane)
                     and array.shape == change.shape
-                    and (place is HERE.device or self._updates_here(place))
+                    and (device is HERE.device or self._updates_here(device))
                 ):
                     if (new := ufunc(array, change)).__class__ is not _NDARRAY:
                         new = _ASARRAY(new)
@@ -319,12 +319,12 @@ class Variable(VariableParts):
         self._array = new if (done := self._array is before and not self._updating) else self._array
         return done
 
-    def _updates_here(self, place: Any) -> bool:
+    def _updates_here(self, device: Any) -> bool:
         """Tells whether an update on another device does nothing to an account: no tensor shows the same memory."""
-        if place not in HERE.elsewhere:
+        if device not in HERE.elsewhere:
             return False
-        is_unshared = place.is_exact and self._allocation is not None and sys.getrefcount(self._allocation) == 2
-        return place.on_host or is_unshared
+        is_unshared = device.is_exact and self._allocation is not None and sys.getrefcount(self._allocation) == 2
+        return device.on_host or is_unshared
 
     def _update(self, op: Any, *inputs: Any, name: str | None = None, **attrs: Any) -> Variable:
         """Sends an update in place down the road."""

@@ -1,4 +1,4 @@
-"""What do tests of other libraries share? Where PyTorch is missing they skip; of a JAX that has begun, the next sees nothing."""
+"""What do tests of other libraries share? Where PyTorch is missing they skip; a JAX that one began is not the next one's."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ collect_ignore = [] if find_spec("torch") else ["torch_programs.py"]  # tests sk
 
 @pytest.fixture(autouse=True)
 def jax_that_has_not_begun() -> Iterator[None]:
-    """Ends what a test began of JAX: a check says of a JAX that has begun that it may have run what was not recorded."""
+    """Ends the JAX that a test began, of which checks say that it may have run what was not recorded."""
     yield
     jax = sys.modules.get("jax")
     if hasattr(jax, "__version__"):  # JAX itself, no stand-in

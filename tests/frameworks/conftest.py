@@ -1,4 +1,4 @@
-"""What do tests of other libraries share? Where PyTorch is missing they skip; a JAX that one began is not the next one's."""
+"""What do tests of other libraries share? Without PyTorch they skip; a JAX that one began is not the next one's."""
 
 from __future__ import annotations
 

@@ -86,6 +86,10 @@ class Engine(ABC):
 
     name: str
     """What users are told carries the cluster, such as `Dask` or `in process`."""
+    heartbeat: float = 5.0
+    """A task that has given no sign of life for so many seconds is lost; whoever connects pings and counts."""
+    deadline: float = 3600.0
+    """An answer that has not come in so many seconds, though the task lives, will not be waited for."""
 
     @abstractmethod
     def addresses(self) -> Sequence[Address]:
@@ -116,16 +120,17 @@ class Engine(ABC):
 class Peers(Protocol):
     """How a task reaches other tasks: never through the controller."""
 
-    def fetch(self, location: str, request: Message) -> Message:
+    def fetch(self, location: str, request: Message, seconds: float) -> Message:
         """Returns what the `Host.serve` of another task answers; waits, on the thread of a session.
 
         Args:
           location: of its `Address`.
           request: goes there as it is.
+          seconds: how long to wait for the answer; `serve` answers sooner, if only that it is not ready.
 
         Raises:
           ConnectionError: it is lost, or was lost while it worked; the text says what happened.
-          TimeoutError: it has not answered in the time that the engine allows.
+          TimeoutError: it has not answered in time, or could not be reached.
         """
         ...
 

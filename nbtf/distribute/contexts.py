@@ -89,7 +89,8 @@ class ReplicaContext:
         Args:
           reduce_op: `"SUM"` or `"MEAN"`, or a `tf.distribute.ReduceOp`.
           value: a tensor, or a structure of them; the same shapes in all replicas.
-          options: accepted and ignored.
+          options: `CommunicationOptions` of this call, before those of a `MultiWorkerMirroredStrategy`; other
+            strategies ignore them, as in TensorFlow.
 
         Returns:
           A structure like `value`. Gradients flow through it.
@@ -100,7 +101,7 @@ class ReplicaContext:
         """
         from nbtf.distribute.reduction import all_reduced_here  # it needs the values, which need this
 
-        return all_reduced_here(self, reduce_op, value)
+        return all_reduced_here(self, reduce_op, value, options)
 
     def all_gather(self, value: Any, axis: int, options: Any = None) -> Any:
         """Joins the tensors of all replicas along an axis, and gives each the result.

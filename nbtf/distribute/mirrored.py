@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from nbtf._devices.collectives import AUTO, RING
+from nbtf._devices.collectives import RING
 from nbtf._ops.variables.creation import VariableSynchronization
 from nbtf._ops.variables.variable import Variable
 from nbtf._runtime.arguments import unexpected
@@ -86,8 +86,8 @@ class MultiWorkerMirroredStrategy(MirroredStrategy):
     Args:
       cluster_resolver: says which workers there are; the simulated cluster does when None, and where there is none
         `TF_CONFIG`.
-      communication_options: its `implementation` says what cards of a cluster send to one another: `RING`, or what
-        takes least time.
+      communication_options: its `implementation` says what cards of a cluster send to one another, `RING` or what
+        takes least time; its `bytes_per_pack` in how many parts.
 
     Raises:
       UnimplementedError: there are several workers, and none or fewer are simulated.
@@ -106,9 +106,7 @@ class MultiWorkerMirroredStrategy(MirroredStrategy):
     def __init__(self, cluster_resolver: Any = None, communication_options: Any = None) -> None:
         """Takes all GPUs of the workers, or the CPU of this computer."""
         self._workers = count_workers(cluster_resolver)
-        implementation = getattr(communication_options, "implementation", None)
-        algorithm = RING if getattr(implementation, "value", None) == "RING" else AUTO
-        super().__init__(devices_of_workers(self._workers), CollectiveAllReduce(algorithm))
+        super().__init__(devices_of_workers(self._workers), CollectiveAllReduce(communication_options))
 
     def _tell(self) -> None:
         super()._tell()

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from enum import Enum
 from typing import Any
 
-from nbtf._devices.collectives import AUTO, HIERARCHICAL, STAR
+from nbtf._devices.collectives import AUTO, HIERARCHICAL, RING, STAR
 from nbtf._ops.arrays.broadcasting import reshape
 from nbtf._ops.arrays.identity import identity
 from nbtf._ops.arrays.joining import concat, split
@@ -16,7 +16,7 @@ from nbtf._ops.math.division import truediv
 from nbtf._ops.ragged_and_sparse.indexed_slices import IndexedSlices, join_indices
 from nbtf._ops.reductions.sums import reduce_sum
 from nbtf._ops.structure import flatten, pack_sequence_as
-from nbtf._runtime.arguments import check_number
+from nbtf._runtime.arguments import check_has, check_number
 from nbtf._runtime.context import CURRENT
 from nbtf._runtime.conversion import as_tensor
 from nbtf._runtime.device import device
@@ -24,6 +24,7 @@ from nbtf._runtime.logger import get_logger
 from nbtf._runtime.phases import ALL_REDUCE, during
 from nbtf._runtime.scopes import SCOPE
 from nbtf._runtime.tensor import Tensor
+from nbtf.distribute.communication import CommunicationImplementation, CommunicationOptions, packed_by_size
 from nbtf.distribute.contexts import ReplicaContext
 from nbtf.distribute.values import DistributedValues, Mirrored, mapped
 
@@ -83,12 +84,20 @@ class CrossDeviceOps:
         return results
 
     def _packs(self, values: Sequence[Any]) -> list[list[int]]:
-        """Returns which values travel together: those of one dtype, in `num_packs` parts."""
+        """Returns which values travel together: those of one dtype, in parts."""
         packs: dict[Any, list[int]] = {}
         for index, value in enumerate(values):
             alone = not self.num_packs or isinstance(value, IndexedSlices)
             packs.setdefault((index,) if alone else as_tensor(value).dtype, []).append(index)
-        return [indices for pack in packs.values() for indices in _split_evenly(pack, self.num_packs or 1)]
+        return [indices for pack in packs.values() for indices in self._divided(pack, values)]
+
+    def _divided(self, indices: list[int], values: Sequence[Any]) -> list[list[int]]:
+        """Returns the parts of values of one dtype: `num_packs` of them."""
+        return _split_evenly(indices, self.num_packs or 1)
+
+    def with_options(self, options: CommunicationOptions | None) -> CrossDeviceOps:
+        """Returns what reduces by the options of a call; in TensorFlow, too, they are for collectives alone."""
+        return self
 
     def _all_reduce_pack(
         self, reduce_op: ReduceOp, pack: Sequence[Sequence[Any]], devices: Sequence[str]
@@ -158,9 +167,22 @@ class NcclAllReduce(HierarchicalCopyAllReduce):
 class CollectiveAllReduce(CrossDeviceOps):
     """What `MultiWorkerMirroredStrategy` does, by its communication options."""
 
-    def __init__(self, algorithm: str) -> None:
-        """Takes the algorithm."""
-        self.algorithm = algorithm
+    def __init__(self, options: CommunicationOptions | None = None) -> None:
+        """Takes the options, those of `CommunicationOptions()` when None."""
+        self.options: CommunicationOptions = CommunicationOptions() if options is None else options
+        check_has(
+            self.options, "bytes_per_pack", "communication_options", "tf.distribute.experimental.CommunicationOptions"
+        )
+        self.algorithm = RING if self.options.implementation is CommunicationImplementation.RING else AUTO
+
+    def with_options(self, options: CommunicationOptions | None) -> CrossDeviceOps:
+        """Returns what reduces by the options of a call, and by its own where the call has none."""
+        return self if options is None else CollectiveAllReduce(self.options.merge(options))
+
+    def _divided(self, indices: list[int], values: Sequence[Any]) -> list[list[int]]:
+        """Returns all in one part, or packs of so many bytes."""
+        size = self.options.bytes_per_pack
+        return [indices] if not size or len(indices) == 1 else packed_by_size(indices, values, size)
 
 
 def are_linked(devices: Sequence[str]) -> bool:
@@ -273,7 +295,7 @@ def _log_reduction(device_name: str, targets: tuple[str, ...]) -> None:
 # In a replica
 
 
-def all_reduced_here(context: ReplicaContext, reduce_op: Any, value: Any) -> Any:
+def all_reduced_here(context: ReplicaContext, reduce_op: Any, value: Any, options: Any) -> Any:
     """Returns what `ReplicaContext.all_reduce` does."""
     op = ReduceOp.read(reduce_op)
     flat = flatten(value)
@@ -282,30 +304,29 @@ def all_reduced_here(context: ReplicaContext, reduce_op: Any, value: Any) -> Any
             raise AttributeError(f"{type(tensor).__name__!r} object has no attribute 'dtype'")
     scope = SCOPE()
     if scope is None or not scope.tapes or any(isinstance(tensor, IndexedSlices) for tensor in flat):
-        return pack_sequence_as(value, _meet_and_reduce(context, op, flat))
+        return pack_sequence_as(value, _meet_and_reduce(context, op, flat, options))
 
     from nbtf.autodiff import custom_gradient  # loads on first use
 
     @custom_gradient
     def with_gradient(*values: Any) -> Any:
         def back(*grads: Any) -> list[Any]:
-            return _meet_and_reduce(context, op, list(grads))
+            return _meet_and_reduce(context, op, list(grads), options)
 
-        return _meet_and_reduce(context, op, list(values)), back
+        return _meet_and_reduce(context, op, list(values), options), back
 
     sums = with_gradient(*flat)
     return pack_sequence_as(value, sums if isinstance(sums, list | tuple) else [sums])
 
 
-def _meet_and_reduce(context: ReplicaContext, op: ReduceOp, values: list[Any]) -> list[Any]:
+def _meet_and_reduce(context: ReplicaContext, op: ReduceOp, values: list[Any], options: Any) -> list[Any]:
     def merge(strategy: Any, *per_replica: Any) -> list[Any]:
         devices = strategy.extended.worker_devices
         if len(devices) == 1:
             return list(per_replica)
         lists = [[value.values[number] for value in per_replica] for number in range(len(devices))]
-        return [
-            Mirrored(copies) for copies in zip(*strategy._cross_device_ops.all_reduce(op, lists, devices), strict=True)
-        ]
+        sums = strategy._cross_device_ops.with_options(options).all_reduce(op, lists, devices)
+        return [Mirrored(copies) for copies in zip(*sums, strict=True)]
 
     return list(context.merge_call(merge, args=values))
 

@@ -274,7 +274,7 @@ class StrategyExtended:
 
     def reduce_to(self, reduce_op: ReduceOp | str, value: Any, destinations: Any, options: Any = None) -> Any:
         """Joins the replicas' values, and puts the result on the devices of a variable, or on one device."""
-        return self.batch_reduce_to(reduce_op, [(value, destinations)])[0]
+        return self.batch_reduce_to(reduce_op, [(value, destinations)], options)[0]
 
     def batch_reduce_to(
         self, reduce_op: ReduceOp | str, value_destination_pairs: Iterable[tuple[Any, Any]], options: Any = None
@@ -286,7 +286,8 @@ class StrategyExtended:
         together = all(_is_everywhere(value, target, self._devices) for value, target in pairs)
         if together and pairs:
             lists = [[value.values[number] for value, _ in pairs] for number in range(len(self._devices))]
-            sums = self._strategy._cross_device_ops.all_reduce(op, lists, self._devices)
+            cross_device_ops = self._strategy._cross_device_ops.with_options(options)
+            sums = cross_device_ops.all_reduce(op, lists, self._devices)
             return [Mirrored(copies) for copies in zip(*sums, strict=True)]
         return [self._reduce_one(op, value, target) for value, target in pairs]
 

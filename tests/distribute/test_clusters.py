@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 import nbtf as tf
 from nbtf._devices.collectives import ALGORITHMS, STAR, plan
 from nbtf._ops.collectives import all_reduce
-from nbtf.distribute.reduction import CollectiveAllReduce, CrossDeviceOps, ReduceOp
+from nbtf.distribute.reduction import CrossDeviceOps, ReduceOp
 from tests.machines import cluster, machine, worker
 
 GPUS = [worker(task, f"GPU:{number}") for task in range(2) for number in range(3)]
@@ -29,6 +29,12 @@ def on_each(values: list[Any]) -> list[Any]:
 def reduced(ops: CrossDeviceOps, values: list[Any], reduce_op: ReduceOp = ReduceOp.SUM) -> list[Any]:
     tensors = on_each(values)
     return [replica[0] for replica in ops.all_reduce(reduce_op, [[tensor] for tensor in tensors], GPUS)]
+
+
+def by_algorithm(name: str) -> CrossDeviceOps:
+    ops = CrossDeviceOps()
+    ops.algorithm = name
+    return ops
 
 
 def trained(strategy: tf.distribute.Strategy) -> list[Any]:
@@ -56,7 +62,7 @@ def summed(value: Any) -> Any:
 def test_the_sum_has_the_same_bits_by_every_algorithm(values: list[float], reduce_op: ReduceOp) -> None:
     with cluster(2, 3):
         arrays = [np.array([value, -value, 0.1], np.float32) for value in values]
-        results = [reduced(CollectiveAllReduce(name), arrays, reduce_op) for name in ALGORITHMS]
+        results = [reduced(by_algorithm(name), arrays, reduce_op) for name in ALGORITHMS]
 
         assert {tuple(tensor.numpy().tobytes() for tensor in result) for result in results} == {
             (results[0][0].numpy().tobytes(),) * 6

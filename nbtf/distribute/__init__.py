@@ -22,3 +22,4 @@ from nbtf.distribute.strategy import Strategy as Strategy
 from nbtf.distribute.strategy import StrategyExtended as StrategyExtended
 from nbtf.distribute.values import DistributedValues as DistributedValues
 from nbtf.distribute.workers import ParameterServerStrategy as ParameterServerStrategy
+from nbtf.distribute.workers import Server as Server

@@ -14,6 +14,7 @@ from nbtf._runtime.context import CURRENT
 from nbtf._runtime.device import device
 from nbtf._runtime.logger import get_logger
 from nbtf._runtime.scopes import merged
+from nbtf.distribute.cluster_resolver import TFConfigClusterResolver
 from nbtf.distribute.reduction import CollectiveAllReduce, CrossDeviceOps
 from nbtf.distribute.strategy import Strategy
 from nbtf.distribute.values import PerReplica, mapped
@@ -105,8 +106,14 @@ class MultiWorkerMirroredStrategy(MirroredStrategy):
 
     def __init__(self, cluster_resolver: Any = None, communication_options: Any = None) -> None:
         """Takes all GPUs of the workers, or the CPU of this computer."""
+        self._cluster_resolver = TFConfigClusterResolver() if cluster_resolver is None else cluster_resolver
         self._workers = count_workers(cluster_resolver)
         super().__init__(devices_of_workers(self._workers), CollectiveAllReduce(communication_options))
+
+    @property
+    def cluster_resolver(self) -> Any:
+        """What names the workers: its `task_type` and `task_id` are None where one program controls all of them."""
+        return self._cluster_resolver
 
     def _tell(self) -> None:
         super()._tell()

@@ -77,6 +77,11 @@ class Strategy:
         return self._extended
 
     @property
+    def cluster_resolver(self) -> Any:
+        """What names the tasks of the cluster; None for the strategies of one computer."""
+        return None
+
+    @property
     def num_replicas_in_sync(self) -> int:
         """How many replicas take part in one step."""
         return len(self._extended.worker_devices)

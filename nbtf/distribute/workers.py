@@ -16,6 +16,9 @@ from nbtf.errors import UnimplementedError
 TRAINING_JOBS = ("chief", "master", "worker")
 """Jobs whose tasks train the same model together. Source: `tf.distribute` 2.21, `multi_worker_util.worker_count`."""
 
+_JOBS = (*TRAINING_JOBS, "evaluator", "ps")
+"""Jobs that a cluster may have. Source: `multi_worker_util._validate_cluster_spec`."""
+
 WAY_OUT = (
     "nbtf works in one process: each worker would train a model of its own. Take tf.distribute.MirroredStrategy(), "
     "which uses all GPUs of this computer; or simulate the workers, whom one program controls: "
@@ -30,15 +33,19 @@ def count_workers(cluster_resolver: Any = None) -> int:
       cluster_resolver: has a `cluster_spec()`; the simulated cluster and the variable `TF_CONFIG` say it when None.
 
     Raises:
-      ValueError: `TF_CONFIG` is not JSON of the form `{"cluster": {"worker": [...]}, "task": {...}}`.
+      ValueError: `TF_CONFIG` is not JSON of the form `{"cluster": {"worker": [...]}, "task": {...}}`, or names jobs
+        that do not train.
       UnimplementedError: there are several workers, and they are not simulated; or this is one of several processes.
     """
-    jobs = _jobs_of(cluster_resolver) if cluster_resolver is not None else _configured_jobs()
+    source = "TF_CONFIG" if cluster_resolver is None else "The cluster resolver"
+    jobs, task_type = _configured() if cluster_resolver is None else _resolved(cluster_resolver)
+    _check_jobs(source, jobs, task_type)
+    if task_type == "evaluator":  # it works alone, beside those who train
+        return simulated_hosts() or 1
     count = sum(len(tasks) for job, tasks in jobs.items() if job in TRAINING_JOBS)
     hosts = simulated_hosts()
-    source = "TF_CONFIG" if cluster_resolver is None else "The cluster resolver"
-    is_process_of_several = cluster_resolver is None and count > 1
-    if (count > 1 and count > hosts) or is_process_of_several:
+    is_process_of_several = count > 1 and (cluster_resolver is None or task_type is not None)
+    if count > max(hosts, 1) or is_process_of_several:
         raise UnimplementedError(
             f"{source} names {count} workers, but {WAY_OUT.format(hosts=count)} Either runs without TF_CONFIG."
         )
@@ -59,15 +66,29 @@ def devices_of_workers(count: int) -> list[str] | None:
     return [gpu.name for gpu in CURRENT.context.devices.by_name.values() if gpu.type == "GPU" and gpu.task in tasks]
 
 
-def _jobs_of(cluster_resolver: Any) -> Mapping[str, Sized]:
+def _resolved(cluster_resolver: Any) -> tuple[Mapping[str, Sized], str | None]:
+    """Returns the jobs that a resolver names, and that of this process; None where one program controls all tasks."""
     spec = check_has(cluster_resolver, "cluster_spec", "cluster_resolver", "a cluster resolver").cluster_spec()
-    return dict(spec.as_dict() if hasattr(spec, "as_dict") else spec)
+    jobs: Mapping[str, Sized] = spec.as_dict() if hasattr(spec, "as_dict") else spec
+    return dict(jobs), getattr(cluster_resolver, "task_type", None)
 
 
-def _configured_jobs() -> Mapping[str, Sized]:
-    """Returns the jobs of this process's cluster; none for a task that only evaluates, which works alone."""
+def _configured() -> tuple[Mapping[str, Sized], str | None]:
+    """Returns the jobs that `TF_CONFIG` names, and that of this process."""
     jobs, task = read_tf_config(os.environ)
-    return {} if task.get("type") == "evaluator" else jobs
+    return jobs, task.get("type")
+
+
+def _check_jobs(source: str, jobs: Mapping[str, Sized], task_type: str | None) -> None:
+    """Raises a ValueError for a job that has no part in training: its process would train a model of its own."""
+    names = [name for name in (*jobs, task_type) if name is not None]
+    unknown = [name for name in names if name not in _JOBS]
+    if unknown:
+        raise ValueError(f"{source} names the jobs {unknown}; expected {', '.join(_JOBS)}.")
+    if task_type == "ps" or (jobs and task_type not in (*jobs, "evaluator", None)):
+        raise ValueError(
+            f"{source} says that this process is {task_type!r} of the jobs {names[:-1]}: it trains nothing."
+        )
 
 
 def read_tf_config(environ: Mapping[str, str]) -> tuple[dict[str, list[Any]], dict[str, Any]]:
@@ -84,6 +105,42 @@ def read_tf_config(environ: Mapping[str, str]) -> tuple[dict[str, list[Any]], di
     except (ValueError, AttributeError, TypeError) as error:
         form = '{"cluster": {"worker": ["host:port"]}, "task": {"type": "worker", "index": 0}}'
         raise ValueError(f"TF_CONFIG must be JSON of the form {form}. Got {text!r}") from error
+
+
+class Server:
+    """Makes this process a task of a cluster of processes: not there.
+
+    Raises:
+      UnimplementedError: always, with what there is instead.
+
+    >>> tf.distribute.Server(tf.train.ClusterSpec({"worker": ["a:2222", "b:2222"]}), job_name="worker", task_index=0)
+    Traceback (most recent call last):
+      ...
+    nbtf.errors.UnimplementedError: tf.distribute.Server makes this process one of several, but nbtf works in one ...
+    """
+
+    def __init__(
+        self,
+        server_or_cluster_def: Any,
+        job_name: str | None = None,
+        task_index: int | None = None,
+        protocol: str | None = None,
+        config: Any = None,
+        start: bool = True,
+    ) -> None:
+        """Says what to use instead."""
+        raise self._refusal()
+
+    @staticmethod
+    def create_local_server(config: Any = None, start: bool = True) -> Server:
+        """Says what to use instead."""
+        raise Server._refusal()
+
+    @staticmethod
+    def _refusal() -> UnimplementedError:
+        return UnimplementedError(
+            f"tf.distribute.Server makes this process one of several, but {WAY_OUT.format(hosts=2)}"
+        )
 
 
 class ParameterServerStrategyV2(Strategy):

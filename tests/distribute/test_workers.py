@@ -9,10 +9,11 @@ from typing import Any
 import pytest
 
 import nbtf as tf
+from tests.machines import cluster, machine
 
 
-def configured(monkeypatch: pytest.MonkeyPatch, cluster: dict[str, list[str]], job: str = "worker") -> None:
-    config = {"cluster": cluster, "task": {"type": job, "index": 0}}
+def configured(monkeypatch: pytest.MonkeyPatch, jobs: dict[str, list[str]], job: str = "worker") -> None:
+    config = {"cluster": jobs, "task": {"type": job, "index": 0}}
     monkeypatch.setenv("TF_CONFIG", json.dumps(config))
 
 
@@ -20,10 +21,10 @@ def configured(monkeypatch: pytest.MonkeyPatch, cluster: dict[str, list[str]], j
     "jobs", [("worker", "worker"), ("chief", "worker"), ("master", "worker", "ps")], ids=lambda jobs: "+".join(jobs)
 )
 def test_several_workers_do_not_train_several_models(monkeypatch: pytest.MonkeyPatch, jobs: tuple[str, ...]) -> None:
-    cluster: dict[str, list[str]] = {}
+    addresses: dict[str, list[str]] = {}
     for number, job in enumerate(jobs):
-        cluster.setdefault(job, []).append(f"localhost:{2222 + number}")
-    configured(monkeypatch, cluster)
+        addresses.setdefault(job, []).append(f"localhost:{2222 + number}")
+    configured(monkeypatch, addresses)
 
     with pytest.raises(
         tf.errors.UnimplementedError, match=r"TF_CONFIG names 2 workers.*tf\.distribute\.MirroredStrategy"
@@ -56,6 +57,68 @@ def test_a_cluster_resolver_is_asked_instead() -> None:
 
     with pytest.raises(tf.errors.UnimplementedError, match="The cluster resolver names 3 workers"):
         tf.distribute.MultiWorkerMirroredStrategy(Resolver())
+
+
+def resolver_of(jobs: dict[str, list[str]], task_type: str | None) -> Any:
+    return tf.distribute.cluster_resolver.SimpleClusterResolver(tf.train.ClusterSpec(jobs), task_type=task_type)
+
+
+@pytest.mark.parametrize("simulated", [False, True])
+def test_one_of_several_processes_is_refused_however_it_says_so(
+    simulated: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    jobs = {"worker": ["a:2222", "b:2222"]}
+    configured(monkeypatch, jobs)
+    resolvers = [None, tf.distribute.cluster_resolver.TFConfigClusterResolver(), resolver_of(jobs, "worker")]
+    with cluster(2, 1) if simulated else machine(1):
+        for resolver in resolvers:
+            with pytest.raises(tf.errors.UnimplementedError, match=r"names 2 workers, but .*simulate_cluster\(hosts=2"):
+                tf.distribute.MultiWorkerMirroredStrategy(resolver)
+
+
+@pytest.mark.parametrize(
+    ("jobs", "task_type"),
+    [
+        (("worker", "ps"), "ps"),
+        (("worker",), "trainer"),
+        (("trainer",), None),
+        (("chief",), "worker"),
+    ],
+)
+def test_a_process_that_has_no_part_in_training_does_not_train(
+    jobs: tuple[str, ...], task_type: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    addresses = {job: [f"{job}:2222"] for job in jobs}
+    monkeypatch.setenv("TF_CONFIG", json.dumps({"cluster": addresses, "task": {"type": task_type, "index": 0}}))
+
+    for resolver in (None, tf.distribute.cluster_resolver.TFConfigClusterResolver(), resolver_of(addresses, task_type)):
+        with pytest.raises(ValueError, match="jobs"):
+            tf.distribute.MultiWorkerMirroredStrategy(resolver)
+
+
+def test_a_program_that_controls_all_workers_is_its_own_chief() -> None:
+    with cluster(2, 1):
+        resolver = tf.distribute.MultiWorkerMirroredStrategy().cluster_resolver
+
+    assert (None, None) == (resolver.task_type, resolver.task_id)  # what guides ask before they save
+
+
+def test_a_strategy_has_the_resolver_that_it_was_given(monkeypatch: pytest.MonkeyPatch) -> None:
+    configured(monkeypatch, {"worker": ["localhost:2222"]})
+    resolver = tf.distribute.cluster_resolver.TFConfigClusterResolver()
+
+    assert tf.distribute.MultiWorkerMirroredStrategy(resolver).cluster_resolver is resolver
+    assert ("worker", 0) == (resolver.task_type, resolver.task_id)
+    assert tf.distribute.MirroredStrategy().cluster_resolver is None
+
+
+@pytest.mark.parametrize("server", [tf.distribute.Server, tf.compat.v1.train.Server], ids=["distribute", "train"])
+def test_a_server_says_what_there_is(server: Any) -> None:
+    jobs = tf.train.ClusterSpec({"worker": ["a:2222", "b:2222"]})
+
+    for start in (lambda: server(jobs, job_name="worker", task_index=0), server.create_local_server):
+        with pytest.raises(tf.errors.UnimplementedError, match=r"tf\.runtime\.simulate_cluster"):
+            start()
 
 
 @pytest.mark.parametrize("text", ["{", "[]", '{"cluster": 3}', '{"task": "worker"}'])

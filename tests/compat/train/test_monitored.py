@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 import nbtf.compat.v1 as tf
+from nbtf.errors import UnimplementedError
 
 train = tf.train
 
@@ -142,10 +143,24 @@ def test_queues_that_are_not_there_need_no_threads(caplog: pytest.LogCaptureFixt
 
 @pytest.mark.parametrize(
     ("name", "text"),
-    [("shuffle_batch", "tf.data.Dataset"), ("import_meta_graph", "tf.train.Saver"), ("Server", "tf.distribute")],
+    [
+        ("shuffle_batch", "tf.data.Dataset"),
+        ("import_meta_graph", "tf.train.Saver"),
+        ("ServerDef", "tf.runtime.simulate_cluster"),
+    ],
 )
 def test_what_is_not_here_says_what_is(name: str, text: str) -> None:
     with pytest.raises(AttributeError, match=f"has no attribute '{name}'") as caught:
         getattr(train, name)
 
     assert text in caught.value.__notes__[0]
+
+
+@pytest.mark.parametrize("session", [train.MonitoredTrainingSession, train.SingularMonitoredSession])
+def test_a_session_of_another_process_is_refused(session: Any) -> None:
+    with tf.Graph().as_default():
+        tf.constant(1.0)
+        with pytest.raises(
+            UnimplementedError, match=r"got the target 'grpc://a:2222'\. Leave `target` \(or `master`\)"
+        ):
+            session(master="grpc://a:2222")

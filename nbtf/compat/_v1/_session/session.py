@@ -30,7 +30,7 @@ from nbtf.compat._v1._session.placer import Placement, place_nodes
 from nbtf.compat._v1._session.plan import Plan, needed, plan
 from nbtf.compat._v1._session.running import Runner
 from nbtf.compat._v1._variables.running import Values
-from nbtf.errors import CancelledError
+from nbtf.errors import CancelledError, UnimplementedError
 
 _REMEMBERED = 256
 """Plans kept at most; a graph that grows in a loop must not fill the memory."""
@@ -40,12 +40,13 @@ class Session(ChangingBlock):
     """Runs parts of one graph.
 
     Args:
-      target: empty: this process.
+      target: empty: this process; there is no other that would run it.
       graph: the graph; by default the default one.
       config: settings, which are copied; those of `tf.config` when None.
 
     Raises:
       TypeError: an argument is of another kind.
+      UnimplementedError: a target names another process.
     """
 
     def __init__(
@@ -56,6 +57,11 @@ class Session(ChangingBlock):
             raise TypeError(
                 f'Argument `target` must be a string, but got "{type(target).__name__}"'
                 + (hint if isinstance(target, ConfigProto) else "")
+            )
+        if target:
+            raise UnimplementedError(
+                f"A session runs in this process, got the target {target!r}. Leave `target` (or `master`) empty. "
+                "Other hosts are simulated for programs that run eagerly: tf.runtime.simulate_cluster(hosts=2, gpus=8)."
             )
         if graph is not None and not isinstance(graph, Graph):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise TypeError(f'Argument `graph` must be a tf.Graph, but got "{type(graph).__name__}"')

@@ -6,7 +6,10 @@ from nbtf._missing import CONTRIB, absence
 
 _QUEUES = "There are no input queues: feed placeholders, or iterate over a tf.data.Dataset and feed what it gives."
 _GRAPHS = "Graphs are not written: build them again, and restore their variables with tf.train.Saver."
-_CLUSTERS = "There is one process here: use the devices of this computer, or tf.distribute."
+_CLUSTERS = (
+    "There is one process here: use the devices of this computer, or simulate the others: "
+    "tf.runtime.simulate_cluster(hosts=2, gpus=8)."
+)
 
 _FILES = "Read files with Python or NumPy, and feed what they hold."
 _ESTIMATORS = "Write the loop with tf.train.MonitoredTrainingSession, or take nbtf.keras, which runs eagerly."
@@ -37,7 +40,7 @@ _INSTEAD = {
     "train.BytesList train.SequenceExample",
     _GRAPHS: "MetaGraphDef graph_util import_graph_def train.export_meta_graph train.import_meta_graph "
     "train.write_graph io.write_graph",
-    _CLUSTERS: "train.ClusterDef train.Server train.ServerDef train.SyncReplicasOptimizer",
+    _CLUSTERS: "train.ClusterDef train.ServerDef train.SyncReplicasOptimizer",
     _ESTIMATORS: "estimator feature_column train.Supervisor train.basic_train_loop",
     _CELLS: "nn.rnn_cell nn.dynamic_rnn nn.static_rnn nn.bidirectional_dynamic_rnn nn.static_bidirectional_rnn "
     "nn.raw_rnn",

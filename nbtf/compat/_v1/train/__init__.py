@@ -55,6 +55,7 @@ from nbtf.compat._v1.train.timed_hooks import CheckpointSaverHook as CheckpointS
 from nbtf.compat._v1.train.timed_hooks import LoggingTensorHook as LoggingTensorHook
 from nbtf.compat._v1.train.timed_hooks import SecondOrStepTimer as SecondOrStepTimer
 from nbtf.compat._v1.train.timed_hooks import StepCounterHook as StepCounterHook
+from nbtf.distribute.workers import Server as Server
 from nbtf.train import Checkpoint as Checkpoint
 from nbtf.train import CheckpointManager as CheckpointManager
 from nbtf.train import CheckpointOptions as CheckpointOptions

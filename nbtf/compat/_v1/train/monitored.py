@@ -79,6 +79,7 @@ class MonitoredSession(ChangingBlock):
       hooks: are told of each run.
       scaffold: what it starts with.
       config: settings of the session.
+      master: its target; empty: this process.
     """
 
     def __init__(
@@ -87,6 +88,7 @@ class MonitoredSession(ChangingBlock):
         hooks: Sequence[SessionRunHook] | None = None,
         scaffold: Scaffold | None = None,
         config: Any = None,
+        master: str = "",
     ) -> None:
         """Opens the session."""
         super().__init__()
@@ -96,7 +98,7 @@ class MonitoredSession(ChangingBlock):
         for hook in self._hooks:
             hook.begin()
         start = (scaffold or Scaffold()).finalize()
-        self._session: Session | None = Session(graph=self._graph_block, config=config)
+        self._session: Session | None = Session(master, self._graph_block, config)
         self._default = as_default_session(self._session)
         start.start(self._session, None if checkpoint_dir is None else latest_checkpoint(checkpoint_dir))
         for hook in self._hooks:
@@ -186,7 +188,7 @@ class SingularMonitoredSession(MonitoredSession):
     Args:
       hooks: are told of each run.
       scaffold: what it starts with.
-      master: accepted and ignored.
+      master: the session's target; empty: this process.
       config: settings of the session.
       checkpoint_dir: where the values come from, if there is a checkpoint.
     """
@@ -200,7 +202,7 @@ class SingularMonitoredSession(MonitoredSession):
         checkpoint_dir: str | None = None,
     ) -> None:
         """Opens the session."""
-        super().__init__(checkpoint_dir, hooks, scaffold, config)
+        super().__init__(checkpoint_dir, hooks, scaffold, config, master)
 
     def raw_session(self) -> Session | None:
         """Returns the session."""
@@ -228,7 +230,8 @@ def MonitoredTrainingSession(  # noqa: N802  # TensorFlow's name
     """Returns a session for training: it restores the last checkpoint, saves new ones, and logs its speed.
 
     Args:
-      master, save_summaries_steps, stop_grace_period_secs, max_wait_secs, summary_dir, save_graph_def: accepted for
+      master: the session's target; empty: this process.
+      save_summaries_steps, stop_grace_period_secs, max_wait_secs, summary_dir, save_graph_def: accepted for
         TensorFlow's sake, without effect.
       is_chief: accepted: there is one process.
       checkpoint_dir: the folder of the checkpoints; None for none.
@@ -260,4 +263,4 @@ def MonitoredTrainingSession(  # noqa: N802  # TensorFlow's name
             save_checkpoint_secs = 600
         saving = CheckpointSaverHook(checkpoint_dir, save_checkpoint_secs, save_checkpoint_steps, start.saver)
         all_hooks.append(saving)
-    return MonitoredSession(checkpoint_dir, all_hooks, start, config)
+    return MonitoredSession(checkpoint_dir, all_hooks, start, config, master)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from typing import Any
 
+from nbtf._devices.cards import PhysicalGPU
 from nbtf._devices.names import full_name
-from nbtf._frameworks.devices import LibraryDevice
+from nbtf._frameworks.devices import LibraryDevice, SimulatedCard
 from nbtf._runtime.context import CURRENT
 from nbtf._runtime.inventory import devices
 
@@ -39,7 +41,8 @@ CARDS = Cards()
 def _card(device_type: str, index: int) -> LibraryDevice:
     if device_type == "cpu":
         return _HOST
-    return LibraryDevice(full_name(*card_name(device_type, index)), "finished" if _is_simulated() else "launch")
+    name, simulated = full_name(*card_name(device_type, index)), _simulated_cards() if device_type == "cuda" else None
+    return LibraryDevice(name, "launch") if simulated is None else SimulatedCard(name, simulated[index].card)
 
 
 def name_of_card(device: Any) -> str:
@@ -56,7 +59,8 @@ def card_name(device_type: str, index: int) -> tuple[str, int]:
     return device_type, index
 
 
-def _is_simulated() -> bool:
-    """Tells whether PyTorch has the simulated GPUs of nbtf; see `tf.runtime.simulate_gpus(frameworks="torch")`."""
+def _simulated_cards() -> Sequence[PhysicalGPU] | None:
+    """Returns the cards that are simulated for PyTorch, if any; see `tf.runtime.simulate_gpus(frameworks="torch")`."""
     switch = sys.modules.get("nbtf._frameworks.torch.simulation.switch")
-    return switch is not None and switch.SWITCH.installation is not None
+    installation = None if switch is None else switch.SWITCH.installation
+    return None if installation is None else installation.machine.cards

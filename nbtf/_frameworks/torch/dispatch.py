@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import contextmanager
 from time import perf_counter, time
-from typing import Any, ClassVar, cast
+from typing import Any, ClassVar, NamedTuple, cast
 
 from nbtf._devices.sites import CallSite
 from nbtf._frameworks.base import cautious
@@ -70,6 +71,8 @@ class Hearing:
         self.is_entering = False
         self.call_site: CallSite | None = None
         """The place of the op that runs."""
+        self.modelled = 0.0
+        """The seconds that simulated cards would take for what has run since the last note."""
         self.origins: Any = Origins(torch, self.modules) if can_note else None
         self.torch, self._tensor = torch, torch.Tensor
         self._operators: dict[Any, Operator] = {}
@@ -113,7 +116,7 @@ class Hearing:
         if observers.functions:
             card = self._expected(args, kwargs)
             observers.tell(events_of_begin(cast("Any", operator.op), card, reason, start))
-        self.call_site, started = call_site, perf_counter()
+        self.call_site, self.modelled, started = call_site, 0.0, perf_counter()
         try:
             result = func(*args, **kwargs)
         except BaseException:
@@ -132,6 +135,7 @@ class Hearing:
             key = self._key(func, reason, args, result)
         if operator.action > PLAIN:
             seconds = self._note_copy(observers, operator, args, result, key, seconds, call_site)
+        key, self.modelled = (*key, self.modelled), 0.0
         subject = self._subjects.get(key) or self._new_subject(operator, key)
         last = next_number()
         note = subject, last, time(), call_site, start[1], start[2], seconds, None, None
@@ -181,10 +185,32 @@ class Hearing:
             begin = call_site, region.first, region.began_at, None
             self._note_failure(observers, _REGION, reason, begin, (), {})
             return
-        key = _REGION, *self._key(func=name, reason=reason, args=(), result=_results(result))[1:]
+        key = _REGION, *self._key(func=name, reason=reason, args=(), result=_results(result))[1:], self.modelled
         subject = self._subjects.get(key) or self._new_subject(_REGION, key)
         last = next_number()
         observers.take((subject, last, time(), call_site, region.first, region.began_at, seconds, None, None))
+
+    def run_whole(self, name: str, run: Callable[[], Any], tensors: Sequence[Any]) -> Any:
+        """Runs what a card would do as one op, and notes it as such: what it is made of here is no op of its own."""
+        whole_op = _WholeOp(name)
+        self._operators.setdefault(whole_op, Operator(LibraryOp(name), PLAIN))
+
+        def run_aside() -> Any:
+            with self.aside():
+                return run()
+
+        return self.__torch_dispatch__(whole_op, (), (run_aside, tensors))
+
+    @contextmanager
+    def aside(self) -> Generator[None]:
+        """Has what runs inside be no op of its own."""
+        region = object()
+        self.regions.append(region)
+        try:
+            yield
+        finally:
+            if region in self.regions:  # else an interrupt was cleaned up after
+                self.regions.remove(region)
 
     def _only_count(self, func: Any, args: Any, kwargs: Any) -> Any:
         result = func(*args, **kwargs)
@@ -256,14 +282,15 @@ class Hearing:
     def _new_subject(self, operator: Operator, key: tuple[Any, ...]) -> OpSubject:
         if len(self._subjects) >= _REMEMBERED:
             self._subjects.clear()
-        _, reason, device, shapes, dtypes = key
+        _, reason, device, shapes, dtypes, modelled = key
         card: Any = CARDS.of(device)
         if isinstance(dtypes, tuple):
             outputs = tuple([tuple(shape) for shape in shapes]), tuple(map(_dtype, cast("tuple[Any, ...]", dtypes)))
         else:
             outputs = tuple(shapes), _dtype(dtypes)
-        op: Any = operator.op
-        subject = self._subjects[key] = OpSubject(op, card, reason, None, card, *outputs)
+        op: Any = operator.op._replace(seconds=modelled) if card.models_time else operator.op
+        inputs = () if card.models_time else None
+        subject = self._subjects[key] = OpSubject(op, card, reason, None, card, *outputs, inputs)
         return subject
 
     def _note_copy(
@@ -295,6 +322,16 @@ class Hearing:
         nbytes = _nbytes(tensor, operator)
         observers.take(note_of_copy(start, end, copy_kind, nbytes, seconds, call_site, pinned))
         return 0.0
+
+
+class _WholeOp(NamedTuple):
+    """An op that is not PyTorch's own, by its name."""
+
+    name: str
+
+    def __call__(self, run: Callable[[], Any], tensors: Sequence[Any]) -> Any:
+        """Runs it."""
+        return run()
 
 
 def _results(value: Any) -> list[Any]:

@@ -103,7 +103,8 @@ class Origins:
             else:
                 reason = self._reason_of_new(kwargs.get("device"), caller)
         else:
-            reason = self._backward_of(node.name())[operator.is_view]
+            name: str = node.__class__.name(node)  # a program may have set `ctx.name`
+            reason = self._backward_of(name)[operator.is_view]
             forward = self._forward.of(node._sequence_nr()) if frame is None or bits & ENGINE else None
             if forward is None:
                 call_site = place_in(frame, self._modules.current.step_part(BACKWARD))

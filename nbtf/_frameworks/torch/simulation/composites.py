@@ -81,43 +81,54 @@ def _whole_op(machine: Machine) -> Any:
     torch = machine.torch
     base: Any = torch.autograd.Function
 
-    class WholeOp(base):
+    class Recurrent(base):
         @staticmethod
         def forward(ctx: Any, run: Callable[[Sequence[Any]], Any], number: int, name: str, *tensors: Any) -> Any:
-            def keep(tensor: Any) -> Any:
-                return machine.put_on_card(tensor.detach(), number, name)
-
-            def look(tensor: Any) -> Any:
-                return machine.lower(tensor, [])
-
-            below = [machine.lower(tensor.detach(), []).requires_grad_(tensor.requires_grad) for tensor in tensors]
-            needed = any([tensor.requires_grad for tensor in below])
-            with (
-                torch.set_grad_enabled(needed),
-                torch.autograd.graph.saved_tensors_hooks(keep, look),
-                machine.generators[number].drawing(),
-            ):
-                result: Any = run(below)
-            results: Sequence[Any] = result if result.__class__ is tuple else (result,)
-            if needed:
-                ctx.below, ctx.results, ctx.number, ctx.name = below, results, number, name
-            outputs: list[Any] = [machine.put_on_card(each.detach().clone(), number, name) for each in results]
-            return tuple(outputs) if len(outputs) > 1 else outputs[0]
+            return machine.run_whole(name, lambda: compute(ctx, run, number, name, tensors), tensors)
 
         @staticmethod
         def backward(ctx: Any, *gradients: Any) -> Any:
-            inputs = [tensor for tensor in ctx.below if tensor.requires_grad]
-            pairs = [
-                (result, machine.lower(gradient, []))
-                for result, gradient in zip(ctx.results, gradients, strict=True)
-                if gradient is not None and result.requires_grad
-            ]
-            results, lowered = zip(*pairs, strict=True)
-            computed = iter(torch.autograd.grad(results, inputs, lowered, retain_graph=True, allow_unused=True))
-            of_inputs = [next(computed) if tensor.requires_grad else None for tensor in ctx.below]
-            return None, None, None, *[machine.put_on_card(gradient, ctx.number, ctx.name) for gradient in of_inputs]
+            computed = machine.run_whole(f"{ctx.op}_backward", lambda: differentiate(ctx, gradients), ctx.below)
+            return None, None, None, *computed
 
-    return WholeOp
+    def compute(ctx: Any, run: Callable[[Sequence[Any]], Any], number: int, name: str, tensors: tuple[Any, ...]) -> Any:
+        def keep(tensor: Any) -> Any:
+            return machine.put_on_card(tensor.detach(), number, name)
+
+        def look(tensor: Any) -> Any:
+            return machine.lower(tensor, [])
+
+        below = [machine.lower(tensor.detach(), []).requires_grad_(tensor.requires_grad) for tensor in tensors]
+        needed = any([tensor.requires_grad for tensor in below])
+        with (
+            torch.set_grad_enabled(needed),
+            torch.autograd.graph.saved_tensors_hooks(keep, look),
+            machine.generators[number].drawing(),
+        ):
+            result: Any = run(below)
+        results: Sequence[Any] = result if result.__class__ is tuple else (result,)
+        if machine.timing.is_wanted:
+            machine.timing.add_recurrent(number, tensors, results)
+        if needed:
+            ctx.below, ctx.results, ctx.number, ctx.op = below, results, number, name
+        outputs: list[Any] = [machine.put_on_card(each.detach().clone(), number, name) for each in results]
+        return tuple(outputs) if len(outputs) > 1 else outputs[0]
+
+    def differentiate(ctx: Any, gradients: tuple[Any, ...]) -> list[Any]:
+        inputs = [tensor for tensor in ctx.below if tensor.requires_grad]
+        pairs = [
+            (result, machine.lower(gradient, []))
+            for result, gradient in zip(ctx.results, gradients, strict=True)
+            if gradient is not None and result.requires_grad
+        ]
+        results, lowered = zip(*pairs, strict=True)
+        computed = iter(torch.autograd.grad(results, inputs, lowered, retain_graph=True, allow_unused=True))
+        of_inputs = [next(computed) if tensor.requires_grad else None for tensor in ctx.below]
+        if machine.timing.is_wanted:
+            machine.timing.add_recurrent(ctx.number, ctx.below, of_inputs, passes=2)
+        return [machine.put_on_card(gradient, ctx.number, ctx.op) for gradient in of_inputs]
+
+    return Recurrent
 
 
 class _Attention:
@@ -142,8 +153,8 @@ class _Attention:
         enable_gqa: bool = False,
     ) -> Any:
         """Attends."""
-        lowered = [None if tensor is None else self._shape_on_cpu(tensor) for tensor in (query, key, value, attn_mask)]
-        with self._machine.plain():
+        with self._machine.aside(), self._machine.plain():
+            lowered = [None if each is None else self._shape_on_cpu(each) for each in (query, key, value, attn_mask)]
             choice = self._choice(*lowered, dropout_p, is_causal, scale=scale, enable_gqa=enable_gqa)
         if attn_mask is not None and attn_mask.dtype == self._torch.bool:
             zero = self._torch.zeros([], dtype=query.dtype, device=query.device)

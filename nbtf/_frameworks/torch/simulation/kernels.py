@@ -166,6 +166,8 @@ class HostKernel:
                     if self._is_pure or "not resizable" not in str(error):
                         raise
                     return self._resized(args, kwargs, host_args, host_kwargs, number)
+            if machine.timing.is_wanted:
+                self._add_time(number, host_args, host_kwargs, result)
             if self._is_pure:
                 return machine.put_on_card(result, number, self._label)
             return self._with_written(result, args, kwargs, number)
@@ -176,6 +178,8 @@ class HostKernel:
         as_meta = {key: machine.meta if value is machine.tensors.device else value for key, value in kwargs.items()}
         outline = self._run(*args, **as_meta)
         memory = machine.charge(outline.untyped_storage().nbytes(), number, machine.label(self._label, outline))
+        if machine.timing.is_wanted:
+            machine.timing.add_op(number, self._label, (), {}, outline)
         if not machine.tensors.has_values:
             return machine.put_on_card(outline, number, self._label, memory)
         with machine.generators[number].drawing() if self._is_random else _NOTHING:
@@ -198,12 +202,22 @@ class HostKernel:
             for name in self._written
             if isinstance(by_name.get(name), torch.Tensor)
         }
-        self._run(**{**lowered, **empty})
+        result = self._run(**{**lowered, **empty})
+        if machine.timing.is_wanted:
+            self._add_time(number, host_args, host_kwargs, result)
         for name, tensor in empty.items():
             placed = machine.put_on_card(tensor, number, self._label)
             self._set(by_name[name], placed.untyped_storage(), 0, placed.size(), placed.stride())
         outputs = [by_name[name] for name in self._returned if name is not None]
         return tuple(outputs) if len(outputs) > 1 else outputs[0]
+
+    def _add_time(self, number: int, args: Sequence[Any], kwargs: dict[str, Any], result: Any) -> None:
+        """Has the card do the op; an output that was given by name is written, and not read."""
+        if not self._returned:
+            by_name = dict(zip(self._arguments, args, strict=False)) | kwargs
+            result = [by_name[name] for name in self._written if name in by_name]
+        read = {name: value for name, value in kwargs.items() if name not in self._written}
+        self._machine.timing.add_op(number, self._label, args, read, result)
 
     def _with_written(self, result: Any, args: Sequence[Any], kwargs: dict[str, Any], number: int) -> Any:
         """Returns what was written to as itself, and the rest as tensors of the device."""

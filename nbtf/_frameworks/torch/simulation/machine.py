@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import ctypes
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 from nbtf._devices.base import Label
@@ -15,6 +16,7 @@ from nbtf._devices.sites import CallSite
 from nbtf._frameworks.torch.hearing import hearing_of_thread
 from nbtf._frameworks.torch.simulation.guard import MOST_DEVICES, Guard
 from nbtf._frameworks.torch.simulation.tensors import Outlines, Tensors
+from nbtf._frameworks.torch.simulation.timing import Timing
 
 SPARSE = "Sparse tensors are not there on simulated GPUs. Use dense ones, or tensor.cpu() for what is sparse."
 
@@ -59,6 +61,7 @@ class Machine:
             raise ValueError(f"PyTorch can have {MOST_DEVICES} simulated GPUs at most; got {len(cards)}.")
         self.torch, self.cards, self.allocators = torch, cards, allocators
         self.tensors = (Tensors if values else Outlines)(torch)
+        self.timing = Timing(torch, cards)
         self.read_as = read_as
         self.plain = torch._C.DisableTorchFunction
         self.cpu, self.meta = torch.device("cpu"), torch.device("meta")
@@ -182,6 +185,16 @@ class Machine:
     def _site(self) -> CallSite | None:
         hearing = hearing_of_thread(self.torch)
         return None if hearing is None else hearing.call_site_here()
+
+    def run_whole(self, name: str, run: Callable[[], Any], tensors: Sequence[Any]) -> Any:
+        """Runs on the CPU what is one op on a device; who records ops hears of that one."""
+        hearing = hearing_of_thread(self.torch)
+        return run() if hearing is None else hearing.run_whole(name, run, tensors)
+
+    def aside(self) -> AbstractContextManager[None]:
+        """Has who records ops not hear of what runs inside: no device would do it."""
+        hearing = hearing_of_thread(self.torch)
+        return nullcontext() if hearing is None else hearing.aside()
 
     def charge(self, nbytes: int, number: int, label: Label) -> Any:
         """Takes memory of a device, which is given back when the result dies."""

@@ -63,7 +63,17 @@ class _Copying:
                 self._copy(machine.lower(target, []), machine.lower(source, []), non_blocking)
             elif not target.is_cuda:
                 target.copy_(machine.unknown(source))
+            if machine.timing.is_wanted:
+                self._add_time("aten::copy_", source, source.get_device(), target)
         return target
+
+    def _add_time(self, name: str, source: Any, source_number: int, target: Any) -> None:
+        """Has the cards copy: over the bus, or in the memory of one."""
+        timing, number = self._machine.timing, target.get_device()
+        if number != source_number:
+            timing.add_copy(source_number, number, source.numel() * source.element_size())
+        else:
+            timing.add_op(number, name, (source,), {}, target)
 
     def to_copy(self, source: Any, *, device: Any = None, **options: Any) -> Any:
         """Returns a copy of another dtype or on another device."""
@@ -76,16 +86,22 @@ class _Copying:
                 if device is not None:
                     machine.lower(device, numbers)
                 copy = self._to_copy(lowered, device=machine.tensors.device, **options)
-                return machine.put_on_card(copy, numbers[-1], "aten::_to_copy")
-            if not machine.tensors.has_values:
-                lowered = machine.unknown(lowered)
-            return self._to_copy(lowered, device=device, **options)
+                result = machine.put_on_card(copy, numbers[-1], "aten::_to_copy")
+            else:
+                if not machine.tensors.has_values:
+                    lowered = machine.unknown(lowered)
+                result = self._to_copy(lowered, device=device, **options)
+            if machine.timing.is_wanted:
+                self._add_time("aten::_to_copy", source, numbers[0], result)
+            return result
 
     def item(self, tensor: Any) -> Any:
         """Returns the one value of a tensor as a number of Python."""
         machine = self._machine
         with machine.plain():
             lowered = machine.lower(tensor, [])
+            if machine.timing.is_wanted:
+                machine.timing.add_copy(tensor.get_device(), -1, tensor.element_size())
             return self._item(lowered if machine.tensors.has_values else machine.unknown(lowered))
 
 

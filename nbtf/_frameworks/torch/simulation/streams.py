@@ -1,10 +1,14 @@
-"""What are streams and events of a device that finishes each op before it returns?"""
+"""What are streams and events of a device that finishes each op before it returns?
+
+All streams of a device are one queue. An event knows when the queue would have come to it: in modelled time, from the
+peak rates of the card, as `timing` counts it. Clocks of Python tell the time of this computer.
+"""
 
 from __future__ import annotations
 
 import itertools
 import threading
-import time
+import warnings
 from typing import Any
 
 from nbtf._frameworks.torch.simulation.machine import Machine
@@ -12,6 +16,11 @@ from nbtf._frameworks.torch.simulation.replacing import Replacements
 
 _CUDA = 1
 """`c10::DeviceType::CUDA`."""
+
+_MODELLED = (
+    "Times between events on simulated GPUs are modelled: what memory and arithmetic would take at the card's peak "
+    "rates. time.time() tells how long this computer took."
+)
 
 
 class Streams:
@@ -30,6 +39,9 @@ class Streams:
                 if callable(method) or isinstance(method, staticmethod):
                     replacements.set(base, name, method)
         replacements.set(core._CudaStreamBase, "__new__", staticmethod(self._new_stream))
+        replacements.set(core._CudaEventBase, "record", _record(self._machine))
+        replacements.set(core._CudaEventBase, "wait", _wait(self._machine))
+        replacements.set(self._machine.torch.cuda.Event, "__repr__", _describe_event)
         replacements.set(self._machine.torch.Tensor, "record_stream", _record_stream)
         replacements.set(core, "_cuda_getCurrentStream", self._current)
         replacements.set(core, "_cuda_getCurrentRawStream", self._current_id)
@@ -96,8 +108,31 @@ class _StreamMethods:
         return hash((self.stream_id, self.device_index))
 
 
+def _record(machine: Machine) -> Any:
+    def record(event: Any, stream: Any) -> None:
+        """Takes down when the device will have done what was asked of it until now."""
+        event.device, event.cuda_event = stream.device, id(event)
+        event.seconds = machine.timing.mark(stream.device_index, event.enable_timing)
+
+    return record
+
+
+def _wait(machine: Machine) -> Any:
+    def wait(event: Any, stream: Any) -> None:
+        """Has a device begin what follows after the event."""
+        if event.seconds:
+            machine.timing.wait(stream.device_index, event.seconds)
+
+    return wait
+
+
+def _describe_event(event: Any) -> str:
+    moment = "not recorded" if event.seconds is None else f"at {event.seconds * 1000:.6g} ms of modelled time"
+    return f"<torch.cuda.Event of a simulated GPU, {moment if event.enable_timing else 'without timing'}>"
+
+
 class _EventMethods:
-    """What an event does: it knows when it was recorded, by this computer's clock."""
+    """What an event does: it knows when it was recorded, in modelled time."""
 
     enable_timing: bool
     seconds: float | None
@@ -112,13 +147,6 @@ class _EventMethods:
         """Makes one."""
         return object.__new__(cls)
 
-    def record(self, stream: Any) -> None:
-        """Takes down the time."""
-        self.seconds, self.device, self.cuda_event = time.perf_counter(), stream.device, id(self)
-
-    def wait(self, stream: Any) -> None:
-        """Does nothing."""
-
     def query(self) -> bool:
         """Says that what was before it is done."""
         return True
@@ -127,9 +155,15 @@ class _EventMethods:
         """Does nothing."""
 
     def elapsed_time(self, end: Any) -> float:
-        """Returns the milliseconds from this event to another: the time that this computer took."""
+        """Returns the milliseconds from this event to another on the same device: modelled, which a warning says."""
         if not (self.enable_timing and end.enable_timing):
             raise ValueError("Both events must be created with argument 'enable_timing=True'.")
         if self.seconds is None or end.seconds is None:
             raise ValueError("Both events must be recorded before calculating elapsed time.")
+        if self.device != end.device:
+            raise RuntimeError(
+                f"CUDA error: invalid resource handle\nThe events are of {self.device} and {end.device}; time passes "
+                "between events of the same device."
+            )
+        warnings.warn(_MODELLED, RuntimeWarning, stacklevel=3)
         return (end.seconds - self.seconds) * 1000

@@ -2,6 +2,7 @@
 
 The rules are nbval's: outputs are sorted by what they are (`stdout`, `text/plain`, `ename`), so the order counts only
 among those of the same sort; streams that came in pieces are joined; the ids of widgets and tracebacks are left out.
+So is the strip of a live view, which pages without panels show in whichever cell runs.
 """
 
 from __future__ import annotations
@@ -114,6 +115,8 @@ def sort(outputs: Iterable[Output]) -> Sorted:
     """Returns what outputs hold, by what it is; streams are joined as a reader sees them."""
     fields: Sorted = {}
     for output in outputs:
+        if output.get("metadata", {}).get("nbtf", {}).get("follows"):
+            continue
         for content, text in _contents(output):
             fields.setdefault(content, []).append(text)
     for stream in STREAMS:

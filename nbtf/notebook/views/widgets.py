@@ -36,6 +36,7 @@ from nbtf.notebook.views.pump import Pump, pump_of
 
 STILL = "A still picture of the moment this was shown: the live view stands here in a notebook that runs."
 STRIP = "A strip of the live view: it stands in the cell that runs."
+FOLLOWS = {"nbtf": {"follows": True}}  # the metadata of an output that goes from cell to cell: none of them made it
 MOST_EVENTS = 10_000
 """Of a session whose events are looked at for the picture of a GPU's memory; each cell's end may draw it."""
 
@@ -155,13 +156,13 @@ class View(Widget):
         inherited: Any = super()
         data, metadata = inherited._repr_mimebundle_()
         self._strip = uuid4().hex
-        _publish(data | {"text/plain": STRIP}, metadata, transient={"display_id": self._strip})
+        _publish(data | {"text/plain": STRIP}, metadata | FOLLOWS, transient={"display_id": self._strip})
 
     def _remove_strip(self) -> None:
         """Leaves nothing of the strip in the cell that it was shown in last."""
         name, self._strip = self._strip, ""
         if name:
-            _publish({"text/html": "", "text/plain": ""}, {}, transient={"display_id": name}, update=True)
+            _publish({"text/html": "", "text/plain": ""}, FOLLOWS, transient={"display_id": name}, update=True)
 
     def did_not_load(self) -> None:
         """Shows the table, and why it is no live view."""

@@ -48,6 +48,14 @@ def test_outputs_are_the_same(recorded: list[Any], printed: list[Any]) -> None:
     assert different(recorded, printed) == []
 
 
+def test_view_that_goes_from_cell_to_cell_is_not_compared() -> None:
+    strip = shown(text_plain="A strip") | {"metadata": {"nbtf": {"follows": True}}}
+
+    assert different([result("1")], [strip, result("1")]) == []
+    assert different([strip], []) == []
+    assert different([], [shown(text_plain="A strip")]) != []
+
+
 @pytest.mark.parametrize(
     ("recorded", "printed", "lines"),
     [

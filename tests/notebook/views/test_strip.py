@@ -27,8 +27,9 @@ def outputs(monkeypatch: pytest.MonkeyPatch) -> Outputs:
     """What each output has held, the newest last, by the name under which it can be changed."""
     held: Outputs = {}
 
-    def publish(data: dict[str, Any], _: Any, transient: dict[str, str], update: bool = False) -> None:
+    def publish(data: dict[str, Any], metadata: Any, transient: dict[str, str], update: bool = False) -> None:
         assert update == (transient["display_id"] in held)
+        assert metadata["nbtf"] == {"follows": True}, "whoever compares cells leaves it out"
         held.setdefault(transient["display_id"], []).append(data)
 
     monkeypatch.setattr(widgets, "_publish", publish)

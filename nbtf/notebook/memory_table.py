@@ -16,19 +16,19 @@ BAR = 10
 """Characters of a full bar."""
 
 
-def _percent(percent: float | None) -> str:
+def percent(share: float | None) -> str:
     """Returns a bar of ten characters and a number; whatever is in use shows."""
-    if percent is None:
+    if share is None:
         return NOTHING
-    full = min(BAR, math.ceil(percent * BAR / 100))
-    return f"{'█' * full}{'░' * (BAR - full)} {'under 1' if 0 < percent < 1 else int(percent)} %"
+    full = min(BAR, math.ceil(share * BAR / 100))
+    return f"{'█' * full}{'░' * (BAR - full)} {'under 1' if 0 < share < 1 else int(share)} %"
 
 
 COLUMNS = (
     Column("device", "device"),
     Column("kind", "kind"),
     Column("in_use", "in use", size, number=True),
-    Column("percent", "of limit", _percent),
+    Column("percent", "of limit", percent),
     Column("peak", "peak", size, number=True),
     Column("pool", "pool", size, number=True),
     Column("memory_limit", "limit", size, number=True),

@@ -4,6 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from nbtf._cluster.look import CardHolder as CardHolder
+from nbtf._cluster.look import ClusterLook as ClusterLook
+from nbtf._cluster.look import HostReport as HostReport
+from nbtf._cluster.look import WorkerReport as WorkerReport
+from nbtf._cluster.look import look_at_cluster as look_at_cluster
 from nbtf._devices.first_use import Compiling as Compiling
 from nbtf._devices.names import short_name as short_name
 from nbtf._devices.names import without_cuda as without_cuda

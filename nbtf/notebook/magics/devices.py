@@ -10,6 +10,7 @@ from IPython.core.error import UsageError
 
 from nbtf.notebook.device_table import logical, physical
 from nbtf.notebook.magics.cell_magics import add_line_magic
+from nbtf.notebook.magics.cluster_look import CLUSTER_HELP, cards, look_of, picture
 from nbtf.notebook.magics.options import Options
 from nbtf.notebook.session import Session, say
 from nbtf.notebook.views.live import live
@@ -25,11 +26,17 @@ def add_devices_magic(session: Session) -> None:
     choices.add_argument(
         "--save", metavar="FILE", help="what ran since %%load_ext nbtf as one HTML page: time and memory"
     )
+    options.add_argument("--cluster", metavar="CLUSTER", help=CLUSTER_HELP)
     options.add_argument("--here", action="store_true", help="with --live: the whole view in this cell, not in a panel")
     add_line_magic(session, "devices", options, lambda chosen: _answer(session, chosen))
 
 
 def _answer(session: Session, chosen: argparse.Namespace) -> Any:
+    if chosen.cluster is not None:
+        if chosen.live or chosen.physical or chosen.save is not None:
+            raise UsageError("%devices: --cluster goes with --map, or alone. %devices -h says what there is.")
+        look = look_of("%devices", session, chosen.cluster)
+        return picture(look) if chosen.map else cards(look)
     if chosen.live:
         return live(session, "DeviceMap", lambda: logical(session), in_cell=chosen.here)
     if chosen.save is not None:

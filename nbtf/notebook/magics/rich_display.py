@@ -22,6 +22,7 @@ def add_rich_display(session: Session) -> None:
     _draw(session, _TEXT, runtime.Snapshot, printer)
     _draw(session, _SVG, runtime.Explanation, lambda explanation: _decision(explanation, session))
     _draw(session, _SVG, runtime.MemoryMap, lambda regions: _chunks(regions, session))
+    _draw(session, _SVG, runtime.ClusterLook, _hosts)
     # Front ends take HTML where there are both.
     _draw(session, _HTML, runtime.Explanation, lambda explanation: None if explanation.path else _table(explanation))
 
@@ -91,6 +92,15 @@ def _chunks(regions: runtime.MemoryMap, session: Session) -> str | None:
     from nbtf.notebook.stills.memory_pictures import picture_of_map  # late: few cells draw
 
     return picture_of_map(regions, session)._repr_svg_() if regions else None
+
+
+def _hosts(look: runtime.ClusterLook) -> str | None:
+    """Returns the cards by host; None where there are none."""
+    from nbtf.notebook.stills.cluster_map import cluster_map  # late: few cells draw
+    from nbtf.notebook.stills.svg import to_svg
+
+    drawn = cluster_map(look)
+    return None if drawn is None else to_svg(drawn)
 
 
 def _table(explanation: runtime.Explanation) -> str:

@@ -1,0 +1,112 @@
+"""What does a process say of its host: the cards, the memory in use, the pools, the processes, and who holds what?"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import Any
+
+from nbtf._cluster.roots import Owned, search
+from nbtf._devices.base import Buffer
+from nbtf._devices.nvml import CardMonitor, CardReading
+from nbtf._devices.processes import process_owner
+from nbtf._frameworks import frameworks
+from nbtf._frameworks.base import Arrays, Framework
+from nbtf._runtime.holding import holding
+from nbtf._runtime.inventory import DeviceInfo, devices
+
+
+def report(roots: Mapping[str, Any], seconds: float, is_used: bool) -> dict[str, Any]:
+    """Returns plain data. A look: it starts no card, and imports no library.
+
+    Args:
+      roots: what the process keeps, by the words that say what it is.
+      seconds: how long the search for holders may take.
+      is_used: whether nbtf itself may be in use there.
+    """
+    monitor = CardMonitor()
+    try:
+        cards = [_card(reading) for reading in monitor.cards()]
+        missing = monitor.missing
+    finally:
+        monitor.close()
+    libraries = frameworks()
+    cards = cards or [_card(reading) for reading in _of_libraries(libraries, missing or "")]
+    own_devices = [device for device in devices() if device.device_type == "GPU"] if is_used else []
+    uuids = {f"cuda:{card.number}": card.uuid for library in libraries for card in library.cards()}
+    arrays = [each for library in libraries if (each := library.arrays()) is not None]
+    has_memory = any(library.pools() for library in libraries) or any(device.in_use for device in own_devices)
+    owned, is_complete = search(roots, [*arrays, *_of_nbtf(own_devices)], seconds) if has_memory else ([], True)
+    holders = [_holder(each, uuids) for each in owned]
+    return {
+        "cards": cards,
+        "missing": missing,
+        "pools": [_pool(library, pool, uuids) for library in libraries for pool in library.pools()],
+        "devices": [device._asdict() for device in own_devices],
+        "holders": holders + _unnamed(libraries, own_devices, holders, uuids),
+        "complete": is_complete,
+    }
+
+
+def _card(reading: CardReading) -> dict[str, Any]:
+    """Returns a card; each process on it with what is known of whose it is."""
+    processes = None if reading.processes is None else [(each.pid, each.nbytes) for each in reading.processes]
+    owners = [process_owner(each.pid) for each in reading.processes or ()]
+    texts = [f"process {owner.pid}" if owner.pid == os.getpid() else owner.text for owner in owners]
+    return reading._asdict() | {"missing": dict(reading.missing), "processes": processes, "owners": texts}
+
+
+def _of_libraries(libraries: list[Framework], problem: str) -> list[CardReading]:
+    """Returns the cards that libraries of this process have begun to use, where the driver tells of none."""
+    missing: dict[str, str] = {"used": problem, "processes": problem}
+    cards = {card.uuid or card.number: card for library in libraries for card in library.cards()}
+    return [
+        CardReading(number=card.number, name=card.model, uuid=card.uuid, total=card.total, missing=missing)
+        for card in cards.values()
+    ]
+
+
+def _of_nbtf(own_devices: list[DeviceInfo]) -> list[Arrays]:
+    """Returns what nbtf's own tensors are; nothing where they take no memory."""
+    if not any(device.in_use for device in own_devices):
+        return []
+    return [Arrays("nbtf", Buffer, holding, _describe)]
+
+
+def _describe(buffer: Any) -> str:
+    """Returns shape and dtype of a tensor or a variable, as far as it has them."""
+    shape, dtype = getattr(buffer, "shape", ""), getattr(buffer, "dtype", "")
+    return f"{list(shape)} {getattr(dtype, 'name', dtype)}"
+
+
+def _pool(library: Framework, pool: Any, uuids: Mapping[str, str | None]) -> dict[str, Any]:
+    return {"library": library.name, "device": pool.device, "uuid": uuids.get(pool.device)} | {
+        "reserved": pool.reserved,
+        "in_use": pool.in_use,
+    }
+
+
+def _holder(owned: Owned, uuids: Mapping[str, str | None]) -> dict[str, Any]:
+    return owned._asdict() | {"uuid": uuids.get(owned.device)}
+
+
+def _unnamed(
+    libraries: list[Framework],
+    own_devices: list[DeviceInfo],
+    holders: list[dict[str, Any]],
+    uuids: Mapping[str, str | None],
+) -> list[dict[str, Any]]:
+    """Returns what is in use, or kept for later, beside what the roots hold."""
+    accounts = [
+        (library.name, pool.device, pool.in_use, pool.reserved) for library in libraries for pool in library.pools()
+    ]
+    accounts += [("nbtf", device.name, device.in_use or 0, device.in_use or 0) for device in own_devices]
+    rows: list[dict[str, Any]] = []
+    for library, device, in_use, reserved in accounts:
+        base = {"library": library, "device": device, "uuid": uuids.get(device), "tensor": ""}
+        held_bytes = sum([row["nbytes"] for row in holders if (row["library"], row["device"]) == (library, device)])
+        if in_use > held_bytes:
+            rows.append(base | {"holder": f"{library}: no key leads to it", "nbytes": in_use - held_bytes})
+        if reserved > in_use:
+            rows.append(base | {"holder": f"{library}: kept for later arrays", "nbytes": reserved - in_use})
+    return rows

@@ -1,0 +1,103 @@
+"""What is shown of a look at a cluster: its cards by host, who holds their memory, or a picture?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from IPython.core.error import UsageError
+
+from nbtf import errors, runtime
+from nbtf.notebook.memory_table import percent
+from nbtf.notebook.session import Session
+from nbtf.notebook.tables import Column, Table, size
+
+CLUSTER_HELP = "of a Dask cluster: the address of its scheduler, or the name of its client"
+
+CARDS = (
+    Column("host", "host"),
+    Column("device", "device"),
+    Column("kind", "kind"),
+    Column("model", "model"),
+    Column("in_use", "in use", size, number=True),
+    Column("percent", "of all", percent),
+    Column("memory", "memory", size, number=True),
+    Column("utilization", "busy %", number=True),
+    Column("processes", "processes", number=True),
+)
+
+HOLDERS = (
+    Column("holder", "holder"),
+    Column("host", "host"),
+    Column("device", "device"),
+    Column("nbytes", "bytes", size, number=True),
+    Column("tensor", "tensor"),
+)
+
+
+def look_of(magic: str, session: Session, words: str) -> runtime.ClusterLook:
+    """Returns what the hosts of a cluster say.
+
+    Args:
+      magic: who asks, with its `%`.
+      session: whose variables may be named.
+      words: an address, or the name of a variable.
+
+    Raises:
+      UsageError: there is no such cluster, or it does not answer.
+    """
+    variables: dict[str, Any] = session.shell.user_ns
+    if "://" not in words and words not in variables:
+        raise UsageError(
+            f"{magic} --cluster: there is no variable {words!r}. Expected the name of Dask's client or cluster, or the "
+            "address of its scheduler such as tls://10.0.0.1:8786."
+        )
+    try:
+        return runtime.look_at_cluster(words if "://" in words else variables[words])
+    except (ImportError, TypeError, ValueError, errors.OpError) as error:
+        raise UsageError(f"{magic} --cluster: {error}") from None
+
+
+def cards(look: runtime.ClusterLook) -> Table:
+    """Returns a row for each card, and for each GPU that nbtf has in a worker."""
+    rows = [row for host in look for row in _rows(host)]
+    return Table(CARDS, rows, look.sentences())
+
+
+def holders(look: runtime.ClusterLook) -> Table:
+    """Returns who holds the memory of all cards, host by host, the most bytes first."""
+    rows = [
+        {"host": host.host, **holder._asdict()}
+        for host in look
+        for holder in sorted(host.holders, key=lambda holder: -(holder.nbytes or 0))
+    ]
+    return Table(HOLDERS, rows, [*([] if rows else ["Nobody is told of who holds anything."]), *look.sentences()])
+
+
+def picture(look: runtime.ClusterLook) -> Any:
+    """Returns a picture of the cards by host; the table where there are none."""
+    from nbtf.notebook.stills.cluster_map import cluster_map  # late: few cells draw
+    from nbtf.notebook.stills.memory_pictures import Still
+
+    drawn = cluster_map(look)
+    return cards(look) if drawn is None else Still(drawn)
+
+
+def _rows(host: runtime.HostReport) -> Iterator[dict[str, Any]]:
+    for card in host.cards:
+        yield {"host": host.host, "device": f"card {card.number}", "kind": "real", "model": card.name} | {
+            "in_use": card.used,
+            "percent": 100 * card.used / card.total if card.used is not None and card.total else None,
+            "memory": card.total,
+            "utilization": card.utilization,
+            "processes": None if card.processes is None else len(card.processes),
+        }
+    for worker in host.workers:
+        for device in worker.devices:
+            limit, used = device.memory_limit, device.in_use
+            yield {"host": host.host, "device": f"{worker.worker} {device.name}", "model": device.model} | {
+                "kind": "simulated" if device.simulated else "real",
+                "in_use": used,
+                "percent": 100 * used / limit if used is not None and limit else None,
+                "memory": limit,
+            }

@@ -1,0 +1,126 @@
+"""How is a look at a cluster drawn: a row for each host, and a square for each card, filled as high as it is full?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from nbtf import runtime
+from nbtf.notebook import catalogue
+from nbtf.notebook.stills.decision import Words
+from nbtf.notebook.stills.device_facts import DeviceFacts
+from nbtf.notebook.stills.device_grid import GAP, SQUARE, count_per_row, drawn_square
+from nbtf.notebook.stills.flow import flowed
+from nbtf.notebook.stills.lanes import bytes_in_words
+from nbtf.notebook.stills.marks import Group, Mark, Picture, Rectangle, Text
+
+WIDTH, _MARGIN, _NARROWEST = 960.0, 16.0, 288.0
+_LABELS, _SQUARE = 132.0, 76.0
+"""Room for the names of hosts, and the least width of a square, in px."""
+
+_NARROW, _ABOVE = 480.0, 40.0
+"""In a picture that is narrower, names stand above their cards: so far."""
+
+_MOST_ROWS = 16
+"""Hosts that have rows of their own; of more each is a square."""
+
+_LETTER = 7.5
+"""The width of a letter of a name, in px."""
+
+
+class _Fill(NamedTuple):
+    """A card, or a host with all its cards: how much of it is in use."""
+
+    name: str
+    in_use: int | None
+    total: int
+
+
+def cluster_map(look: runtime.ClusterLook, width: float = WIDTH, words: Words | None = None) -> Picture | None:
+    """Returns a picture of the cards of a cluster; None where there are none.
+
+    Args:
+      look: at the cluster.
+      width: in px; at least 288 are used.
+      words: the texts of the section `deviceMap`; those of the environment's language when None.
+    """
+    texts = words or catalogue.words("deviceMap")
+    width = max(width, _NARROWEST)
+    hosts = {host.host: list(_fills(host)) for host in look}
+    fills = [fill for members in hosts.values() for fill in members]
+    if not fills:
+        return None
+    right = width - _MARGIN
+    simulated = any(device.simulated for host in look for worker in host.workers for device in worker.devices)
+    marks, y = flowed(_head(look, fills, simulated, texts), _MARGIN, right, 28)
+    squares, y = _drawn(hosts, right, y + 14, texts)
+    foot = [Text(0, 0, texts["heightInUse"], "soft", 11)]
+    if look.silent:
+        names = ", ".join(f"{worker.worker} ({worker.host})" for worker in look.silent)
+        foot.append(Text(0, 0, texts["silent"].format(names=names), "hot", 12))
+    below, y = flowed(foot, _MARGIN, right, y + 20)
+    height = round(y + _MARGIN)
+    frame = Rectangle(0.5, 0.5, width - 1, height - 1, stroke="hair", radius=8)
+    return Picture(width, height, look.sentences()[0], (frame, *marks, *squares, *below))
+
+
+def _head(look: runtime.ClusterLook, fills: Sequence[_Fill], simulated: bool, words: Words) -> list[Text]:
+    title = words["clusterTitle"].format(hosts=f"{len(look):,}", n=f"{len(fills):,}")
+    texts = [Text(0, 0, title, size=15, weight=650), Text(0, 0, _of(fills), "soft")]
+    return [*texts, *([Text(0, 0, words["simulated"], "soft")] if simulated else [])]
+
+
+def _fills(host: runtime.HostReport) -> Iterator[_Fill]:
+    for card in host.cards:
+        yield _Fill(f"card {card.number}", card.used, card.total or 0)
+    for worker in host.workers:
+        for device in worker.devices:
+            if device.simulated or not host.cards:
+                yield _Fill(f"{worker.worker} {device.name}", device.in_use, device.memory_limit or device.memory or 0)
+
+
+def _drawn(hosts: dict[str, list[_Fill]], right: float, y: float, words: Words) -> tuple[list[Mark], float]:
+    """Returns a row for each host, or of many hosts a square for each, and where they end."""
+    if len(hosts) > _MOST_ROWS:
+        sums = [
+            _Fill(host, sum([fill.in_use or 0 for fill in members]), sum([fill.total for fill in members]))
+            for host, members in hosts.items()
+        ]
+        return _squares(sums, _MARGIN, y, right)
+    marks: list[Mark] = []
+    beside, above = (0.0, _ABOVE) if right < _NARROW else (_LABELS, 0.0)
+    for host, members in hosts.items():
+        label = Text(_MARGIN, y + 18, _short(host, beside or right - _MARGIN), size=11, weight=650)
+        sums = Text(_MARGIN, y + 33, _of(members) if members else words["noCards"], "soft", 11)
+        marks.append(Group((label, sums), f"{host}: {sums.words}"))
+        squares, end = _squares(members, _MARGIN + beside, y + above, right)
+        marks += squares
+        y = max(end, y + (above or SQUARE)) + GAP
+    return marks, y - GAP
+
+
+def _squares(fills: Sequence[_Fill], x: float, y: float, right: float) -> tuple[list[Mark], float]:
+    per_row = count_per_row(right - x + GAP, _SQUARE)
+    across = (right - x + GAP) / per_row - GAP
+    marks: list[Mark] = []
+    for at, fill in enumerate(fills):
+        left, top = x + at % per_row * (across + GAP), y + at // per_row * (SQUARE + GAP)
+        used = fill.in_use or 0
+        name = _short(fill.name, across).replace(":", " ")
+        square = drawn_square(DeviceFacts(name), left, top, across, used, max(fill.total, used, 1))
+        marks.append(Group(square.marks, f"{fill.name}: {_of([fill])}"))
+    return marks, y + -(-len(fills) // per_row) * (SQUARE + GAP) - GAP
+
+
+def _short(name: str, width: float) -> str:
+    """Returns a name that has room: a host's domain goes first, and what numbered names have in common."""
+    letters = int(width / _LETTER) - 1
+    first = name if name.replace(".", "").isdigit() or len(name) <= letters else name.partition(".")[0]
+    return first if len(first) <= letters else f"…{first[1 - letters :]}"
+
+
+def _of(fills: Sequence[_Fill]) -> str:
+    """Returns how much of some cards is in use; a dash where nobody tells."""
+    sizes = [fill.in_use for fill in fills if fill.in_use is not None]
+    used = bytes_in_words(sum(sizes)) if sizes else "–"
+    return f"{used} / {bytes_in_words(sum([fill.total for fill in fills]))}"

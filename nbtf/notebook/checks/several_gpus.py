@@ -60,11 +60,11 @@ def one_crossing(answers: Answers) -> Verdict:
         x = tf.range(5.0)
     with tf.runtime.recording() as attempt:
         copies: list[Any] = list(spread(x))
-    wanted = [f"/job:worker/task:1/GPU:{number}" for number in range(8)]
+    targets = [f"/job:worker/task:1/GPU:{number}" for number in range(8)]
     devices = sorted(short_device(copy) for copy in copies)
-    if devices != wanted:
+    if devices != targets:
         return Verdict(
-            False, f"the copies are on {', '.join(devices) or 'no device'}. Wanted: {wanted[0]} to {wanted[-1]}."
+            False, f"the copies are on {', '.join(devices) or 'no device'}. Wanted: {targets[0]} to {targets[-1]}."
         )
     if any(copy.numpy().tolist() != x.numpy().tolist() for copy in copies):
         return Verdict(False, "the copies have other values than the tensor.")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from nbtf._devices.base import Label, MemoryStats, describe_label
@@ -52,10 +52,13 @@ def card_is_full(request: Request, device_text: str, allocator: BFCAllocator, ca
     figures = stats.bytes_limit, stats.bytes_in_use, stats.pool_bytes, stats.largest_free_chunk
     short = shortage(request.nbytes, *figures)
     sentences = f"{ASKED} {SHORTAGES[short.reason]}".rstrip().format(**short.sizes)
+    owners = sorted({pool.owner for pool in allocator.card.pools if pool.owner and pool.mapped})
+    for owner in owners:
+        sentences += f" {owner} has {gib(allocator.card.mapped_by(owner))} of the card."
     return "\n".join(
         (
             in_tensorflows_words(request, allocator.name),
-            f"{device_text}: {sentences} {_advice(need, stats, card_bytes)}",
+            f"{device_text}: {sentences} {_advice(need, stats, card_bytes, owners)}",
             *_holders(allocator),
         )
     )
@@ -108,7 +111,7 @@ ASKED = "{asked} asked for, in use {used}."
 SHORTAGES = {
     "sum": "",
     "too large": "Its limit is {limit}; this needs {need}.",
-    "mapped": "{pool} are mapped; the rest of the card is taken by other logical devices.",
+    "mapped": "{pool} are mapped; the rest of the card is taken by others.",
     "in pieces": "{free} are free, but not in one piece: the largest has {largest}.",
 }
 """Why a request does not fit; where the sum of what is in use says it all, nothing more."""
@@ -142,8 +145,10 @@ def shortage(nbytes: int, limit: int, in_use: int, pool: int, largest_free: int)
     return Shortage(reason, {"asked": asked_text, **sizes})
 
 
-def _advice(need: int, stats: AllocatorStats, card_bytes: int) -> str:
+def _advice(need: int, stats: AllocatorStats, card_bytes: int, owners: Sequence[str]) -> str:
     start = "Free a tensor" if need <= stats.bytes_limit else "Use a smaller tensor"
+    if owners:
+        return f"{start}, or use fewer of {' and '.join(owners)} before the first op: what is left then is the limit."
     # By default TensorFlow takes more than three quarters of any card.
     if stats.bytes_limit < card_bytes * 3 // 4:
         return f"{start}, or raise memory_limit in tf.config.set_logical_device_configuration (or the memory fraction)."

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
+from nbtf._devices.cards import PhysicalGPU
 from nbtf._devices.journal import Box, Journal
 
 if TYPE_CHECKING:
-    from nbtf._devices.caching.telling import TellingSegments  # `import nbtf` does without it
+    from nbtf._devices.bfc.pool import Driver
+    from nbtf._devices.caching.allocator import CachingAllocator  # `import nbtf` does without it
 
 
 FIRST_LENT_REGION = 1000
@@ -18,9 +20,9 @@ FIRST_LENT_REGION = 1000
 class LentCard:
     """A simulated card as another library has it, as far as recordings ask."""
 
-    def __init__(self, read_name: Callable[[], str], memory: TellingSegments) -> None:
-        """Takes what says its full name, which may change with nbtf's devices, and the library's allocator."""
-        self._read_name, self.memory = read_name, memory
+    def __init__(self, physical: PhysicalGPU, read_name: Callable[[], str], memory: CachingAllocator) -> None:
+        """Takes the card, what says its full name of the moment, and the library's allocator."""
+        self.physical, self._read_name, self.memory = physical, read_name, memory
         self._journal: Journal | None = None
 
     @property
@@ -41,3 +43,8 @@ class LentCard:
 
 LENT: list[LentCard] = []
 """A library is one for the process, and so are the cards that it has."""
+
+
+def memory_of_lent(physical: PhysicalGPU) -> Driver | None:
+    """Returns the memory of a card that is lent: nbtf's own pools take of the same."""
+    return next((card.memory.card for card in LENT if card.physical == physical), None)

@@ -32,6 +32,7 @@ from nbtf._devices.cpu import bound
 from nbtf._devices.exhausted import Request
 from nbtf._devices.host_memory import available_bytes
 from nbtf._devices.journal import Box, Journal
+from nbtf._devices.lent import memory_of_lent
 from nbtf._devices.limits import garbage_collection, memory_limit, resolve_growth
 from nbtf._devices.names import full_name
 from nbtf._devices.sites import CallSite, Site
@@ -54,7 +55,7 @@ _REMEMBERED = 4096
 
 def open_card(card: PhysicalGPU) -> Driver:
     """Returns the driver of a card: which part of its memory is free."""
-    return Driver(card.memory_bytes)
+    return memory_of_lent(card) or Driver(card.memory_bytes)
 
 
 def plan_memory(card: PhysicalGPU, shared: Driver, request: MemoryRequest) -> BFCAllocator:

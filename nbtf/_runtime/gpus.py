@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 from nbtf._devices.backends import MemoryOptions, MemoryRequest, backend_of
 from nbtf._devices.base import GPU
+from nbtf._devices.cards import PhysicalGPU
 from nbtf._runtime.configuration import Configuration, LogicalDeviceConfiguration, PhysicalDevice
 from nbtf.errors import AlreadyExistsError
 
@@ -50,6 +51,11 @@ class GPUs:
     def of_cluster(self) -> list[LogicalGPU]:
         """Returns the GPUs of other hosts, which nobody configures."""
         return [LogicalGPU(physical) for physical in self._configuration.remote]
+
+    def opened(self, card: PhysicalGPU) -> Any:
+        """Returns what a card was opened as; None where nothing has used it."""
+        cards = self._configuration.cards
+        return next((opened for physical, opened in self._opened.items() if cards[physical] == card), None)
 
     def make(self, requested: Sequence[LogicalGPU], options: Sequence[MemoryOptions]) -> bool:
         """Makes the GPUs that are not there yet; they have mapped no memory.

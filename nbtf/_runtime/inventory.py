@@ -7,6 +7,7 @@ from typing import Any, NamedTuple, Self
 
 from nbtf._devices.base import Device, Label, Piece
 from nbtf._devices.bfc.report import RegionView
+from nbtf._devices.lent import LENT, LentCard
 from nbtf._devices.names import full_name, short_name, without_cuda
 from nbtf._runtime.configuration import PhysicalDevice
 from nbtf._runtime.context import CURRENT, Context
@@ -199,7 +200,8 @@ def memory_map(device: str) -> MemoryMap:
 
     Returns:
       A tuple of regions with `size` and `chunks`; a chunk has `offset`, `size`, `requested` (bytes), `in_use`, as
-      `label` the op, dtype, shape and code line that it was made for, and as `holder` what a variable keeps it as.
+      `label` the op, dtype, shape and code line that it was made for, and as `holder` what a variable keeps it as. The
+      segments that PyTorch has on a simulated GPU are among the regions, and the limit is all of the card then.
 
     Raises:
       ValueError: no such device, or one whose allocator has no map.
@@ -211,6 +213,12 @@ def memory_map(device: str) -> MemoryMap:
     >>> [(chunk.offset, chunk.size, chunk.requested) for chunk in region.chunks if chunk.in_use]
     [(0, 1280, 1028), (1536, 4096, 4000)]
     """
+    lent = _lent(device)
+    if lent is not None:
+        own_device = next((gpu for gpu in CURRENT.context.gpus.made if gpu.name == lent.name), None)
+        own_regions = () if own_device is None or own_device.memory is None else own_device.memory.map() or ()
+        regions = own_regions if own_device is None else with_holders(own_regions, own_device)
+        return MemoryMap((*regions, *lent.memory.map()), lent.name, lent.memory.total)
     started_device = _started(device)
     memory = started_device.memory
     regions = None if memory is None else memory.map()
@@ -253,6 +261,37 @@ def memory_pieces(device: str) -> list[tuple[Piece, Label | None]]:
         for chunk in region.chunks
         if chunk.in_use
     ]
+
+
+def _lent(name: str) -> LentCard | None:
+    """Returns a card of another library by a name of nbtf's; None where none has it."""
+    return next((card for card in LENT if without_cuda(name) in (card.name, short_name(card.name))), None)
+
+
+def account_of(device: DeviceInfo) -> dict[str, int] | None:
+    """Returns what is in use on a device by all that have it, nbtf and the library that it is lent to; None for nobody.
+
+    The peak is the highest of theirs, or what is in use together now where that is more.
+
+    >>> account_of(tf.runtime.devices()[0]) is None
+    True
+    """
+    lent, own_use = _lent(device.name), device.in_use
+    if own_use is None and (lent is None or not lent.memory.reserved):
+        return None
+    in_use, pool, peak = own_use or 0, device.pool or 0, device.peak or 0
+    if lent is None:
+        limit = device.memory_limit or 0
+        return {"in_use": in_use, "requested": device.requested or 0, "peak": peak, "pool": pool, "limit": limit}
+    stats = lent.memory.stats()
+    in_use += stats["allocated_bytes.all.current"]
+    return {
+        "in_use": in_use,
+        "requested": (device.requested or 0) + stats["requested_bytes.all.current"],
+        "peak": max(peak, stats["allocated_bytes.all.peak"], in_use),
+        "pool": pool + stats["reserved_bytes.all.current"],
+        "limit": lent.memory.total,
+    }
 
 
 def _started(name: str) -> Device:

@@ -11,6 +11,15 @@ from nbtf._devices.caching.settings import AllocatorSettings
 MIB = 1 << 20
 
 
+class Neighbour:
+    """Somebody else who has a part of a card."""
+
+    owner = "CUDA"
+
+    def __init__(self, mapped: int) -> None:
+        self.mapped = mapped
+
+
 def test_memory_belongs_to_whoever_holds_the_allocation() -> None:
     allocator = CachingAllocator(1 << 30)
     allocation = allocator.allocate(1000)
@@ -43,7 +52,8 @@ def test_nothing_is_charged_for_nothing() -> None:
 
 def test_the_error_is_written_as_pytorch_writes_it() -> None:
     allocator = CachingAllocator(16 << 30)
-    allocator.outside = 500 * MIB
+    neighbour = Neighbour(500 * MIB)
+    allocator.card.pools.add(neighbour)
     weights = allocator.allocate(10 << 30)
     small = allocator.allocate(3 * MIB)
 

@@ -275,7 +275,7 @@ def test_a_neighbour_on_the_same_card_is_named() -> None:
     first, second = _gpu(48, 0, driver), _gpu(48, 1, driver)
     held = first.put(_ones(1))
 
-    with pytest.raises(ResourceExhaustedError, match="the rest of the card is taken by other logical devices"):
+    with pytest.raises(ResourceExhaustedError, match="the rest of the card is taken by others"):
         _filled(second, 30)
     assert held
 

@@ -146,8 +146,8 @@ def test_cards_that_go_give_all_back() -> None:
 
 def test_what_would_fit_is_not_said_by_the_rules_of_another_allocator() -> None:
     with runtime.recording() as record:
-        tf.constant([1.0])
         x = torch.ones(1000, device="cuda")
+        tf.constant([1.0])
 
     with pytest.raises(NotImplementedError, match="another library"):
         record.fits("2MiB")

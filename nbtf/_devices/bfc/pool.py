@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from typing import Any
+from typing import Any, Protocol
 from weakref import WeakSet
 
 import numpy as np
@@ -19,13 +19,24 @@ _FIRST_ADDRESS = 0x7F0000000000
 _ADDRESS_STEP = 2 << 20
 
 
+class Tenant(Protocol):
+    """What has a part of a card's memory; `owner` is the library that it belongs to, empty for nbtf."""
+
+    owner: str
+
+    @property
+    def mapped(self) -> int:
+        """Bytes that it has; asked for without its lock."""
+        ...
+
+
 class Driver:
     """The memory of one physical card, which several pools may share. It counts nothing: it asks the pools."""
 
     def __init__(self, total_bytes: int) -> None:
         """Makes a card with all of its memory free."""
         self.total = total_bytes
-        self.pools: WeakSet[Pool] = WeakSet()
+        self.pools: WeakSet[Tenant] = WeakSet()
         self.lock = new_lock()
         """Held from a request until the pool has mapped what it got."""
 
@@ -33,6 +44,14 @@ class Driver:
     def free(self) -> int:
         """Bytes that nobody has mapped."""
         return self.total - sum([pool.mapped for pool in self.pools])
+
+    def mapped_beside(self, tenant: Tenant) -> int:
+        """Returns the bytes that all others have."""
+        return sum([pool.mapped for pool in self.pools if pool is not tenant])
+
+    def mapped_by(self, owner: str) -> int:
+        """Returns the bytes that a library has."""
+        return sum([pool.mapped for pool in self.pools if pool.owner == owner])
 
     def request(self, nbytes: int) -> bool:
         """Says whether there is enough memory to map; the caller holds the lock."""
@@ -45,6 +64,8 @@ class Pool:
     The free blocks of all bins stand in one list, sorted by size and then address. Whoever touches the lists holds
     the lock. Whatever changes the regions gets all attributes ready, and then sets them all or none.
     """
+
+    owner = ""
 
     def __init__(self, limit: int, growth: bool, driver: Driver | None) -> None:
         """Makes a pool without regions."""
@@ -70,6 +91,11 @@ class Pool:
     def mapped(self) -> int:
         """Bytes of all regions."""
         return self._pool
+
+    @property
+    def card(self) -> Driver:
+        """The memory of its card."""
+        return self._driver
 
     def _extend(self, need: int) -> bool:
         """Maps a region of at least `need` bytes, usually twice the last one; says whether that went."""

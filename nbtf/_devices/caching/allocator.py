@@ -6,6 +6,7 @@ from bisect import bisect_left
 from collections import deque
 from typing import Any
 
+from nbtf._devices.bfc.pool import Driver
 from nbtf._devices.caching import statistics as count
 from nbtf._devices.caching.blocks import MIN_BLOCK, SMALL, Allocation, Block, Death, Pool, rounded, segment_size
 from nbtf._devices.caching.report import MemoryFigures, OutOfDeviceMemory, segments_of
@@ -24,7 +25,7 @@ class CachingAllocator(TellingSegments):
 
     Not compared with a card: which of several free blocks of the same size is taken, since that depends on the
     addresses that the driver gives (here every segment lies above those before it); when work on another stream is
-    done (here before the next request); how much CUDA's context and libraries take (`outside` says it); the order in
+    done (here before the next request); how much CUDA's context and libraries take (see `fixed_parts`); the order in
     which garbage is collected. CUDA graphs, `torch.cuda.MemPool` and memory shared with other processes are not here.
 
     >>> allocator = CachingAllocator(16 << 30)
@@ -33,15 +34,16 @@ class CachingAllocator(TellingSegments):
     (3, 20)
     """
 
-    def __init__(self, total_bytes: int, settings: AllocatorSettings | None = None, *, device: int = 0) -> None:
+    def __init__(self, card: int | Driver, settings: AllocatorSettings | None = None, *, device: int = 0) -> None:
         """Makes an allocator that has taken nothing yet.
 
         Args:
-          total_bytes: the memory of the card.
+          card: its memory in bytes, or where it is, if others take of it as well.
           settings: such as `AllocatorSettings.parse` returns; PyTorch's defaults without.
           device: the number of the card, for texts and snapshots.
         """
-        super().__init__(total_bytes, settings or AllocatorSettings())
+        super().__init__(Driver(card) if isinstance(card, int) else card, settings or AllocatorSettings())
+        self.card.pools.add(self)
         self.device = device
         self._pending: deque[Death] = deque()
         self._at_death = self._pending.append
@@ -64,7 +66,7 @@ class CachingAllocator(TellingSegments):
             return None
         allocation = Allocation(nbytes, stream, label, self._at_death)
         try:
-            with self._lock:
+            with self._lock, self.card.lock:
                 self._do_frees()
                 failure = self._all_or_none(self._grant, allocation)
             if failure is None:
@@ -89,7 +91,7 @@ class CachingAllocator(TellingSegments):
 
     def empty_cache(self) -> int:
         """Gives idle segments back to the card, as `torch.cuda.empty_cache()` does; returns their bytes."""
-        with self._lock:
+        with self._lock, self.card.lock:
             self._do_frees()
             reserved = self.reserved
             self._all_or_none(self._synchronize_and_release)

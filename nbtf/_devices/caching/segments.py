@@ -6,6 +6,7 @@ from bisect import bisect_left, bisect_right
 from operator import attrgetter
 from typing import Any, NamedTuple
 
+from nbtf._devices.bfc.pool import Driver
 from nbtf._devices.caching import statistics as count
 from nbtf._devices.caching.blocks import SMALL_SEGMENT, Block, ExpandableSegment, Pool, segment_size
 from nbtf._devices.caching.settings import AllocatorSettings
@@ -32,11 +33,11 @@ class Segments:
     Whoever changes them does so within `_all_or_none` and by `_set`, so that an interrupt leaves nothing half done.
     """
 
-    def __init__(self, total_bytes: int, settings: AllocatorSettings) -> None:
-        """Takes nothing from the card yet."""
-        self.total, self.settings = total_bytes, settings
-        self.outside = 0
-        """Bytes of the card that are in use, but not by this allocator, such as those of CUDA's context."""
+    owner = "PyTorch"
+
+    def __init__(self, card: Driver, settings: AllocatorSettings) -> None:
+        """Takes nothing from the card yet. Whoever asks it for memory holds its lock until that is counted."""
+        self.card, self.total, self.settings = card, card.total, settings
         self.memory_fraction = settings.memory_fraction
         self._small, self._large = Pool(True), Pool(False)
         self._statistics = Statistics()
@@ -53,6 +54,16 @@ class Segments:
     def reserved(self) -> int:
         """Bytes of all segments."""
         return self._statistics.values[count.RESERVED_BYTES]
+
+    @property
+    def mapped(self) -> int:
+        """Bytes of all segments, as the card counts them."""
+        return self.reserved
+
+    @property
+    def outside(self) -> int:
+        """Bytes of the card that others have, such as nbtf's own ops."""
+        return self.card.mapped_beside(self)
 
     @property
     def free_bytes(self) -> int:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from nbtf._devices.bfc.chunks import bin_of
+from nbtf._devices.bfc.pool import Driver
 from nbtf._devices.bfc.report import ChunkView, RegionView
 from nbtf._devices.caching import statistics as count
 from nbtf._devices.caching.blocks import Block
@@ -18,9 +19,9 @@ from nbtf._locks import new_lock
 class TellingSegments(Segments):
     """Segments of which every piece is told that is granted, freed or refused; see `nbtf/_devices/journal.py`."""
 
-    def __init__(self, total_bytes: int, settings: AllocatorSettings) -> None:
+    def __init__(self, card: Driver, settings: AllocatorSettings) -> None:
         """Begins without a journal."""
-        super().__init__(total_bytes, settings)
+        super().__init__(card, settings)
         self._lock = new_lock()
         self._journal: Journal | None = None
         self._held: dict[Block, None] = {}

@@ -10,6 +10,7 @@ from heapq import nsmallest
 from typing import Any
 
 from nbtf import runtime
+from nbtf._runtime.inventory import account_of
 from nbtf._runtime.placement import is_view
 from nbtf.notebook import catalogue
 from nbtf.notebook.card_use import CardUse
@@ -190,10 +191,6 @@ class Feed:
         shown = [row for row in counts if row[0] != CONSTANT]
         most = nsmallest(KINDS_OF_OPS, shown, key=lambda row: (_is_folded(row), -row[1], row[0]))
         past = self._histories.get(device.name)
-        memory = None
-        if device.in_use is not None:
-            memory = {"in_use": device.in_use, "requested": device.requested, "peak": device.peak}
-            memory |= {"pool": device.pool, "limit": device.memory_limit}
         return {
             "name": device.name,
             "label": device.label,
@@ -202,7 +199,7 @@ class Feed:
             "card": self._session.cards.numbered(device).card,
             "bus_id": device.bus_id,
             "card_memory": device.memory,
-            "memory": memory,
+            "memory": account_of(device),
             "ops": sum([count for _, count, _ in counts]),
             "phases": self._phases.get(device.name, []),
             "constants": sum([count for op, count, _ in counts if op == CONSTANT]),
@@ -234,12 +231,13 @@ class Feed:
                 told.setdefault(short(event.device), []).append(event)
         self._phases = _phases(event for event in events if event.seq > self._heard_until)
         self._heard_until = max(self._heard_until, events[-1].seq if events else 0)
-        known = [device for device in found if device.in_use is not None]
-        for device in known:
+        accounts = {device: account for device in found if (account := account_of(device)) is not None}
+        for device, account in accounts.items():
             past = self._histories.setdefault(device.name, history.History())
-            past.take(told.get(device.name, []), self._session.began)
-            past.look(now - self._session.began, device.in_use or 0, device.pool or 0, device.peak or 0)
-            past.thin(history.share(len(known)))
+            if account["pool"] == device.pool or device.in_use is None:  # else events tell of two allocators in turn
+                past.take(told.get(device.name, []), self._session.began)
+            past.look(now - self._session.began, account["in_use"], account["pool"], account["peak"])
+            past.thin(history.share(len(accounts)))
 
     # Memory by place
 
@@ -294,7 +292,7 @@ class Feed:
             return
         names, complete = holder_names(self._session, seconds)
         missing = None if complete else ""  # what there was no time for has no holder yet; it is not without one
-        maps = self._look_at_maps([one.name for one in runtime.devices() if one.in_use is not None], fresh=True)
+        maps = self._look_at_maps([one.name for one in runtime.devices() if account_of(one) is not None], fresh=True)
         holders = {
             (device, region.region, chunk.offset): (
                 chunk.label,

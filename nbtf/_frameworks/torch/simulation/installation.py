@@ -50,15 +50,16 @@ class Installation:
           NoSimulationError: this build of PyTorch does not let them be simulated.
         """
         settings = AllocatorSettings.parse(environ.get("PYTORCH_CUDA_ALLOC_CONF", ""))
-        allocators = [CachingAllocator(card.memory_bytes, settings, device=number) for number, card in enumerate(cards)]
+        opened = [CURRENT.context.gpus.opened(card) or card.memory_bytes for card in cards]
+        allocators = [CachingAllocator(memory, settings, device=number) for number, memory in enumerate(opened)]
         self.machine = Machine(torch, cards, allocators, values, read_as)
         self._torch, self._replacements = torch, Replacements()
         self._kernels = Kernels(self.machine, special_kernels(self.machine), composites(self.machine))
         self._kernels.register()
         self._replace()
         self._lent = [
-            LentCard(partial(name_of_card, torch.device("cuda", number)), allocator)
-            for number, allocator in enumerate(allocators)
+            LentCard(card, partial(name_of_card, torch.device("cuda", number)), allocator)
+            for number, (card, allocator) in enumerate(zip(cards, allocators, strict=True))
         ]
         LENT.extend(self._lent)
         CURRENT.context.settle()
@@ -72,6 +73,7 @@ class Installation:
         CURRENT.context.observers.collect()
         for card in self._lent:
             LENT.remove(card)
+            card.memory.card.pools.discard(card.memory)
         self._replacements.undo()
         self._kernels.remove()
         self.machine.remove()

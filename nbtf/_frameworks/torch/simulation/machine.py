@@ -201,8 +201,18 @@ class Machine:
         try:
             return self.allocators[number].allocate(nbytes, label=label)
         except OutOfDeviceMemory as error:
-            text = str(error)
-        raise self.torch.OutOfMemoryError(text)
+            refusal = self.torch.OutOfMemoryError(str(error))
+            of_nbtf = self.allocators[number].card.mapped_by("")
+            if of_nbtf:
+                refusal.add_note(_of_nbtf(of_nbtf))
+        raise refusal
+
+
+def _of_nbtf(nbytes: int) -> str:
+    return (
+        f"nbtf's own ops have mapped {format_size(nbytes)} of this card: as TensorFlow does, nearly all that is free "
+        "at the first op. tf.config.experimental.set_memory_growth before it has them take what they need."
+    )
 
 
 def _extent(tensor: Any) -> int:

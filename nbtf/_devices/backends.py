@@ -6,6 +6,7 @@ A new kind is such a file and its row; its cards carry the row's name.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cache
 from importlib import import_module
 from typing import Any, NamedTuple, Protocol
 
@@ -72,8 +73,12 @@ def backend_of(card: PhysicalGPU) -> Backend:
     Raises:
       KeyError: its row is missing.
     """
-    backend: Any = import_module(BACKENDS[card.backend].file)
-    return backend
+    return _loaded(BACKENDS[card.backend].file)
+
+
+@cache  # a card of a thousand asks as well
+def _loaded(file: str) -> Any:
+    return import_module(file)
 
 
 def find_cards(environ: Mapping[str, str]) -> tuple[PhysicalGPU, ...]:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
 from typing import Any, Protocol
-from weakref import WeakSet
+from weakref import ref
 
 import numpy as np
 
@@ -30,13 +31,35 @@ class Tenant(Protocol):
         ...
 
 
+class Tenants:
+    """A set of the few that share a card, as long as they live; a thousand cards have one each."""
+
+    __slots__ = ("_references",)
+
+    def __init__(self) -> None:
+        """Begins without any."""
+        self._references: list[ref[Tenant]] = []
+
+    def __iter__(self) -> Iterator[Tenant]:
+        """Yields those that live."""
+        return iter([tenant for reference in self._references if (tenant := reference()) is not None])
+
+    def add(self, tenant: Tenant) -> None:
+        """Takes one."""
+        self._references.append(ref(tenant))
+
+    def discard(self, tenant: Tenant) -> None:
+        """Lets one go, if it is there."""
+        self._references = [reference for reference in self._references if reference() is not tenant]
+
+
 class Driver:
     """The memory of one physical card, which several pools may share. It counts nothing: it asks the pools."""
 
     def __init__(self, total_bytes: int) -> None:
         """Makes a card with all of its memory free."""
         self.total = total_bytes
-        self.pools: WeakSet[Tenant] = WeakSet()
+        self.pools = Tenants()
         self.lock = new_lock()
         """Held from a request until the pool has mapped what it got."""
 

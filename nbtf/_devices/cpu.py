@@ -41,8 +41,8 @@ class CPU(Device):
         return buffer._array.copy()
 
     def copy_from(self, source: Device, buffer: Buffer, label: Label | None = None) -> Buffer:
-        """Copies a buffer of another device to this one."""
-        return buffer_of(source.get(buffer))
+        """Copies a buffer of another device to this one; CPUs share the array, which nobody changes."""
+        return buffer_of(buffer._array if source.on_host else source.get(buffer))
 
     def run(
         self,

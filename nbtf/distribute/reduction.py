@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from enum import Enum
 from typing import Any
 
+from nbtf._devices.base import Device
 from nbtf._devices.collectives import AUTO, HIERARCHICAL, RING, STAR
 from nbtf._ops.arrays.broadcasting import reshape
 from nbtf._ops.arrays.identity import identity
@@ -52,7 +53,8 @@ class ReduceOp(Enum):
 class CrossDeviceOps:
     """How values are reduced across devices. All kinds give the same bits: values are added in the order of devices.
 
-    `num_packs` says into how many buffers the tensors of one reduction are packed; 0 copies each by itself.
+    `num_packs` says into how many buffers the tensors of one reduction are packed; 0 copies each by itself. On CPUs of
+    one computer, between which nothing travels, each is added up where it is.
     `algorithm` says what cards of a simulated cluster send to one another; see `nbtf/_devices/collectives.py`. On one
     computer all kinds copy to one device and back.
     """
@@ -76,18 +78,18 @@ class CrossDeviceOps:
           For each replica its list of results.
         """
         results: list[list[Any]] = [[None] * len(values[0]) for _ in devices]
-        for indices in self._packs(values[0]):
+        for indices in self._packs(values[0], bool(self.num_packs) and not have_one_memory(devices)):
             pack = [[replica[index] for index in indices] for replica in values]
             for number, sums in enumerate(self._all_reduce_pack(reduce_op, pack, devices)):
                 for index, total in zip(indices, sums, strict=True):
                     results[number][index] = total
         return results
 
-    def _packs(self, values: Sequence[Any]) -> list[list[int]]:
-        """Returns which values travel together: those of one dtype, in parts."""
+    def _packs(self, values: Sequence[Any], packed: bool) -> list[list[int]]:
+        """Returns which values travel together: those of one dtype, in parts; each by itself if not packed."""
         packs: dict[Any, list[int]] = {}
         for index, value in enumerate(values):
-            alone = not self.num_packs or isinstance(value, IndexedSlices)
+            alone = not packed or isinstance(value, IndexedSlices)
             packs.setdefault((index,) if alone else as_tensor(value).dtype, []).append(index)
         return [indices for pack in packs.values() for indices in self._divided(pack, values)]
 
@@ -187,11 +189,22 @@ class CollectiveAllReduce(CrossDeviceOps):
 
 def are_linked(devices: Sequence[str]) -> bool:
     """Tells whether all are cards of a simulated cluster."""
-    by_name = CURRENT.context.devices.by_name
-    cluster_devices = [by_name[name] for name in devices if name in by_name]
-    return len(cluster_devices) == len(devices) and all(
-        member.network is not None and member.type == "GPU" for member in cluster_devices
+    members = _devices_named(devices)
+    return all([member is not None and member.network is not None and member.type == "GPU" for member in members])
+
+
+def have_one_memory(devices: Sequence[str]) -> bool:
+    """Tells whether all are CPUs of one computer: a copy between them shares the array, as in TensorFlow."""
+    members = _devices_named(devices)
+    return all([member is not None and member.on_host for member in members]) and (
+        len({member.task for member in members if member is not None}) == 1
     )
+
+
+def _devices_named(names: Sequence[str]) -> list[Device | None]:
+    """Returns the devices of these names; None for one that there is not."""
+    by_name = CURRENT.context.devices.by_name
+    return [by_name.get(name) for name in names]
 
 
 def _share(total: Tensor, count: int) -> Tensor:

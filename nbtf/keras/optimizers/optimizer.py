@@ -21,6 +21,7 @@ from nbtf._runtime.device import device
 from nbtf._runtime.phases import SLOTS, UPDATE, during, keeping
 from nbtf.keras.generation import is_legacy, of_keras_2
 from nbtf.keras.naming import auto_name, checked_name, inside, snake_case
+from nbtf.keras.optimizers.copies import Copy, Leader, bare, copies_of, values_of
 from nbtf.keras.optimizers.schedules import LearningRateSchedule
 from nbtf.keras.optimizers.schedules import deserialize as _schedule_of
 from nbtf.keras.registry import serialized
@@ -322,35 +323,35 @@ class Optimizer(Trackable):
         if grads:
             step = Step(self._updates_before(number), float(self.learning_rate))
             weights = [self._weights[slot] for slot in slots]
-            for copies in self._copies(grads, slots):
-                with device(copies[1][0].device) if self._spread else nullcontext():
-                    self._change(step, weights, *copies)
-        self._iterations.assign_add(1)
+            self._change_all(step, weights, copies_of(grads, weights, [self._slots[slot] for slot in slots]))
+        self._count_step()
+
+    def _count_step(self) -> None:
+        counters = values_of(self._iterations)
+        for counter in counters:
+            with device(counter.device) if len(counters) > 1 else nullcontext():
+                counter.assign_add(1)
 
     def _updates_before(self, number: int) -> int:
         every = self.gradient_accumulation_steps
         return number // every if every else number
 
-    @property
-    def _spread(self) -> bool:
-        """Whether weights have copies on several devices."""
-        return isinstance(bare(self._weights[0]), distribute.DistributedValues)
+    def _change_all(self, step: Step, weights: list[Any], copies: Iterable[Copy]) -> None:
+        """Changes all copies of weights."""
+        spread = isinstance(bare(weights[0]), distribute.DistributedValues)
+        leader: Leader | None = None
+        for copy in copies:
+            if leader is not None and copy.follow(leader):
+                continue
+            arrays = copy.arrays() if spread and leader is None and self._repeats(weights) else None
+            with device(copy.weights[0].device) if spread else nullcontext():
+                self._change(step, weights, *copy)
+            leader = leader if arrays is None else Leader(copy, arrays)
 
-    def _copies(
-        self, grads: Sequence[Any], slot_indices: Sequence[int]
-    ) -> Iterable[tuple[list[Any], list[Any], list[Any]]]:
-        """Yields gradients, weights and slots for each copy; most have one."""
-        weights = [_copies_of(bare(self._weights[slot])) for slot in slot_indices]
-        slots = [[_copies_of(bare(slot)) for slot in self._slots[index]] for index in slot_indices]
-        for number in range(len(weights[0])):
-            own_grads = [
-                grad.values[number] if isinstance(grad, distribute.DistributedValues) else grad for grad in grads
-            ]
-            yield (
-                own_grads,
-                [weight_copies[number] for weight_copies in weights],
-                [[slot[number] for slot in weight_slots] for weight_slots in slots],
-            )
+    def _repeats(self, weights: list[Any]) -> bool:
+        """Tells whether equal numbers are changed alike: what others have written may do more than compute."""
+        constraints = [getattr(weight, "constraint", None) for weight in weights]
+        return self.update.__module__.startswith("nbtf.") and constraints.count(None) == len(constraints)
 
     def _change(self, step: Step, names: list[Any], grads: list[Any], weights: list[Any], slots: list[Any]) -> None:
         """Changes the copies of all weights on one device."""
@@ -486,15 +487,6 @@ def _check_steps(use_ema: bool, momentum: Any, frequency: Any, accumulated: Any)
         raise ValueError(
             f"`ema_overwrite_frequency` must be an integer >= 1 or None. Received: ema_overwrite_frequency={frequency}"
         )
-
-
-def bare(weight: Any) -> Any:
-    """Returns the `tf.Variable` behind a weight, with all its copies."""
-    return weight.handle if isinstance(weight, Variable) else weight
-
-
-def _copies_of(variable: Any) -> tuple[Any, ...]:
-    return variable.values if isinstance(variable, distribute.DistributedValues) else (variable,)
 
 
 def _dense(grad: Any) -> Any:

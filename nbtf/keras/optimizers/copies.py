@@ -1,0 +1,79 @@
+"""Which copies of the weights does an optimizer change, and which need no computing, since they are one with others?
+
+Under a strategy a weight has a copy on each device. Arrays never change, so equal copies on the CPUs of one computer
+are one array as long as they are changed alike. Where nobody listens, such copies are computed once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import chain
+from typing import Any, NamedTuple
+
+from nbtf import distribute
+from nbtf._runtime.scopes import HERE
+from nbtf.keras.variables import Variable
+
+
+class Copy(NamedTuple):
+    """The copies of all weights on one device, with their gradients and what is kept beside each weight."""
+
+    grads: list[Any]
+    weights: list[Any]
+    slots: list[list[Any]]
+
+    @property
+    def variables(self) -> list[Any]:
+        """What an optimizer changes."""
+        return [*self.weights, *chain.from_iterable(self.slots)]
+
+    def arrays(self) -> list[Any] | None:
+        """Returns all arrays, where nobody sees which ops make them; None elsewhere."""
+        if HERE.first is None or not all([weight._device.on_host for weight in self.weights]):
+            return None
+        arrays = [getattr(tensor, "_array", None) for tensor in (*self.variables, *self.grads)]
+        return None if any([array is None for array in arrays]) else arrays
+
+    def follow(self, leader: Leader) -> bool:
+        """Becomes one with a copy that has been changed, if it was before; tells whether it did."""
+        arrays = self.arrays()
+        if arrays is None or any([array is not first for array, first in zip(arrays, leader.old_arrays, strict=True)]):
+            return False
+        for variable, first in zip(self.variables, leader.copy.variables, strict=True):
+            if not variable._moved(first._array):  # somebody else changes it, too
+                variable.assign(first.read_value())
+        return True
+
+
+class Leader(NamedTuple):
+    """A copy that has been changed, and what its arrays were."""
+
+    copy: Copy
+    old_arrays: list[Any]
+
+
+def copies_of(grads: Sequence[Any], weights: Sequence[Any], slots: Sequence[Sequence[Any]]) -> Iterator[Copy]:
+    """Yields what stands on each device; most weights have one copy.
+
+    Args:
+      grads: the gradients, each one for all devices or with a value for each.
+      weights: the weights.
+      slots: what is kept beside each weight.
+    """
+    weight_copies = [values_of(weight) for weight in weights]
+    slot_copies = [[values_of(slot) for slot in weight_slots] for weight_slots in slots]
+    for number in range(len(weight_copies[0])):
+        own_grads = [grad.values[number] if isinstance(grad, distribute.DistributedValues) else grad for grad in grads]
+        own_slots = [[slot[number] for slot in weight_slots] for weight_slots in slot_copies]
+        yield Copy(own_grads, [copies[number] for copies in weight_copies], own_slots)
+
+
+def bare(weight: Any) -> Any:
+    """Returns the `tf.Variable` behind a weight, with all its copies."""
+    return weight.handle if isinstance(weight, Variable) else weight
+
+
+def values_of(weight: Any) -> tuple[Any, ...]:
+    """Returns the copies of a weight; most have one."""
+    variable = bare(weight)
+    return variable.values if isinstance(variable, distribute.DistributedValues) else (variable,)

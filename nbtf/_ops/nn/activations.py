@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from nbtf._ops.arrays.creation import zeros_like
 from nbtf._ops.arrays.joining import concat
+from nbtf._ops.fused import blocks, fused
 from nbtf._ops.math.arithmetic import add, cast, multiply, negative
 from nbtf._ops.math.comparison import chosen, greater, less, where
 from nbtf._ops.math.division import divide
 from nbtf._ops.math.exponentials import pow, sigmoid, tanh
 from nbtf._ops.math.logic import logical_and
 from nbtf._ops.math.magnitude import abs, square
-from nbtf._ops.math.special import erfc
+from nbtf._ops.math.special import TWO_BY_ROOT_OF_PI, erfc, erfc_and_bell
 from nbtf._ops.op import Gradients, op
 from nbtf._ops.specs import spec_of_first
 from nbtf._runtime.conversion import as_tensor
@@ -206,11 +208,47 @@ def gelu(features: TensorLike, approximate: bool = False, name: str | None = Non
     x = as_tensor(features)
     if not x.dtype.is_floating:
         raise ValueError(f"`features.dtype` must be a floating point tensor.Received:features.dtype={x.dtype!s}")
-    half = multiply(x, 0.5)
-    if approximate:
-        inner = multiply(add(x, multiply(pow(x, 3.0), 0.044715)), 0.7978845608028654)  # the root of 2 / pi
-        return multiply(half, add(tanh(inner), 1.0), name)
-    return multiply(half, erfc(multiply(negative(x), 0.7071067811865476)), name)  # the root of 1 / 2
+    if not approximate:
+        return _gelu(x, name=name)
+    inner = multiply(add(x, multiply(pow(x, 3.0), 0.044715)), 0.7978845608028654)  # the root of 2 / pi
+    return multiply(multiply(x, 0.5), add(tanh(inner), 1.0), name)
+
+
+_ROOT_OF_HALF = 0.7071067811865476
+
+
+@fused
+def _gelu(xp: Any, x: Any) -> tuple[Any, Any]:
+    result, curves = xp.multiply(x, 0.5), xp.empty((2, x.size), x.dtype)
+    flat, target = x.reshape(-1), result.reshape(-1)
+    for block in blocks(x.size):
+        argument = xp.negative(flat[block])
+        argument *= _ROOT_OF_HALF
+        curves[0, block], curves[1, block] = erfc_and_bell(xp, argument)
+        target[block] *= curves[0, block]
+    return result, curves
+
+
+@_gelu.composed
+def _(x: Tensor, name: str | None = None) -> Tensor:
+    return multiply(multiply(x, 0.5), erfc(multiply(negative(x), _ROOT_OF_HALF)), name)
+
+
+@_gelu.backward
+def _(xp: Any, inputs: Sequence[Any], kept: Any, grads: Sequence[Any]) -> list[Any]:
+    (x,), (grad,) = inputs, grads
+    result = xp.multiply(x, 0.5)
+    back, target = grad.reshape(-1), result.reshape(-1)
+    for block in blocks(x.size):
+        through_erfc = target[block]
+        through_erfc *= back[block]
+        through_erfc *= TWO_BY_ROOT_OF_PI
+        through_erfc *= kept[1, block]
+        through_erfc *= _ROOT_OF_HALF
+        slope = xp.multiply(back[block], kept[0, block])
+        slope *= 0.5
+        through_erfc += slope
+    return [result]
 
 
 @op("T -> T", T=FLOATS, infer=spec_of_first)

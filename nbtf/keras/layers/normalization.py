@@ -8,8 +8,8 @@ from nbtf import nn
 from nbtf._ops.arrays.broadcasting import reshape
 from nbtf._ops.arrays.shapes import expand_dims
 from nbtf._ops.math.arithmetic import cast
-from nbtf._ops.math.exponentials import rsqrt
 from nbtf._ops.math.magnitude import square
+from nbtf._ops.nn.normalization import layer_normalization
 from nbtf._ops.reductions.sums import reduce_sum
 from nbtf._types import float32
 from nbtf.keras.layers.base import Layer
@@ -200,16 +200,8 @@ class LayerNormalization(Layer):
 
     def call(self, inputs: Any) -> Any:
         x = inputs if inputs._dtype.name != "float16" else cast(inputs, float32)
-        axes = self._axes(x.ndim)
-        mean, variance = nn.moments(x, axes, keepdims=True)
-        lengths = [length if axis in axes else 1 for axis, length in enumerate(x._array.shape)]
-        factor = rsqrt(variance + self.epsilon)
-        if self.gamma is not None:
-            factor = factor * cast(reshape(self.gamma.value, lengths), x._dtype)
-        shift = -mean * factor
-        if self.beta is not None:
-            shift = shift + cast(reshape(self.beta.value, lengths), x._dtype)
-        normalized = x * factor + shift
+        gamma, beta = (None if weight is None else weight.value for weight in (self.gamma, self.beta))
+        normalized = layer_normalization(x, gamma, beta, axes=self._axes(x.ndim), epsilon=self.epsilon)
         return normalized if normalized._dtype is inputs._dtype else cast(normalized, inputs._dtype)
 
     def compute_output_shape(self, input_shape: Any) -> Any:

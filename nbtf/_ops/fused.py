@@ -1,0 +1,120 @@
+"""How several ops run as one kernel, where nobody would see them apart.
+
+What TensorFlow's eager functions compute by several ops is shown, charged and differentiated as these. On the CPU,
+while nobody listens, one kernel goes through the numbers once, block by block, so that what lies between the ops stays
+in a cache. It does what the ops do, in their order: results are the same to the bit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from nbtf._devices.base import buffer_of
+from nbtf._devices.cpu import CPU
+from nbtf._ops.express import HANDED_OVER
+from nbtf._runtime.scopes import HERE, SCOPE
+from nbtf._runtime.tape import AT_LENGTH, Call, Tape
+from nbtf._runtime.tensor import Tensor, tensor_of
+from nbtf._types import float32
+
+Function = Callable[..., Any]
+
+
+class Fused:
+    """A kernel on float32 that stands for several ops; `@fused` makes one. Tapes hear it as one op."""
+
+    taped = AT_LENGTH
+    resource = no_gradient = freezes = keeps_outputs = False
+    keeps_inputs = has_gradient = True
+    _composed: Function
+    _backward: Function
+
+    def __init__(self, kernel: Function) -> None:
+        """Takes the kernel.
+
+        It takes `(xp, inputs..., attributes...)` and returns an array, or a list of them, and what `backward` needs.
+        """
+        self._kernel = kernel
+
+    def composed(self, function: Function) -> Function:
+        """Says which ops it stands for."""
+        self._composed = function
+        return function
+
+    def backward(self, kernel: Function) -> Function:
+        """Says how gradients flow back: `(xp, inputs, kept, grads, attributes...)` returns one for each input.
+
+        A gradient that did not arrive is None.
+        """
+        self._backward = kernel
+        return kernel
+
+    def __call__(self, *inputs: Any, name: str | None = None, **attrs: Any) -> Any:
+        """Computes the results: at once, or op by op."""
+        arrays = _arrays(inputs)
+        if arrays is None:
+            return self._composed(*inputs, name=name, **attrs)
+        try:
+            results, kept = self._kernel(CPU.xp, *arrays, **attrs)
+        except HANDED_OVER:
+            return self._composed(*inputs, name=name, **attrs)
+        device = inputs[0]._device
+        result = (
+            [_tensor(array, device) for array in results] if results.__class__ is list else _tensor(results, device)
+        )
+        scope = SCOPE()
+        if scope is not None and scope.tape is not None:
+            scope.tape.record(self, inputs, {**attrs, "kept": kept}, result)
+        return result
+
+    def gradients(self, call: Call, *grads: Tensor | None) -> Sequence[Any]:
+        """Returns the gradients of the inputs: at once, or through the ops, where a tape or somebody else listens."""
+        scope, inputs, attrs = SCOPE(), call.inputs, dict(call.attrs)
+        kept = attrs.pop("kept")
+        is_heard = scope is not None and scope.tape is not None
+        arrays = None if is_heard else _arrays([*inputs, *[grad for grad in grads if grad is not None]])
+        if arrays is not None:
+            back = [None if grad is None else grad._array for grad in grads]
+            try:
+                results = self._backward(CPU.xp, arrays[: len(inputs)], kept, back, **attrs)
+                return [_tensor(array, inputs[0]._device) for array in results]
+            except HANDED_OVER:
+                pass
+        with Tape.block(watch_accessed_variables=False) as tape:
+            for tensor in inputs:
+                tape.watch(tensor)
+            results = self._composed(*inputs, **attrs)
+        return tape.gradient(results, inputs, list(grads) if results.__class__ is list else grads[0])
+
+
+def _arrays(tensors: Sequence[Any]) -> list[Any] | None:
+    """Returns the arrays of tensors on the CPU that plain ops go to; None where ops would take the road."""
+    device, scope = HERE.device, SCOPE()
+    if device is None or (scope is not None and scope.lane is not device):
+        return None
+    try:
+        if all([tensor._device is device and tensor._dtype is float32 for tensor in tensors]):
+            return [tensor._array for tensor in tensors]
+    except AttributeError:  # a value, or a tensor that is not known yet
+        pass
+    return None
+
+
+def _tensor(array: Any, device: Any) -> Tensor:
+    return tensor_of(buffer_of(array), float32, device)
+
+
+def fused(kernel: Function) -> Fused:
+    """Makes one kernel stand for several ops."""
+    return Fused(kernel)
+
+
+_BLOCK = 1 << 16
+"""Numbers worked on together: their few arrays of 256 KiB stay in a processor's second-level cache."""
+
+
+def blocks(length: int, numbers: int = 1) -> list[slice]:
+    """Returns slices of lines of so many numbers, which are worked on together."""
+    at_once = max(1, _BLOCK // max(1, numbers))
+    return [slice(start, start + at_once) for start in range(0, length, at_once)]

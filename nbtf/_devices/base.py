@@ -17,6 +17,7 @@ from nbtf._devices.links import Network
 from nbtf._devices.names import LOCAL_TASK, short_name
 from nbtf._devices.sites import CallSite, Site, site_of
 from nbtf._types import DType
+from nbtf.errors import OpError
 
 
 class Buffer:
@@ -186,6 +187,8 @@ class Device(ABC):
     """The process that it belongs to, as it begins its name."""
     network: Network | None = None
     """How it is linked with the devices of a cluster; None where there is none."""
+    departure: OpError | None = None
+    """Why it is no longer there, where it knows that itself: its task is lost."""
     constants: dict[Any, Any]
     """Scalars that an express lane remembers; they go with the device."""
 

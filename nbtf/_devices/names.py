@@ -213,6 +213,12 @@ def task_name(job: str, number: int) -> str:
     return f"/job:{job}/replica:0/task:{number}"
 
 
+def split_task(task: str) -> tuple[str, int]:
+    """Returns job and number of a task, of which this is the full name."""
+    fields = parse(task)
+    return fields.job or "", fields.task or 0
+
+
 def task_of(name: str) -> str:
     """Returns the task in the full name of a device: what stands before `/device:`."""
     return name.partition("/device:")[0]

@@ -16,7 +16,7 @@ from nbtf._devices.cpu import CPU
 from nbtf._devices.journal import Box
 from nbtf._devices.lent import LENT
 from nbtf._devices.machines import Simulated
-from nbtf._devices.names import LOCAL_TASK, full_name, without_cuda
+from nbtf._devices.names import LOCAL_TASK, full_name, split_task, without_cuda
 from nbtf._devices.sites import find_call_site
 from nbtf._locks import new_lock
 from nbtf._runtime.blocks import current_scope
@@ -40,9 +40,10 @@ if TYPE_CHECKING:
     from nbtf._runtime.seeds import Seeds
 
 
-def in_order(device: Device) -> tuple[bool, int, str, int]:
+def in_order(device: Device) -> tuple[bool, str, int, str, int]:
     """Returns what devices are sorted by: those of this process first, then task by task; CPUs before GPUs."""
-    return device.task != LOCAL_TASK, int(device.task.rpartition(":")[2]), device.type, device.index
+    job, number = split_task(device.task)
+    return device.task != LOCAL_TASK, job, number, device.type, device.index
 
 
 _new_scope = Scope.__new__
@@ -110,6 +111,8 @@ class Context:
         self.last_recorder: Recorder | None = None
         self.made_from: dict[str, PhysicalDevice] = {}
         self._more_cpus: dict[str, Device] = {}  # that only sessions have
+        self.joined: tuple[Device, ...] = ()  # of other tasks; see `cluster.py`
+        self.cluster: Any = None  # that they are of, as `_cluster.controller` knows it
         self.default_graph: Callable[[], Any] | None = None  # of programs that switched eager execution off
         self.summaries: Any = None  # where notes for TensorBoard go outside of blocks
         self.constants = Constants()
@@ -180,7 +183,7 @@ class Context:
             if self.machine is None:
                 self._make(requested_gpus, each)
             elif self.gpus.make(requested_gpus, each):
-                self._use([device for device in self.devices.by_name.values() if device.type == "CPU"])
+                self._use(self._own_cpus())
             self.gpus.start(each[:used])
             return [*self.gpus.made[:used]]
 
@@ -196,12 +199,25 @@ class Context:
         self._announce()
         self._use(cpus)
 
+    def admit(self, devices: Sequence[Device]) -> None:
+        """Places ops on devices of other tasks, too: on these alone."""
+        with self._lock:
+            self.joined = tuple(devices)
+            self._use(self._own_cpus())
+
+    def _own_cpus(self) -> list[Device]:
+        """Returns the CPUs that this context has made."""
+        return [
+            device for device in self.devices.by_name.values() if device.type == "CPU" and device not in self.joined
+        ]
+
     def _use(self, cpus: list[Device]) -> None:
         """Places ops on these CPUs and the GPUs that were made; what nobody asks for runs in this process."""
         gpus = self.gpus.made
         self.made_from |= {gpu.name: physical for gpu, physical in zip(gpus, self.gpus.made_from, strict=True)}
-        ordered = sorted((*gpus, *cpus), key=lambda device: device.task != LOCAL_TASK)
-        by_name = {device.name: device for device in sorted((*cpus, *gpus), key=in_order)}
+        joined = sorted(self.joined, key=lambda device: device.type == "CPU")
+        ordered = sorted((*gpus, *cpus, *joined), key=lambda device: device.task != LOCAL_TASK)
+        by_name = {device.name: device for device in sorted((*cpus, *gpus, *joined), key=in_order)}
         self.machine = Machine(tuple(ordered), by_name, cpus[0])
         self.settle()
 
@@ -263,7 +279,7 @@ class Context:
                 self.machine = machine._replace(soft=self.settings.soft_placement, default=default)
             self._placed, self._scopes = {}, {}
             self.watched = bool(self.observers.all) or self.log is not None
-            for card in (*self.gpus.made, *(LENT if CURRENT.context is self else ())):
+            for card in (*self.gpus.made, *self.joined, *(LENT if CURRENT.context is self else ())):
                 card.keep_journal(journal_of(card) if self.observers.all else None)
             listening = self.watched or self.settings.check_numerics
             quiet = not listening and not self._cells and self.settings.default_device is None
@@ -277,7 +293,7 @@ class Context:
 
     def deliver(self, boxes: Sequence[Box]) -> None:
         """Has all GPUs say what has happened to their memory until now."""
-        for card in (*self.gpus.made, *LENT):
+        for card in (*self.gpus.made, *self.joined, *LENT):
             card.hand_over(boxes)
 
     def set_log(self, log: Callable[[str, str], object] | None) -> None:

@@ -59,8 +59,10 @@ def _shown_buffer(variable: Any) -> Buffer:
 
 
 def check_current(context: Context, op: Reader, device: Device) -> None:
-    """Refuses a tensor or a variable whose device a restart has replaced."""
+    """Refuses a tensor or a variable whose device a restart has replaced, or whose task is gone."""
     if not context.has(device):
+        if (departure := device.departure) is not None:
+            raise type(departure)(None, None, departure.message)
         raise FailedPreconditionError(
             f"An input of {op.type} was made on {device.name} before tf.runtime.restart(). "
             "Read it with .numpy() and make a new tensor of it."

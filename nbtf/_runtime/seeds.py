@@ -35,10 +35,10 @@ class Stream:
 
     __slots__ = ("_counter", "key")
 
-    def __init__(self, key: int, high: int) -> None:
-        """Starts at the counter whose upper word is `high`."""
+    def __init__(self, key: int, high: int, low: int = 0) -> None:
+        """Starts at the counter with these two words."""
         self.key = key
-        self._counter = high << 64
+        self._counter = high << 64 | low
 
     def take(self, count: int) -> tuple[int, int]:
         """Returns the next counter as two words, low one first, and sets `count` counters aside."""

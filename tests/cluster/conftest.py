@@ -1,11 +1,17 @@
-"""Real processes of Dask on this machine, whose workers see the cards of a fake driver."""
+"""Tasks in this process; and real processes of Dask, whose workers see the cards of a fake driver."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
+
+from nbtf._cluster.controller import connect
+from nbtf._cluster.in_process import InProcessEngine
+from nbtf._runtime.context import CURRENT, Context, use_context
+from nbtf.errors import AbortedError
+from tests.cluster.connected import Connected
 
 DRIVER = """
 from tests.fake_nvml import FakeCard, FakeNVML
@@ -31,3 +37,27 @@ def dask_cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
             host="127.0.0.1",
         ) as cluster:
             yield cluster
+
+
+@pytest.fixture
+def connected() -> Iterator[Callable[..., Connected]]:
+    """Connects a fresh context with `InProcessEngine({"worker": tasks}, ...)`."""
+    engines: list[InProcessEngine] = []
+    with use_context(Context(None, {})):
+
+        def start(tasks: int = 2, gpus: int = 1, **options: Any) -> Connected:
+            engines.append(InProcessEngine({"worker": tasks}, gpus, **options))
+            return Connected(engines[-1], connect(engines[-1]))
+
+        yield start
+        cluster: Any = CURRENT.context.cluster
+        if cluster is not None:
+            cluster.end(AbortedError("The test is over."))
+        for engine in engines:
+            engine.close()
+
+
+@pytest.fixture
+def two(connected: Callable[..., Connected]) -> Connected:
+    """Two tasks with a simulated GPU each."""
+    return connected()

@@ -13,6 +13,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from nbtf._cluster.controller import Cluster
+from nbtf._cluster.in_process import InProcessEngine
 from nbtf._devices.backends import MemoryOptions, MemoryRequest
 from nbtf._devices.base import Buffer, Device, Label, buffer_of
 from nbtf._devices.bfc.allocator import BFCAllocator, Driver
@@ -21,11 +23,12 @@ from nbtf._devices.cuda.device import CudaGPU
 from nbtf._devices.cuda.memory import plan_for
 from nbtf._devices.cuda.probe import ask, probe
 from nbtf._devices.discovery import gpus, simulated_machine
+from nbtf._devices.remote import RemoteArray, RemoteDevice
 from nbtf._devices.simulated import SimulatedGPU
 from nbtf._ops.arrays.broadcasting import Reshape
 from nbtf._ops.math.arithmetic import AddV2
 from nbtf._ops.reductions.sums import Sum
-from nbtf.errors import OpError, ResourceExhaustedError
+from nbtf.errors import InvalidArgumentError, OpError, ResourceExhaustedError
 from tests import fake_cupy
 from tests.devices import toy_backend
 
@@ -60,6 +63,36 @@ def real(index: int, above: int = 0, **environ: str) -> Device:
     return CudaGPU(index + above, probe({}).cards[0], plan_for(LIMIT_MIB, None, None, environ), REAL == 1)
 
 
+class Settled(RemoteDevice):
+    """A device of another task that is not lazy: what goes wrong is raised at once."""
+
+    def put(self, array: np.ndarray[Any, Any], label: Label | None = None) -> Buffer:
+        buffer = super().put(array, label)
+        self.synchronize()
+        return buffer
+
+    def run(self, *args: Any, **options: Any) -> list[Buffer]:
+        buffers = super().run(*args, **options)
+        self.synchronize()
+        return buffers
+
+
+ENGINES: list[InProcessEngine] = []
+
+
+def remote(index: int, device_type: str = "GPU", tasks: int = 1) -> Device:
+    """A device of a task in this process."""
+    machine = simulated_machine(1, "Tesla K20m", LIMIT_MIB)
+    engine = InProcessEngine({"worker": tasks}, machine=machine)
+    ENGINES.append(engine)
+    cluster = Cluster(engine)
+    device = next(
+        device for device in cluster.devices if device.type == device_type and device.task[-1] == str(index % tasks)
+    )
+    device.__class__ = Settled
+    return device
+
+
 REAL = int(os.environ.get("NBTF_TEST_REAL_GPUS", "0"))
 """How many logical GPUs on a real card this file is about, instead of all kinds; tests/gpu/check.py says it."""
 ON_A_REAL_CARD: dict[str, Callable[[int], Device]] = {
@@ -76,17 +109,24 @@ EVERYWHERE: dict[str, Callable[[int], Device]] = {
     "cuda, growing": partial(cuda, TF_FORCE_GPU_ALLOW_GROWTH="true"),
     "cuda, bfc": partial(cuda, NBTF_GPU_ALLOCATOR="bfc"),
     "toy": toy,
+    "remote": remote,
+    "remote, of another task": partial(remote, tasks=2),
+    "remote, cpu": partial(remote, device_type="CPU"),
 }
 KINDS = ON_A_REAL_CARD if REAL else EVERYWHERE
 """How to make a device of each kind; a kind that is added here must pass all of this file."""
-ACCOUNTED = [kind for kind in KINDS if kind != "cpu"]
-MAPPED = ["real, bfc"] if REAL else ["simulated", "simulated, four cards", "cuda, bfc"]
+ACCOUNTED = [kind for kind in KINDS if not kind.endswith("cpu")]
+MAPPED = (
+    ["real, bfc"] if REAL else ["simulated", "simulated, four cards", "cuda, bfc", "remote", "remote, of another task"]
+)
 
 
 @pytest.fixture(autouse=True)
 def fake_cards() -> Iterator[None]:
     with nullcontext() if REAL else fake_cupy.installed(4):
         yield
+    while ENGINES:
+        ENGINES.pop().close()
 
 
 @pytest.fixture(params=KINDS)
@@ -111,11 +151,14 @@ def mapped(request: pytest.FixtureRequest) -> Device:
 
 def in_use(device: Device) -> int:
     assert device.memory is not None
+    device.synchronize()
     return device.memory.stats().in_use
 
 
 def address(buffer: Buffer) -> int:
     array = buffer._array
+    if isinstance(array, RemoteArray):
+        return hash((array.link, array.number))
     return array.ctypes.data if isinstance(array, np.ndarray) else array.data.ptr
 
 
@@ -186,7 +229,7 @@ def test_a_kernel_that_fails_changes_nothing(device: Device) -> None:
     other = device.put(arange(2))
     before = None if device.memory is None else in_use(device)
 
-    with pytest.raises(ValueError, match="broadcast"):
+    with pytest.raises((ValueError, InvalidArgumentError), match=r"broadcast|Incompatible shapes"):
         device.run(AddV2, [buffer, other], {})
 
     assert before == (None if device.memory is None else in_use(device))

@@ -1,0 +1,177 @@
+"""What does the program hold of a cluster? A channel to each task, and their devices."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+from weakref import WeakSet
+
+from nbtf._cluster.channel import Channel
+from nbtf._cluster.engine import Engine
+from nbtf._cluster.postman import Postman
+from nbtf._cluster.task import versions
+from nbtf._devices.cards import PhysicalGPU
+from nbtf._devices.catalog import Card
+from nbtf._devices.names import task_name
+from nbtf._devices.remote import RemoteDevice, Traits
+from nbtf._runtime.cluster import join, leave
+from nbtf._runtime.context import CURRENT
+from nbtf.errors import AbortedError, FailedPreconditionError, OpError
+
+
+class Cluster:
+    """The tasks of an engine, as this program uses them."""
+
+    def __init__(self, engine: Engine) -> None:
+        """Connects to all tasks.
+
+        Raises:
+          UnavailableError: a task or the scheduler cannot be reached.
+          FailedPreconditionError: a task has other versions.
+        """
+        self.engine = engine
+        self.postman = Postman(engine.heartbeat)
+        self.channels: list[Channel] = []
+        self.postman.start()
+        _CLUSTERS.add(self)
+        try:
+            for address in engine.addresses():
+                self._connect(address)
+        except BaseException:
+            self.end(AbortedError("The cluster could not be connected to."))
+            raise
+
+    def _connect(self, address: Any) -> Channel:
+        engine = self.engine
+        channel = Channel(address, self, self.postman.poke, engine.heartbeat, engine.deadline)
+        connection = engine.connect(address, channel)
+        try:
+            hello = channel.open(connection)
+            _compare(channel.task, hello["versions"])
+        except BaseException:
+            connection.close()
+            raise
+        channel.devices = [
+            RemoteDevice(channel, number, _traits(fields, channel.task))
+            for number, fields in enumerate(hello["devices"])
+        ]
+        for number, account, _ in hello["memory"]:
+            channel.devices[number].take_report(account, ())
+        for former in self.channels:
+            if former.task == channel.task:
+                former.end(
+                    AbortedError(f"{former.task} was restarted: what it had before is gone. Make the tensor anew.")
+                )
+        self.channels = [former for former in self.channels if former.task != channel.task] + [channel]
+        self.postman.channels = tuple(self.channels)
+        return channel
+
+    @property
+    def devices(self) -> list[RemoteDevice]:
+        """The devices of all tasks that are there."""
+        return [device for channel in self.channels if channel.departure() is None for device in channel.devices]
+
+    @property
+    def lost(self) -> list[str]:
+        """The names of tasks that were lost."""
+        return [channel.task for channel in self.channels if channel.departure() is not None]
+
+    def renew(self) -> list[RemoteDevice]:
+        """Connects to tasks that have come since, also in the place of lost ones; returns their devices."""
+        alive = [channel for channel in self.channels if channel.departure() is None]
+        present = {(channel.task, channel.address.incarnation) for channel in alive}
+        fresh: list[RemoteDevice] = []
+        for address in self.engine.addresses():
+            name = task_name(address.job, address.number)
+            if (name, address.incarnation) not in present:
+                fresh += self._connect(address).devices
+        return fresh
+
+    def flush(self) -> None:
+        """Sends everything that waits."""
+        for channel in self.channels:
+            channel.flush()
+
+    def wait(self) -> None:
+        """Waits for all tasks; raises the first error that nobody has heard of."""
+        self.flush()
+        for channel in self.channels:
+            if channel.departure() is None:
+                channel.wait()
+
+    def end(self, error: OpError) -> None:
+        """Closes all sessions; what they have made says so from now on."""
+        for channel in self.channels:
+            channel.end(error)
+        self.postman.stop()
+
+
+_CLUSTERS: WeakSet[Cluster] = WeakSet()
+
+
+def _leave_to_parent() -> None:
+    """Ends all channels in a forked process: their threads and sockets are its parent's."""
+    for cluster in list(_CLUSTERS):
+        for channel in cluster.channels:
+            channel.abandon(FailedPreconditionError(f"{channel.task} is connected with the parent of this process."))
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_leave_to_parent)
+
+
+def _traits(fields: dict[str, Any], task: str) -> Traits:
+    card = fields["card"]
+    if card is not None:
+        *physical, model = card
+        name, memory, capability, *rates = model
+        card = PhysicalGPU(Card(name, memory, tuple(capability), *rates), *physical, task=task)
+    return Traits(
+        fields["type"],
+        fields["index"],
+        fields["simulated"],
+        fields["accounted"],
+        fields["exact"],
+        fields["in_place"],
+        card,
+    )
+
+
+def _compare(task: str, task_versions: dict[str, str]) -> None:
+    different = [
+        f"{name} {task_versions.get(name, 'unknown')} there, {own_version} here"
+        for name, own_version in versions().items()
+        if task_versions.get(name) != own_version
+    ]
+    if different:
+        raise FailedPreconditionError(
+            f"{task} has other versions: {'; '.join(different)}. The same op must mean the same at both ends: install "
+            "the same versions."
+        )
+
+
+def connect(engine: Engine) -> Cluster:
+    """Connects the current context to a cluster, in the place of the one that it is connected to.
+
+    Args:
+      engine: has the tasks.
+
+    Raises:
+      UnavailableError: a task or the scheduler cannot be reached.
+      FailedPreconditionError: a task has other versions.
+    """
+    context = CURRENT.context
+    cluster = Cluster(engine)
+    previous: Cluster | None = context.cluster
+    leave(context, context.joined)
+    context.cluster = cluster
+    join(context, cluster.devices)
+    if previous is not None:
+        previous.end(AbortedError(_INVALIDATED))
+    return cluster
+
+
+_INVALIDATED = (
+    "This tensor is on a task of a cluster, and was invalidated by reconnect: "
+    "tf.config.experimental_connect_to_cluster was called again. Make it anew on the devices of today."
+)

@@ -1,0 +1,237 @@
+"""How are tasks tried without other processes? They are threads of this one, each with devices of its own.
+
+What happens to processes and networks can be done to them: `kill`, `stop` (as SIGSTOP does) and `resume`, `cut` and
+`mend` (the network), `start` in the place of a lost one; and faults of messages by seed.
+"""
+
+from __future__ import annotations
+
+import queue
+import threading
+from collections.abc import Mapping, Sequence
+from time import sleep
+from typing import Any
+
+from nbtf._cluster.engine import Address, Connection, Engine, Host, Listener, Message
+from nbtf._cluster.faults import Faults
+from nbtf._cluster.task import Task
+from nbtf._devices.machines import Simulated, simulated_machine
+from nbtf._devices.names import task_name
+from nbtf._locks import new_lock
+from nbtf.errors import UnavailableError
+
+_STEP = 0.005
+
+
+class _Process:
+    """A task, and what was done to it."""
+
+    def __init__(self, job: str, number: int, host: Host) -> None:
+        self.job, self.number, self.host = job, number, host
+        self.location = f"inproc://{job}-{number}/{host.incarnation}"
+        self.killed = threading.Event()
+        self.stopped = self.is_cut = False
+        self.connections: list[_ThreadConnection] = []
+
+    @property
+    def address(self) -> Address:
+        return Address(self.job, self.number, self.location, self.host.incarnation)
+
+    @property
+    def silent(self) -> bool:
+        """Whether nothing comes from it."""
+        return self.stopped or self.is_cut
+
+
+class InProcessEngine(Engine):
+    """Tasks that are threads of this process; for tests, and to see what errors say.
+
+    >>> engine = InProcessEngine({"worker": 2}, gpus=1)
+    >>> [address.job for address in engine.addresses()]
+    ['worker', 'worker']
+    >>> engine.close()
+    """
+
+    name = "in process"
+
+    def __init__(
+        self,
+        tasks: Mapping[str, int],
+        gpus: int = 0,
+        machine: Simulated | None = None,
+        faults: Faults | None = None,
+        heartbeat: float = 5.0,
+        deadline: float = 3600.0,
+    ) -> None:
+        """Starts tasks.
+
+        Args:
+          tasks: how many of each job.
+          gpus: how many simulated GPUs each has.
+          machine: what each simulates, instead.
+          faults: what happens to messages.
+          heartbeat: see `Engine`.
+          deadline: see `Engine`.
+        """
+        self.heartbeat, self.deadline = heartbeat, deadline
+        self._machine = machine or simulated_machine(gpus)
+        self._faults = faults or Faults()
+        self._processes: dict[tuple[str, int], _Process] = {}
+        self._by_location: dict[str, _Process] = {}
+        self._opened = 0
+        for job, count in tasks.items():
+            for number in range(count):
+                self.start(job, number)
+
+    def engine(self) -> Engine:
+        """Returns itself: it is its own resolver."""
+        return self
+
+    def start(self, job: str, number: int) -> None:
+        """Starts a task, also in the place of a lost one."""
+        peers = _Peers(self)
+        process = _Process(job, number, Task(job, number, peers, self._machine, {}))
+        peers.process = process
+        self._processes[job, number] = self._by_location[process.location] = process
+
+    def addresses(self) -> Sequence[Address]:
+        """Returns the tasks that run."""
+        return [process.address for _, process in sorted(self._processes.items()) if not process.killed.is_set()]
+
+    def connect(self, address: Address, listener: Listener) -> Connection:
+        """Opens a session with a task, which is a thread."""
+        process = self._by_location.get(address.location)
+        if process is None or process.killed.is_set() or process.silent:
+            name = task_name(address.job, address.number)
+            raise UnavailableError(f"{name} cannot be reached at {address.location}.")
+        self._opened += 1
+        connection = _ThreadConnection(
+            process, listener, self._faults, f"{address.job} {address.number} {self._opened}"
+        )
+        process.connections.append(connection)
+        return connection
+
+    def close(self) -> None:
+        """Ends all tasks."""
+        for job, number in list(self._processes):
+            self._end(self._processes[job, number])
+
+    # What happens to processes and networks
+
+    def kill(self, job: str, number: int) -> None:
+        """Ends a task as `kill -9` does: its connections close at once."""
+        process = self._processes[job, number]
+        process.killed.set()
+        for connection in process.connections:
+            connection.break_off("the process has closed the connection: it was killed")
+
+    def stop(self, job: str, number: int) -> None:
+        """Stops a task as SIGSTOP does: nothing comes from it, and nobody says so."""
+        self._processes[job, number].stopped = True
+
+    def resume(self, job: str, number: int) -> None:
+        """Lets a stopped task go on."""
+        self._processes[job, number].stopped = False
+
+    def cut(self, job: str, number: int) -> None:
+        """Cuts the network to a task."""
+        self._processes[job, number].is_cut = True
+
+    def mend(self, job: str, number: int) -> None:
+        """Mends the network."""
+        self._processes[job, number].is_cut = False
+
+    def _end(self, process: _Process) -> None:
+        process.killed.set()
+        for connection in process.connections:
+            connection.close()
+        process.host.close()
+
+    def process_at(self, location: str) -> _Process | None:
+        """Returns the task at a location."""
+        return self._by_location.get(location)
+
+
+class _ThreadConnection(Connection):
+    """A thread that does what batches say, in order."""
+
+    def __init__(self, process: _Process, listener: Listener, faults: Faults, name: str) -> None:
+        self._process, self._listener = process, listener
+        self._there, self._back = faults.plan(f"{name} there"), faults.plan(f"{name} back")
+        self._batches: queue.SimpleQueue[Message | None] = queue.SimpleQueue()
+        self._over = False
+        self._telling = new_lock()
+        self._session: Any = process.host.open()
+        self._handled = 0
+        threading.Thread(target=self._work, name=f"task {name}", daemon=True).start()
+
+    def send(self, batch: Message) -> None:
+        """Puts a batch into the thread's queue."""
+        if not self._over and not self._process.is_cut:
+            self._batches.put(batch)
+
+    def ping(self) -> None:
+        """Has the listener hear a sign of life, unless the task is stopped or cut off."""
+        if not self._over and not self._process.silent:
+            self._listener.alive()
+
+    def close(self) -> None:
+        """Ends the thread."""
+        self._over = True
+        self._batches.put(None)
+        self._session.close()
+
+    def break_off(self, text: str) -> None:
+        """Closes the connection from the other end."""
+        if not self._over:
+            self.close()
+            with self._telling:
+                self._listener.lost(UnavailableError(text))
+
+    def _work(self) -> None:
+        while True:
+            batch = self._batches.get()
+            if batch is None or self._over:
+                return
+            for _ in range(self._copies(self._there)):
+                self._wait(self._there.delay())
+                answer = self._session.handle(batch)
+                for _ in range(self._copies(self._back)):
+                    self._wait(self._back.delay())
+                    with self._telling:
+                        if not self._over and not self._process.is_cut:
+                            self._listener.answered(answer)
+
+    def _copies(self, plan: Any) -> int:
+        """Returns how often a message comes; the first ones, by which both ends learn who they are, always do."""
+        self._handled += 1
+        return 1 if self._handled <= 2 else plan.copies()
+
+    def _wait(self, seconds: float) -> None:
+        """Waits as long as a message is late, and as long as the task is stopped."""
+        if seconds:
+            sleep(seconds)
+        while self._process.stopped and not self._over:
+            sleep(_STEP)
+
+
+class _Peers:
+    """How tasks reach each other."""
+
+    process: _Process
+
+    def __init__(self, engine: InProcessEngine) -> None:
+        self._engine = engine
+
+    def fetch(self, location: str, request: Message, seconds: float) -> Message:
+        """Has the other task answer, on a thread of its own."""
+        source = self._engine.process_at(location)
+        if source is None or source.killed.is_set():
+            raise ConnectionError(f"nobody answers at {location}")
+        if source.silent or self.process.is_cut:
+            source.killed.wait(seconds)
+            raise TimeoutError("it is silent")
+        answer = source.host.serve(request)
+        if source.killed.is_set():
+            raise ConnectionError("it closed the connection while it worked")
+        return answer

@@ -1,0 +1,53 @@
+"""Who sends what waits for tasks, and who notices that one is silent? One thread for a whole cluster."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from time import monotonic
+from typing import Any
+
+_BEATS = 3
+"""So many times a heartbeat a task is asked for a sign of life."""
+
+
+class Postman:
+    """A thread that sends the batches of all channels; it never waits for a task."""
+
+    def __init__(self, heartbeat: float) -> None:
+        """Begins without channels."""
+        self.channels: Sequence[Any] = ()
+        self._beat = heartbeat / _BEATS
+        self._awake = threading.Event()
+        self._over = False
+        self._thread = threading.Thread(target=self._work, name="nbtf postman", daemon=True)
+
+    def start(self) -> None:
+        """Begins to work."""
+        self._thread.start()
+
+    def poke(self) -> None:
+        """Has a look soon; from any thread."""
+        self._awake.set()
+
+    def stop(self) -> None:
+        """Ends the thread."""
+        self._over = True
+        self._awake.set()
+
+    def _work(self) -> None:
+        watch_at = monotonic()
+        while not self._over:
+            now = monotonic()
+            if now >= watch_at:
+                for channel in self.channels:
+                    channel.watch(now)
+                watch_at = now + self._beat
+            waits = [channel.due(now) for channel in self.channels]
+            soonest = min([wait for wait in waits if wait is not None], default=watch_at - now)
+            if soonest > 0:
+                self._awake.wait(min(soonest, max(0.0, watch_at - now)))
+                self._awake.clear()
+            for channel in self.channels:
+                if channel.due(monotonic()) == 0.0:
+                    channel.post()

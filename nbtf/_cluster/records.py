@@ -1,0 +1,306 @@
+"""What is a batch made of? Records of what to do, in the order of the program, each in a few bytes.
+
+    batch     number of the batch, records
+    record    its kind, then numbers; what repeats (ops with their attributes, tasks, lines) is sent once, as a text,
+              and has a number from then on
+
+Every number is written in as many bytes as it needs, seven bits each. Results are numbered by the controller, and a
+record names its inputs by how long ago they were made: those of a chain of ops are a byte each.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple, TypeAlias
+
+from nbtf._cluster.engine import Frame, Message
+
+LARGEST_INSIDE = 64 << 10
+"""Larger arrays are frames of their own."""
+
+
+class Template(NamedTuple):
+    """An op with all that repeats.
+
+    `lists` says how long the list is that each input is, -1 where it is none; `attrs` are text. `results` are so many
+    numbers; `waits` says that the controller waits to hear what the results are.
+    """
+
+    op: str
+    device: int
+    lists: tuple[int, ...]
+    attrs: str
+    results: int
+    waits: bool
+
+
+class Draw(NamedTuple):
+    """Where a random op reads: key, and counter in two words."""
+
+    key: int
+    low: int
+    high: int
+
+
+class Run(NamedTuple):
+    """Runs an op; its first result has the number `first`."""
+
+    template: Template
+    inputs: tuple[int, ...]
+    first: int
+    draw: Draw | None = None
+    site: str = ""
+
+
+class Put(NamedTuple):
+    """Makes a tensor of an array: dtype by its number in TensorFlow's files."""
+
+    device: int
+    first: int
+    dtype: int
+    shape: tuple[int, ...]
+    content: Frame
+    op: str = "_EagerConst"
+    site: str = ""
+
+
+class Copy(NamedTuple):
+    """Copies a tensor from another device: of the same task if `peer` is empty, else of that one."""
+
+    device: int
+    first: int
+    number: int
+    peer: str = ""
+    site: str = ""
+
+
+class Free(NamedTuple):
+    """Forgets a tensor."""
+
+    number: int
+
+
+class Get(NamedTuple):
+    """Asks for the values of a tensor."""
+
+    number: int
+
+
+class Listen(NamedTuple):
+    """Wants to hear what happens to the memory of a device, or no longer."""
+
+    device: int
+    on: bool
+
+
+class Look(NamedTuple):
+    """Asks for the map of a device's memory, or gives free memory back (`trim`), or begins its peak anew (`peak`)."""
+
+    device: int
+    question: str
+
+
+Record: TypeAlias = "Run | Put | Copy | Free | Get | Listen | Look"
+
+_TEXT, _SKIP, _SITE, _PUT, _PUT_FRAME, _COPY, _FREE, _GET, _LISTEN, _LOOK = range(10)
+_RUN = 16
+"""Kinds from here on are ops: the number of their text is added."""
+
+
+def write_number(out: bytearray, number: int) -> None:
+    """Appends a number that is not negative."""
+    while number > 127:
+        out.append(number & 127 | 128)
+        number >>= 7
+    out.append(number)
+
+
+def write_numbers(out: bytearray, *numbers: int) -> None:
+    """Appends several."""
+    for number in numbers:
+        write_number(out, number)
+
+
+class Writer:
+    """Writes batches for one session."""
+
+    def __init__(self) -> None:
+        """Begins with nothing sent."""
+        self._texts: dict[object, int] = {}
+        self._next = 0
+        self._site = ""
+
+    def batch(self, number: int, records: Sequence[Record]) -> Message:
+        """Returns a batch."""
+        out, frames = bytearray(), list[Frame]()
+        write_number(out, number)
+        for record in records:
+            self._write(out, frames, record)
+        return Message(bytes(out), frames)
+
+    def _write(self, out: bytearray, frames: list[Frame], record: Record) -> None:
+        if isinstance(record, Run):
+            self._run(out, record)
+        elif isinstance(record, Put):
+            self._put(out, frames, record)
+        elif isinstance(record, Copy):
+            self._write_position(out, record.first, record.site)
+            peer = self._text(out, record.peer)
+            write_numbers(out, _COPY, record.device, record.number, peer)
+            self._next = record.first + 1
+        elif isinstance(record, Listen):
+            write_numbers(out, _LISTEN, record.device, int(record.on))
+        elif isinstance(record, Look):
+            question = self._text(out, record.question)
+            write_numbers(out, _LOOK, record.device, question)
+        else:
+            write_numbers(out, _FREE if isinstance(record, Free) else _GET, record.number)
+
+    def _run(self, out: bytearray, record: Run) -> None:
+        template, inputs, first, draw, site = record
+        self._write_position(out, first, site)
+        number = self._texts.get(template)
+        if number is None:
+            number = self._define(out, template, json.dumps(template, separators=(",", ":")))
+        write_number(out, _RUN + number)
+        for handle in inputs:
+            write_number(out, first - handle)
+        if draw is not None:
+            for word in draw:
+                out += word.to_bytes(8)
+        self._next = first + template.results
+
+    def _put(self, out: bytearray, frames: list[Frame], record: Put) -> None:
+        self._write_position(out, record.first, record.site)
+        op = self._text(out, record.op)
+        content = record.content
+        is_inside = len(content) <= LARGEST_INSIDE
+        write_number(out, _PUT if is_inside else _PUT_FRAME)
+        write_numbers(out, record.device, op, record.dtype, len(record.shape), *record.shape)
+        if is_inside:
+            write_number(out, len(content))
+            out += content
+        else:
+            frames.append(content)
+        self._next = record.first + 1
+
+    def _write_position(self, out: bytearray, first: int, site: str) -> None:
+        """Says where the results are, and who asked, where that does not follow from the record before."""
+        if first != self._next:
+            write_numbers(out, _SKIP, first - self._next)
+        if site != self._site:
+            number = self._text(out, site)
+            write_numbers(out, _SITE, number)
+            self._site = site
+
+    def _text(self, out: bytearray, text: str) -> int:
+        number = self._texts.get(text)
+        return self._define(out, text, text) if number is None else number
+
+    def _define(self, out: bytearray, key: object, text: str) -> int:
+        content = text.encode()
+        write_numbers(out, _TEXT, len(content))
+        out += content
+        number = self._texts[key] = len(self._texts)
+        return number
+
+
+class Reader:
+    """Reads the batches of one session."""
+
+    def __init__(self) -> None:
+        """Begins with nothing read."""
+        self._texts: list[str] = []
+        self._templates: dict[int, Template] = {}
+        self._next = 0
+        self._site = ""
+
+    def number(self, batch: Message) -> int:
+        """Returns the number of a batch."""
+        return _Numbers(batch.head).take()
+
+    def records(self, batch: Message) -> Iterator[Record]:
+        """Yields the records of a batch; all of them must be read."""
+        numbers, frames = _Numbers(batch.head), iter(batch.frames)
+        numbers.take()
+        while numbers.at < len(batch.head):
+            tag = numbers.take()
+            if tag >= _RUN:
+                yield self._run(tag - _RUN, numbers)
+            elif tag == _TEXT:
+                self._texts.append(numbers.content(numbers.take()).decode())
+            elif tag == _SKIP:
+                self._next += numbers.take()
+            elif tag == _SITE:
+                self._site = self._texts[numbers.take()]
+            else:
+                yield self._device_record(tag, numbers, frames)
+
+    def _device_record(self, tag: int, numbers: _Numbers, frames: Iterator[Frame]) -> Record:
+        if tag == _FREE:
+            return Free(numbers.take())
+        if tag == _GET:
+            return Get(numbers.take())
+        if tag in (_PUT, _PUT_FRAME):
+            return self._put(numbers, None if tag == _PUT else next(frames))
+        device = numbers.take()
+        if tag == _COPY:
+            number, peer = numbers.take(), numbers.take()
+            return Copy(device, self._results(1), number, self._texts[peer], self._site)
+        if tag == _LISTEN:
+            return Listen(device, bool(numbers.take()))
+        if tag == _LOOK:
+            return Look(device, self._texts[numbers.take()])
+        raise ValueError(f"There is no record of kind {tag}.")
+
+    def _results(self, count: int) -> int:
+        first = self._next
+        self._next += count
+        return first
+
+    def _run(self, text: int, numbers: _Numbers) -> Run:
+        template = self._templates.get(text)
+        if template is None:
+            op, device, lists, attrs, results, waits = json.loads(self._texts[text])
+            template = self._templates[text] = Template(op, device, tuple(lists), attrs, results, waits)
+        first = self._results(template.results)
+        count = sum([1 if length < 0 else length for length in template.lists])
+        inputs = tuple([first - numbers.take() for _ in range(count)])
+        draw = None
+        if DRAWS in template.attrs:
+            draw = Draw(*[int.from_bytes(numbers.content(8)) for _ in Draw._fields])
+        return Run(template, inputs, first, draw, self._site)
+
+    def _put(self, numbers: _Numbers, frame: Frame | None) -> Put:
+        device, op, dtype, rank = (numbers.take() for _ in range(4))
+        shape = tuple([numbers.take() for _ in range(rank)])
+        content = numbers.content(numbers.take()) if frame is None else frame
+        return Put(device, self._results(1), dtype, shape, content, self._texts[op], self._site)
+
+
+DRAWS = '"\\u0000draws"'
+"""Stands in the text of attributes where the record has the stream of a random op."""
+
+
+class _Numbers:
+    """Reads numbers from bytes."""
+
+    def __init__(self, data: bytes) -> None:
+        self.data, self.at = data, 0
+
+    def take(self) -> int:
+        """Returns the next number."""
+        number = shift = 0
+        while True:
+            byte = self.data[self.at]
+            self.at += 1
+            number |= (byte & 127) << shift
+            if byte < 128:
+                return number
+            shift += 7
+
+    def content(self, length: int) -> bytes:
+        """Returns so many bytes."""
+        self.at += length
+        return self.data[self.at - length : self.at]

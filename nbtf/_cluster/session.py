@@ -1,0 +1,248 @@
+"""What does a task do for one controller? What its records say: it runs kernels, copies, and tells how that went."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from nbtf._cluster.engine import Message
+from nbtf._cluster.plain import value_of
+from nbtf._cluster.records import DRAWS, Copy, Draw, Free, Get, Listen, Put, Reader, Record, Run, Template
+from nbtf._cluster.tables import Failure, Table, failure_of
+from nbtf._cluster.telling import MemoryReport
+from nbtf._devices.base import Label, Spec
+from nbtf._ops.op import Op, find_op
+from nbtf._runtime.seeds import Stream
+from nbtf._runtime.tensor import Tensor, tensor_of
+from nbtf._types import as_dtype
+from nbtf.errors import AbortedError, DeadlineExceededError, UnavailableError
+
+if TYPE_CHECKING:
+    from nbtf._cluster.task import Task
+
+PATIENCE = 1.0
+"""Seconds that a task waits before it says that a tensor is not ready yet; whoever asked asks again."""
+
+
+class TaskSession:
+    """See `engine.Session`."""
+
+    def __init__(self, task: Task, identifier: str, forget: Callable[[str, None], object]) -> None:
+        """Begins with an empty table; `forget` takes it out of the task's list."""
+        self._task, self.identifier, self._forget = task, identifier, forget
+        self._reader = Reader()
+        self._handled = -1
+        self._table = Table()
+        self._ops: dict[Template, tuple[Op, dict[str, Any], dict[Any, list[Spec] | None]]] = {}
+        self._memory: MemoryReport | None = None
+
+    def handle(self, batch: Message) -> Message:
+        """Does what a batch says, and returns the answer; the first one says who is there."""
+        number = self._reader.number(batch)
+        if number != self._handled + 1:  # the way there has lost or doubled what it carried
+            return _answer({"batch": number, "expected": self._handled + 1})
+        self._handled = number
+        if number == 0:
+            self._memory = MemoryReport(self._task.devices)
+            content = {"batch": 0, "session": self.identifier, "memory": self._memory.take()}
+            return _answer(content | self._task.describe())
+        answer = _Answer(number)
+        for record in self._reader.records(batch):
+            self._do(record, answer)
+        assert self._memory is not None
+        answer.content["tensors"] = len(self._table)
+        answer.content["memory"] = self._memory.take()
+        return _answer(answer.content, answer.frames)
+
+    def lend(self, number: int, seconds: float) -> Message:
+        """Returns the values of a tensor to another task; waits for them so long, and else says that it must wait."""
+        value = self._table.wait(number, seconds)
+        if value is None:
+            return _answer({})
+        frames: list[memoryview] = []
+        return _answer(_values(value, frames), frames)
+
+    def close(self) -> None:
+        """Forgets everything."""
+        self._table.close()
+        self._forget(self.identifier, None)
+
+    # What records say
+
+    def _do(self, record: Record, answer: _Answer) -> None:
+        if isinstance(record, Run):
+            self._make(record, record.template.op, record.template.device, answer, self._run)
+        elif isinstance(record, Free):
+            self._table.drop(record.number)
+        elif isinstance(record, Put):
+            self._make(record, record.op, record.device, answer, self._put)
+        elif isinstance(record, Copy):
+            self._make(record, "copy", record.device, answer, self._copy)
+        elif isinstance(record, Get):
+            answer.replies.append(_values(self._table.get(record.number), answer.frames))
+        elif isinstance(record, Listen):
+            assert self._memory is not None
+            self._memory.listen(record.device, record.on)
+        else:
+            assert self._memory is not None
+            answer.replies.append(self._memory.look(record.device, record.question))
+
+    def _make(
+        self, record: Any, op: str, device: int, answer: _Answer, make: Callable[[Any], Sequence[Tensor] | Failure]
+    ) -> None:
+        """Enters the results of a record, or why there are none: then whatever needs them fails like this."""
+        try:
+            results = make(record)
+        except Exception as error:  # a record that fails must not end the session: it says so in place of its results
+            results = failure_of(error)
+        count = record.template.results if isinstance(record, Run) else 1
+        if isinstance(results, Failure):
+            failure = results
+            if not failure.op:  # this is where it began
+                failure = failure._replace(op=op, number=record.first, device=device, site=record.site)
+                answer.failures.append(failure)
+            entries: Sequence[Tensor | Failure] = [failure] * count
+        else:
+            failure, entries = None, results
+        for number, result in enumerate(entries, record.first):
+            self._table.set(number, result)
+        if isinstance(record, Run) and record.template.waits:
+            answer.replies.append(
+                {"specs": [[list(tensor._array.shape), tensor._dtype.as_datatype_enum] for tensor in results]}
+                if not isinstance(results, Failure)
+                else {"error": failure}
+            )
+
+    def _run(self, record: Run) -> Sequence[Tensor] | Failure:
+        template = record.template
+        op, attrs, remembered = self._ops.get(template) or self._learn(template)
+        tensors: list[Any] = []
+        for number in record.inputs:
+            value = self._table.get(number)
+            if isinstance(value, Failure):
+                return value
+            tensors.append(value)
+        device = self._task.devices[template.device]
+        inputs = _grouped(tensors, template.lists)
+        if record.draw is not None:
+            attrs = {name: _stream(record.draw) if value == _DRAWS else value for name, value in attrs.items()}
+        specs = None
+        if device.memory is not None:
+            shapes = tuple([tensor._array.shape for tensor in tensors])
+            if shapes not in remembered:
+                remembered[shapes] = op.specs(inputs, attrs)
+            specs = remembered[shapes]
+        assert self._memory is not None
+        buffers = device.run(op, inputs, attrs, specs, self._memory.site(record.site))
+        dtypes = op.output_dtypes([tensor._dtype for tensor in tensors], attrs, len(buffers))
+        return [tensor_of(buffer, dtype, device) for buffer, dtype in zip(buffers, dtypes, strict=True)]
+
+    def _learn(self, template: Template) -> tuple[Op, dict[str, Any], dict[Any, list[Spec] | None]]:
+        attrs: dict[str, Any] = value_of(template.attrs)
+        entry = self._ops[template] = find_op(template.op), attrs, {}
+        return entry
+
+    def _put(self, record: Put) -> Sequence[Tensor]:
+        dtype = as_dtype(record.dtype)
+        array = np.frombuffer(record.content, dtype.np_dtype).reshape(record.shape)
+        return [self._placed(record.device, array, record.op, record.site)]
+
+    def _placed(self, number: int, array: np.ndarray[Any, Any], op: str, site: str) -> Tensor:
+        assert self._memory is not None
+        device, dtype = self._task.devices[number], as_dtype(array.dtype)
+        label = Label(op, dtype.name, array.shape, self._memory.site(site))
+        return tensor_of(device.put(array, label), dtype, device)
+
+    def _copy(self, record: Copy) -> Sequence[Tensor] | Failure:
+        if record.peer:
+            return self._fetch(record)
+        value = self._table.get(record.number)
+        if isinstance(value, Failure):
+            return value
+        assert self._memory is not None
+        device = self._task.devices[record.device]
+        label = Label("copy", value._dtype.name, value._array.shape, self._memory.site(record.site))
+        return [tensor_of(device.copy_from(value._device, value, label), value._dtype, device)]
+
+    def _fetch(self, record: Copy) -> Sequence[Tensor] | Failure:
+        """Takes a tensor from another task; asks until it is there."""
+        location, session, name, heartbeat, deadline = json.loads(record.peer)
+        request_fields = {"session": session, "number": record.number, "seconds": min(PATIENCE, heartbeat / 2)}
+        request = _answer(request_fields)
+        waited = 0.0
+        while waited < deadline:
+            try:
+                message = self._task.peers.fetch(location, request, heartbeat)
+            except TimeoutError as error:
+                text = f"{name} has not answered {self._task.name} for {heartbeat:g} s: {error}"
+                raise UnavailableError(text) from None
+            except ConnectionError as error:
+                raise UnavailableError(f"{name} is lost, {self._task.name} says: {error}") from None
+            content: dict[str, Any] = json.loads(message.head)
+            if "error" in content:
+                return Failure(*content["error"])
+            if content:
+                array = _array_of(content, message.frames[0])
+                return [self._placed(record.device, array, "copy", record.site)]
+            if self._closed:
+                raise AbortedError("The session is over.")
+            waited += request_fields["seconds"]
+        raise DeadlineExceededError(f"A tensor of {name} was not ready in {deadline:g} s.")
+
+    @property
+    def _closed(self) -> bool:
+        return self.identifier not in self._task._sessions
+
+
+class _Answer:
+    """What is told of one batch."""
+
+    def __init__(self, number: int) -> None:
+        self.failures: list[Failure] = []
+        self.replies: list[dict[str, Any]] = []
+        self.frames: list[memoryview] = []
+        self.content: dict[str, Any] = {"batch": number, "failures": self.failures, "replies": self.replies}
+
+
+def _answer(content: dict[str, Any], frames: Sequence[memoryview] = ()) -> Message:
+    return Message(json.dumps(content, separators=(",", ":")).encode(), frames)
+
+
+def _values(value: Tensor | Failure, frames: list[memoryview]) -> dict[str, Any]:
+    """Returns what a tensor is, and adds its values to the frames."""
+    if isinstance(value, Failure):
+        return {"error": value}
+    try:
+        array = np.ascontiguousarray(value._device.get(value))
+    except Exception as error:
+        return {"error": failure_of(error)}
+    frames.append(array.reshape(-1).view(np.uint8).data)
+    return {"dtype": value._dtype.as_datatype_enum, "shape": list(value._array.shape), "frame": len(frames) - 1}
+
+
+def _array_of(content: dict[str, Any], frame: Any) -> np.ndarray[Any, Any]:
+    return np.frombuffer(frame, as_dtype(content["dtype"]).np_dtype).reshape(content["shape"])
+
+
+def _grouped(tensors: list[Any], lists: Sequence[int]) -> list[Any]:
+    """Returns the inputs of an op, lists as lists."""
+    inputs: list[Any] = []
+    at = 0
+    for length in lists:
+        if length < 0:
+            inputs.append(tensors[at])
+            at += 1
+        else:
+            inputs.append(tensors[at : at + length])
+            at += length
+    return inputs
+
+
+_DRAWS = json.loads(DRAWS)
+
+
+def _stream(draw: Draw) -> Stream:
+    return Stream(draw.key, draw.high, draw.low)

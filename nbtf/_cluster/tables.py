@@ -1,0 +1,98 @@
+"""What does a task have for a controller? Tensors by their numbers, and failures in place of what could not be."""
+
+from __future__ import annotations
+
+from threading import Condition  # noqa: TID251  # over a lock of ours
+from time import monotonic
+from typing import NamedTuple
+
+from nbtf import errors
+from nbtf._locks import new_lock
+from nbtf._runtime.execute import FAILURES
+from nbtf._runtime.tensor import Tensor
+from nbtf.errors import InternalError, InvalidArgumentError, OpError, ResourceExhaustedError
+
+
+class Failure(NamedTuple):
+    """Why there is no tensor: class and text of an error, and the op that failed first, with its number."""
+
+    error: str
+    message: str
+    op: str = ""
+    number: int = -1
+    device: int = 0
+    site: str = ""
+
+
+def failure_of(error: Exception) -> Failure:
+    """Returns an error as plain data, in one of TensorFlow's classes."""
+    if isinstance(error, OpError):
+        error_class = next(each for each in type(error).__mro__ if getattr(errors, each.__name__, None) is each)
+        return Failure(error_class.__name__, error.message)
+    if isinstance(error, MemoryError):
+        return Failure(ResourceExhaustedError.__name__, str(error) or "this computer has no memory left")
+    if isinstance(error, FAILURES):
+        return Failure(InvalidArgumentError.__name__, str(error))
+    return Failure(InternalError.__name__, f"{type(error).__name__}: {error}")
+
+
+def error_of(failure: Failure, text: str) -> OpError:
+    """Returns the error again, with a text around its message."""
+    error_class: type[OpError] = getattr(errors, failure.error)
+    return error_class(None, None, text)
+
+
+class Table:
+    """Tensors of one session. Its own thread fills it; threads that serve other tasks wait for a number."""
+
+    def __init__(self) -> None:
+        """Begins empty."""
+        self._values: dict[int, Tensor | Failure] = {}
+        self._changed = Condition(new_lock())
+        self._next = 0
+        self._closed = False
+
+    def __len__(self) -> int:
+        """Returns how many there are."""
+        return len(self._values)
+
+    def set(self, number: int, value: Tensor | Failure) -> None:
+        """Enters a tensor, or why there is none; wakes whoever waits for it."""
+        with self._changed:
+            if not self._closed:
+                self._values[number] = value
+            self._next = max(self._next, number + 1)
+            self._changed.notify_all()
+
+    def get(self, number: int) -> Tensor | Failure:
+        """Returns what has a number."""
+        value = self._values.get(number)
+        if value is None:
+            return Failure(InternalError.__name__, f"There is no tensor with the number {number}.")
+        return value
+
+    def wait(self, number: int, seconds: float) -> Tensor | Failure | None:
+        """Returns what has a number, None if it is not there in so many seconds."""
+        until = monotonic() + seconds
+        with self._changed:
+            while number not in self._values and number >= self._next and not self._closed:
+                left = until - monotonic()
+                if left <= 0 or not self._changed.wait(left):
+                    break
+            value = self._values.get(number)
+        if value is None and (number < self._next or self._closed):
+            return Failure(errors.AbortedError.__name__, "The tensor is no longer there.")
+        return value
+
+    def drop(self, number: int) -> None:
+        """Forgets a tensor."""
+        with self._changed:
+            self._values.pop(number, None)
+
+    def close(self) -> None:
+        """Forgets all."""
+        with self._changed:
+            self._closed = True
+            values, self._values = self._values, {}
+            self._changed.notify_all()
+        values.clear()

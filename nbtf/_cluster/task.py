@@ -1,0 +1,128 @@
+"""What is a task? A process with devices, which does what records of a controller say, strictly in their order."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import secrets
+import socket
+from collections.abc import Mapping
+from importlib.metadata import version
+from typing import Any
+
+import numpy as np
+
+from nbtf import errors
+from nbtf._cluster.engine import Message, Peers
+from nbtf._cluster.session import TaskSession
+from nbtf._cluster.tables import Failure
+from nbtf._devices.base import Device
+from nbtf._devices.machines import Simulated
+from nbtf._devices.names import LOCAL_TASK, full_name, task_name
+from nbtf._locks import new_lock
+from nbtf._ops.op import find_op
+from nbtf._runtime.context import Context
+
+
+def versions() -> dict[str, str]:
+    """Returns what must be equal at both ends: else the same op may not mean the same."""
+    return {"nbtf": version("nbtf"), "NumPy": np.__version__, "Python": ".".join(platform.python_version_tuple()[:2])}
+
+
+class Task:
+    """A task that an engine hosts; see `engine.Host`.
+
+    Its devices are those of this process, or of a simulated machine, under the names of the task.
+    """
+
+    def __init__(
+        self,
+        job: str,
+        number: int,
+        peers: Peers,
+        machine: Simulated | None = None,
+        environ: Mapping[str, str] | None = None,
+    ) -> None:
+        """Takes a name.
+
+        Args:
+          job: of the cluster.
+          number: in the job.
+          peers: how it reaches other tasks.
+          machine: what is simulated; None lets the environment decide.
+          environ: where settings are read from; `os.environ` by default.
+        """
+        self.name = task_name(job, number)
+        self.incarnation = secrets.token_hex(8)
+        self.peers = peers
+        self._context = Context(machine, environ)
+        self._devices: list[Device] = []
+        self._sessions: dict[str, TaskSession] = {}
+        self._lock = new_lock()
+
+    @property
+    def devices(self) -> list[Device]:
+        """Its devices, CPUs first; made when the first controller comes."""
+        with self._lock:
+            if not self._devices:
+                _load_ops()
+                self._devices = [
+                    device for device in self._context.devices.by_name.values() if device.task == LOCAL_TASK
+                ]
+                for device in self._devices:
+                    device.name, device.task = full_name(device.type, device.index, self.name), self.name
+            return self._devices
+
+    def describe(self) -> dict[str, Any]:
+        """Returns what a controller hears first: versions, and what the devices are."""
+        return {
+            "incarnation": self.incarnation,
+            "host": socket.gethostname(),
+            "pid": os.getpid(),
+            "versions": versions(),
+            "devices": [_description(device) for device in self.devices],
+        }
+
+    def open(self) -> TaskSession:
+        """Begins a session for a controller that has connected."""
+        identifier = secrets.token_hex(8)
+        session = TaskSession(self, identifier, self._sessions.pop)
+        self._sessions[identifier] = session
+        return session
+
+    def serve(self, request: Message) -> Message:
+        """Answers another task that asks for a tensor: with its values, why there are none, or that it must wait."""
+        request_fields: dict[str, Any] = json.loads(request.head)
+        session = self._sessions.get(request_fields["session"])
+        if session is None:
+            text = f"{self.name} has closed the session that had the tensor."
+            return Message(json.dumps({"error": Failure(errors.AbortedError.__name__, text)}).encode())
+        return session.lend(request_fields["number"], request_fields["seconds"])
+
+    def close(self) -> None:
+        """Closes all sessions and devices."""
+        for session in list(self._sessions.values()):
+            session.close()
+        self._context.close()
+
+
+def _load_ops() -> None:
+    """Loads all ops, so that none is looked for later."""
+    try:
+        find_op("")
+    except LookupError:
+        return
+
+
+def _description(device: Any) -> dict[str, Any]:
+    card = getattr(device, "card", None)
+    return {
+        "type": device.type,
+        "index": device.index,
+        "simulated": device.simulated,
+        "accounted": device.memory is not None,
+        "exact": device.tells_pieces,
+        "in_place": device.updates_in_place,
+        "card": None if card is None else [*card[1:6], list(card.card)],
+    }

@@ -1,0 +1,40 @@
+"""How do devices of other tasks join the context, and leave it?"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from nbtf._devices.base import Device
+from nbtf._runtime.configuration import PhysicalDevice
+from nbtf._runtime.context import Context
+
+
+def join(context: Context, devices: Sequence[Device]) -> None:
+    """Adds devices of other tasks; those of the same name that were there before leave.
+
+    Args:
+      context: the current one, whose own devices are made now.
+      devices: they keep their names.
+    """
+    with Context._lock:
+        context.freeze()
+        names = {device.name for device in devices}
+        joined = [device for device in context.joined if device.name not in names]
+        _use(context, [*joined, *devices])
+
+
+def leave(context: Context, devices: Sequence[Device]) -> None:
+    """Removes devices of other tasks: tensors on them say why they can no longer be used."""
+    with Context._lock:
+        leaving = set(map(id, devices))
+        _use(context, [device for device in context.joined if id(device) not in leaving])
+
+
+def _use(context: Context, devices: Sequence[Any]) -> None:
+    for device in devices:
+        physical = PhysicalDevice(device.name.replace("/device:", "/physical_device:"), device.type)
+        context.made_from[device.name] = physical
+        if device.card is not None:
+            context.configuration.cards[physical] = device.card
+    context.admit(devices)

@@ -1,0 +1,62 @@
+"""Which devices of other processes are used: `tf.config.experimental_connect_to_cluster`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from nbtf.errors import UnimplementedError
+
+
+def experimental_connect_to_cluster(
+    cluster_spec_or_resolver: Any,
+    job_name: str = "localhost",
+    task_index: int = 0,
+    protocol: str | None = None,
+    make_master_device_default: bool = True,
+    cluster_device_filters: Any = None,
+) -> None:
+    """Makes the devices of a cluster's tasks available: `tf.device("/job:worker/task:1/device:GPU:0")`.
+
+    Ops on them are sent there, and their results stay there until somebody reads them: what is known at once is their
+    shape. An error of such an op is raised where its result is read. Called again, it connects anew: tensors of the
+    connection before can no longer be used.
+
+    Args:
+      cluster_spec_or_resolver: a `tf.distribute.LocalCluster`, a resolver of a running cluster, or whatever else has a
+        method `engine`.
+      job_name: of this process; it is `localhost`.
+      task_index: of this process; it is 0.
+      protocol: accepted and ignored: the cluster has its own.
+      make_master_device_default: accepted and ignored: no task is the master.
+      cluster_device_filters: accepted and ignored: all tasks see each other.
+
+    Raises:
+      UnimplementedError: it names addresses alone, without anything that could reach processes there.
+      UnavailableError: a task or the scheduler cannot be reached.
+      FailedPreconditionError: a task has other versions of nbtf, NumPy or Python.
+
+    >>> from nbtf._cluster.in_process import InProcessEngine
+    >>> tf.runtime.restart()
+    >>> tf.config.experimental_connect_to_cluster(InProcessEngine({"worker": 2}))
+    >>> with tf.device("/job:worker/task:1"):
+    ...     x = tf.constant([1.0, 2.0]) * 2.0
+    >>> x.device
+    '/job:worker/replica:0/task:1/device:CPU:0'
+    >>> x.numpy()
+    array([2., 4.], dtype=float32)
+    """
+    from nbtf._cluster.controller import connect  # loads on first use
+
+    if job_name != "localhost" or task_index:
+        raise UnimplementedError(
+            f"This process is /job:localhost/task:0: it controls the cluster. Got job_name={job_name!r}, "
+            f"task_index={task_index!r}; leave them out."
+        )
+    engine = getattr(cluster_spec_or_resolver, "engine", None)
+    if engine is None:
+        raise UnimplementedError(
+            f"{type(cluster_spec_or_resolver).__name__} names addresses, and nothing that could start or reach nbtf "
+            "there. Write: cluster = tf.distribute.LocalCluster(worker=2, gpus=2), then "
+            "tf.config.experimental_connect_to_cluster(cluster)."
+        )
+    connect(engine())

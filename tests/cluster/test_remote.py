@@ -1,0 +1,221 @@
+"""Ops on devices of other tasks."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+import nbtf as tf
+from nbtf._cluster.in_process import InProcessEngine
+from tests.cluster.connected import GPU_0, GPU_1, Connected
+
+CPU_1 = "/job:worker/task:1/device:CPU:0"
+
+
+def test_devices_of_tasks_are_listed_after_those_of_this_process(two: Connected) -> None:
+    assert [
+        "/device:CPU:0",
+        "/job:worker/replica:0/task:0/device:CPU:0",
+        "/job:worker/replica:0/task:0/device:GPU:0",
+        "/job:worker/replica:0/task:1/device:CPU:0",
+        "/job:worker/replica:0/task:1/device:GPU:0",
+    ] == [device.name for device in tf.config.list_logical_devices()]
+
+
+def test_what_nobody_asks_for_runs_here(two: Connected) -> None:
+    assert tf.add(1.0, 2.0).device == "/job:localhost/replica:0/task:0/device:CPU:0"
+
+
+def test_an_op_runs_where_it_was_asked_for(two: Connected) -> None:
+    with tf.device(GPU_1):
+        x = tf.constant([[1.0, 2.0], [3.0, 4.0]])
+        y = x @ x
+
+    assert y.device == "/job:worker/replica:0/task:1/device:GPU:0"
+    assert [[7.0, 10.0], [15.0, 22.0]] == y.numpy().tolist()
+
+
+def test_a_shape_is_known_before_the_task_has_run_anything(two: Connected) -> None:
+    two.engine.stop("worker", 1)
+    with tf.device(GPU_1):
+        y = tf.reduce_sum(tf.ones([3, 4, 5]), axis=1)
+
+    assert ((3, 5), tf.float32) == (tuple(y.shape), y.dtype)
+    two.engine.resume("worker", 1)
+
+
+def test_an_op_whose_shape_depends_on_values_waits(two: Connected) -> None:
+    with tf.device(GPU_1):
+        where = tf.where(tf.constant([0.0, 1.0, 2.0]) > 0.5)
+        parts = tf.dynamic_partition(tf.constant([1.0, 2.0, 3.0]), tf.constant([0, 1, 0]), 2)
+
+    assert ([2, 1], [[1], [2]]) == (where.shape.as_list(), where.numpy().tolist())
+    assert [[1.0, 3.0], [2.0]] == [part.numpy().tolist() for part in parts]
+
+
+def test_a_tensor_goes_from_task_to_task_and_not_through_here(two: Connected) -> None:
+    with tf.device(GPU_0):
+        x = tf.zeros([1 << 18]) + 3.0
+    before = two.count_bytes()
+
+    with tf.device(GPU_1):
+        y = x + 1.0
+        total = tf.reduce_sum(y)
+
+    assert total.numpy() == 4.0 * (1 << 18)
+    assert two.count_bytes() - before < 2000
+
+
+def test_a_tensor_is_copied_although_nobody_here_has_it_any_more(two: Connected) -> None:
+    two.engine.stop("worker", 0)
+    with tf.device(GPU_0):
+        x = tf.fill([4], 2.0)
+    with tf.device(GPU_1):
+        y = tf.identity(x)
+    del x
+    gc.collect()
+    two.engine.resume("worker", 0)
+
+    assert [2.0] * 4 == y.numpy().tolist()
+
+
+def test_two_tasks_take_from_each_other_in_turn(two: Connected) -> None:
+    x = tf.constant([1.0])
+    for number in range(40):
+        with tf.device((GPU_0, GPU_1)[number % 2]):
+            x = x + 1.0
+
+    assert [41.0] == x.numpy().tolist()
+
+
+def test_a_variable_lives_on_its_task(two: Connected) -> None:
+    with tf.device(GPU_1):
+        v = tf.Variable([1.0, 2.0])
+    v.assign_add([1.0, 1.0])
+    with tf.device(GPU_1), tf.GradientTape() as tape:
+        loss = tf.reduce_sum(v * v)
+
+    assert [4.0, 6.0] == tape.gradient(loss, v).numpy().tolist()
+    assert "/job:worker/replica:0/task:1/device:GPU:0" == loss.device == v.device
+
+
+def test_random_numbers_are_those_of_this_process(two: Connected) -> None:
+    def drawn(device: str) -> list[list[float]]:
+        tf.random.set_seed(7)
+        values: list[list[float]] = []
+        for _ in range(3):
+            with tf.device(device):
+                values.append(tf.random.normal([3]).numpy().tolist())
+            values.append(tf.random.uniform([2], 0, 9, tf.int32).numpy().tolist())
+        with tf.device(device):
+            values.append(tf.random.shuffle(tf.range(10)).numpy().tolist())
+            values.append(tf.random.categorical([[0.1, 0.9]], 5).numpy().tolist())
+        return values
+
+    assert drawn("/CPU:0") == drawn(CPU_1)
+
+
+def test_memory_that_nobody_needs_is_given_back(two: Connected) -> None:
+    device = two.cluster.channels[1].devices[1]
+    assert device.memory is not None
+    with tf.device(GPU_1):
+        x = tf.zeros([1000])
+        device.synchronize()
+        before = device.memory.stats().in_use
+        y = [x + float(number) for number in range(10)]
+        device.synchronize()
+        during = device.memory.stats().in_use
+    del y
+    gc.collect()
+    device.synchronize()
+
+    assert during - before >= 10 * 4000
+    assert before == device.memory.stats().in_use
+
+
+def test_tables_are_empty_when_all_tensors_are_gone(two: Connected) -> None:
+    with tf.device(GPU_0):
+        x = [tf.fill([2], float(number)) for number in range(100)]
+    with tf.device(GPU_1):
+        y = [tensor * 2.0 for tensor in x]
+    assert 198.0 == y[99].numpy()[0]
+
+    del x, y
+    gc.collect()
+    two.cluster.wait()
+
+    assert [0, 0] == [channel.tensors for channel in two.cluster.channels]
+
+
+def test_ten_thousand_random_ops_are_those_of_numpy(two: Connected) -> None:
+    random = np.random.default_rng(0)
+    devices = [GPU_0, GPU_1, CPU_1, "/CPU:0"]
+    expected = [np.full(4, number, np.float32) for number in range(8)]
+    tensors = [tf.constant(array) for array in expected]
+    for _ in range(10_000):
+        a, b, target = random.integers(0, 8, 3)
+        with tf.device(devices[random.integers(0, 4 if random.random() < 0.05 else 1)]):
+            if random.random() < 0.5:
+                expected[target], tensors[target] = expected[a] - expected[b], tensors[a] - tensors[b]
+            else:
+                half = np.float32(0.5)
+                expected[target], tensors[target] = expected[a] * half + np.float32(b), tensors[a] * 0.5 + float(b)
+
+    assert [array.tolist() for array in expected] == [tensor.numpy().tolist() for tensor in tensors]
+
+
+def test_an_op_takes_at_most_32_bytes(two: Connected) -> None:
+    with tf.device(GPU_1):
+        weights = tf.Variable(tf.ones([8, 8]))
+        x = tf.ones([4, 8])
+
+        def step() -> None:
+            with tf.GradientTape() as tape:
+                loss = tf.reduce_mean(tf.nn.relu(x @ weights) ** 2)
+            weights.assign_sub(tape.gradient(loss, weights) * 0.01)
+
+        step()
+        two.cluster.wait()
+        channel = two.cluster.channels[1]
+        before = channel.bytes_sent, channel.records_sent
+        for _ in range(20):
+            step()
+        two.cluster.wait()
+
+    nbytes, records = channel.bytes_sent - before[0], channel.records_sent - before[1]
+    assert records > 200
+    assert nbytes <= 32 * records
+
+
+def test_python_functions_cannot_be_sent_and_say_so(two: Connected) -> None:
+    from nbtf._ops.op import Op
+
+    strange = Op("Strange", lambda xp, x: x, "T -> T", ["x"], sets={"T": frozenset({tf.float32})})
+    with tf.device(GPU_1), pytest.raises(tf.errors.UnimplementedError, match=r"Strange cannot be sent to .*task:1"):
+        strange(tf.constant(1.0))
+
+
+def test_connecting_again_ends_what_was_before(connected: Callable[..., Connected]) -> None:
+    first = connected()
+    with tf.device(GPU_1):
+        x = tf.constant([1.0])
+
+    tf.config.experimental_connect_to_cluster(InProcessEngine({"worker": 2}, 1))
+
+    with pytest.raises(tf.errors.AbortedError, match="invalidated by reconnect"):
+        x.numpy()
+    with tf.device(GPU_1), pytest.raises(tf.errors.AbortedError, match="invalidated by reconnect"):
+        x + 1.0
+    with tf.device(GPU_1):
+        assert 2.0 == (tf.constant(1.0) + 1.0).numpy()
+    assert first.cluster.devices == []
+
+
+def test_addresses_alone_are_no_cluster() -> None:
+    spec = tf.train.ClusterSpec({"worker": ["a:2222", "b:2222"]})
+
+    with pytest.raises(tf.errors.UnimplementedError, match="LocalCluster"):
+        tf.config.experimental_connect_to_cluster(spec)

@@ -336,7 +336,8 @@ class Channel:
             for failure in content.get("failures", ()):
                 self._failures[failure[3]] = Failure(*failure)
             for number, account, entries in content["memory"] if batch.number else ():
-                self.devices[number].take_report(account, entries)
+                device: Any = self.devices[number]
+                device.take_report(account, entries)
             for ticket, reply in zip(batch.tickets, content.get("replies", ()), strict=True):
                 if "frame" in reply:
                     ticket.values = answer.frames[reply["frame"]]

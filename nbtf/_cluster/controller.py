@@ -56,7 +56,8 @@ class Cluster:
             for number, fields in enumerate(hello["devices"])
         ]
         for number, account, _ in hello["memory"]:
-            channel.devices[number].take_report(account, ())
+            device: Any = channel.devices[number]
+            device.take_report(account, ())
         for former in self.channels:
             if former.task == channel.task:
                 former.end(

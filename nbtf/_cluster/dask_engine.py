@@ -7,20 +7,51 @@ from __future__ import annotations
 
 import asyncio
 import inspect
+import json
+import logging
+import os
+import sys
 import threading
-from collections.abc import Callable, Coroutine, Mapping
-from typing import Any, NamedTuple, TypeVar
+from collections.abc import AsyncGenerator, Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import asynccontextmanager, suppress
+from functools import cached_property
+from importlib import import_module
+from typing import Any, NamedTuple, TextIO
 
+import dask.config
 import distributed
 from distributed.comm.core import CommClosedError, FatalCommClosedError
+from distributed.core import Status
 
 from nbtf._cluster import courier
-from nbtf.errors import OpError, UnauthenticatedError, UnavailableError
+from nbtf._cluster.comms import CommConnection, Serving, packed, unpacked
+from nbtf._cluster.engine import Address, Engine, Host, Listener, Message
+from nbtf._cluster.loop_thread import LoopThread
+from nbtf._cluster.task_numbers import number_tasks
+from nbtf.errors import (
+    DeadlineExceededError,
+    FailedPreconditionError,
+    OpError,
+    UnauthenticatedError,
+    UnavailableError,
+)
 
-T = TypeVar("T")
+_DASK: Any = distributed
+"""The library where it says nothing of types."""
+
+connect, to_serialize = _DASK.core.connect, _DASK.protocol.to_serialize
 
 _CLOSING = 2.0
 """Seconds that it may take to say goodbye to a scheduler."""
+
+_SOON = 0.5
+"""Seconds in which a scheduler answers that is not lost: whoever asks has lost a task, and waits."""
+
+_MOST_REQUESTS = 4096
+"""Requests of other tasks that may wait for one another; each has a thread."""
+
+_PLUGIN, _SESSION, _SERVE = "nbtf", "nbtf_session", "nbtf_serve"
 
 _LOOPBACK = ("127.", "localhost", "[::1]", "::1")
 
@@ -123,67 +154,70 @@ def ask_workers(
       UnauthenticatedError: a certificate was refused.
     """
     scheduler = find_scheduler(cluster, allow_insecure)
-    return _run_aside(lambda: _ask_workers(scheduler, version, packed, seconds, timeout))
-
-
-def _run_aside(work: Callable[[], Coroutine[Any, Any, T]]) -> T:
-    """Runs a coroutine in a loop of its own: that of a notebook's kernel runs already, on this thread."""
-    results: list[T] = []
-    errors: list[BaseException] = []
-
-    def run() -> None:
-        try:
-            results.append(asyncio.run(work()))
-        except BaseException as error:
-            errors.append(error)
-
-    thread = threading.Thread(target=run, name="nbtf: asks a cluster", daemon=True)
-    thread.start()
-    thread.join()
-    if errors:
-        raise errors[0]
-    return results[0]
+    loop = LoopThread()
+    try:
+        return loop.run(_ask_workers(scheduler, version, packed, seconds, timeout))
+    finally:
+        loop.close()
 
 
 async def _ask_workers(
     scheduler: Scheduler, version: str, packed: Callable[[], bytes], seconds: float, timeout: float
 ) -> list[WorkerAnswer]:
-    address = scheduler.address
+    async with _client(scheduler, timeout) as (client, names):
+        tell = _by_value(courier, "tell")
+        facts = await _ask(client, tell, dict.fromkeys(names, (version, None, seconds)), timeout)
+        without = [address for address, answer in facts.items() if answer.get("needs")]
+        if without:
+            facts |= await _ask(client, tell, dict.fromkeys(without, (version, packed(), seconds)), timeout)
+    return [WorkerAnswer(name, address, facts[address]) for address, name in names.items()]
+
+
+@asynccontextmanager
+async def _client(scheduler: Scheduler, timeout: float) -> AsyncGenerator[tuple[Any, Mapping[str, str]]]:
+    """Yields a client, which never is the user's, and the names of the workers by address."""
     client: Any = distributed.Client(
-        address, security=scheduler.security, timeout=timeout, asynchronous=True, set_as_default=False
+        scheduler.address, security=scheduler.security, timeout=timeout, asynchronous=True, set_as_default=False
     )
     try:
         await client
         identity: Mapping[str, Any] = await asyncio.wait_for(client.scheduler.identity(), timeout)
-        names = {each: str(facts.get("name", each)) for each, facts in identity["workers"].items()}
-        tell = _by_value(courier, "tell")
-        facts_by_address = await _ask(client, tell, list(names), (version, None, seconds), timeout)
-        without = [each for each, answer in facts_by_address.items() if answer.get("needs")]
-        if without:
-            facts_by_address |= await _ask(client, tell, without, (version, packed(), seconds), timeout)
-        return [WorkerAnswer(names[each], each, facts_by_address[each]) for each in names]
+        yield client, {address: str(facts.get("name", address)) for address, facts in identity["workers"].items()}
     except (OSError, TimeoutError, TypeError) as error:
-        raise in_words(error, address, timeout) from error
+        raise in_words(error, scheduler.address, timeout) from error
     finally:
         await client.close(_CLOSING)
 
 
 async def _ask(
-    client: Any, tell: Callable[..., Any], workers: list[str], arguments: tuple[Any, ...], timeout: float
+    client: Any, function: Callable[..., Any], arguments: Mapping[str, tuple[Any, ...]], timeout: float
 ) -> dict[str, Mapping[str, Any]]:
-    """Returns what each worker answers in time: one that is stopped, or cut off, keeps nobody waiting."""
-    tasks = {each: asyncio.ensure_future(client.run(tell, *arguments, workers=[each])) for each in workers}
+    """Returns what each worker answers in time: one that is stopped, or cut off, keeps nobody waiting.
+
+    Args:
+      client: speaks for us.
+      function: is called on each worker.
+      arguments: of the call, by the worker's address.
+      timeout: in seconds.
+    """
+    tasks = {
+        address: asyncio.ensure_future(client.run(function, *values, workers=[address]))
+        for address, values in arguments.items()
+    }
     if tasks:
         await asyncio.wait(tasks.values(), timeout=timeout)
     answers: dict[str, Mapping[str, Any]] = {}
-    for each, task in tasks.items():
+    for address, task in tasks.items():
         if not task.done():
             task.cancel()
-            answers[each] = {"problem": f"it has not answered within {timeout:g} s"}
+            answers[address] = {"problem": f"it has not answered within {timeout:g} s", "silent": True}
         elif (error := task.exception()) is not None:
-            answers[each] = {"problem": f"{type(error).__name__}: {error}"}
+            answers[address] = {"problem": f"{type(error).__name__}: {error}", "silent": isinstance(error, OSError)}
         else:
-            answers[each] = task.result().get(each) or {"problem": "it left the cluster meanwhile"}
+            answers[address] = task.result().get(address) or {
+                "problem": "it left the cluster meanwhile",
+                "silent": True,
+            }
     return answers
 
 
@@ -195,3 +229,309 @@ def _by_value(module: Any, name: str) -> Callable[..., Any]:
     namespace: dict[str, Any] = {"__name__": f"{module.__name__}_by_value"}
     exec(compile(inspect.getsource(module), f"<{module.__name__}>", "exec"), namespace)
     return namespace[name]
+
+
+async def _connect(address: str, connection_args: Mapping[str, Any], timeout: float) -> Any:
+    """Returns a connection; at once the error that nobody listens there, which Dask itself tries for long.
+
+    Raises:
+      OSError: nobody listens there, or the certificate was refused.
+      TimeoutError: it takes too long.
+    """
+    scheme, _, location = address.partition("://")
+    if scheme in ("tcp", "tls"):
+        host, _, port = location.rpartition(":")
+        _, writer = await asyncio.wait_for(asyncio.open_connection(host.strip("[]"), int(port)), timeout)
+        writer.close()
+    return await asyncio.wait_for(connect(address, timeout=timeout, **connection_args), timeout)
+
+
+# In the notebook
+
+
+class DaskEngine(Engine):
+    """The workers of a Dask cluster as tasks; one connection to each."""
+
+    name: str = "Dask"
+
+    def __init__(
+        self,
+        scheduler: Scheduler,
+        timeout: float = 10.0,
+        heartbeat: float = Engine.heartbeat,
+        deadline: float = Engine.deadline,
+    ) -> None:
+        """Asks nobody yet.
+
+        Args:
+          scheduler: of the cluster, from `find_scheduler`.
+          timeout: how many seconds the scheduler and each worker may take to answer.
+          heartbeat: as for `Engine`.
+          deadline: likewise.
+        """
+        self.scheduler = scheduler
+        self.heartbeat, self.deadline = heartbeat, deadline
+        self._timeout = timeout
+        self._connections: set[CommConnection] = set()
+        self._addresses: dict[str, Address] = {}
+        self._watch: asyncio.Task[None] | None = None
+        self._lost = False
+
+    @cached_property
+    def _thread(self) -> LoopThread:
+        return LoopThread()
+
+    def addresses(self) -> list[Address]:
+        """Returns the tasks; see `Engine`.
+
+        Raises:
+          FailedPreconditionError: a worker has no nbtf.
+          DeadlineExceededError: a worker does not answer, the first time they are asked.
+        """
+        return self._thread.run(self._ask_addresses())
+
+    async def _ask_addresses(self) -> list[Address]:
+        if self._lost:
+            raise self._scheduler_lost()
+        is_first = not self._addresses
+        async with _client(self.scheduler, self._timeout) as (client, names):
+            await self._begin_watch()
+            tasks = number_tasks(names, {address: (task.job, task.number) for address, task in self._addresses.items()})
+            new = {address: task for address, task in tasks.items() if address not in self._addresses}
+            answers = await _ask(client, install_task, new, self._timeout)
+        for address, answer in answers.items():
+            problem = answer.get("problem")
+            if problem is None:
+                self._addresses[address] = Address(*new[address], address, answer["incarnation"])
+            elif not answer.get("silent"):
+                raise FailedPreconditionError(
+                    f"Worker {names[address]} at {address} cannot be a task: {problem}. All workers need nbtf, of the "
+                    "same version as here."
+                )
+            elif is_first:
+                raise DeadlineExceededError(f"Worker {names[address]} at {address} cannot be a task: {problem}.")
+        return sorted(task for address, task in self._addresses.items() if address in names)
+
+    def connect(self, address: Address, listener: Listener) -> CommConnection:
+        """Opens a session with a task; see `Engine`."""
+        return self._thread.run(self._open(address, listener))
+
+    async def _open(self, address: Address, listener: Listener) -> CommConnection:
+        if self._lost:
+            raise self._scheduler_lost()
+        arguments = self.scheduler.security.get_connection_args("client")
+        try:
+            comm = await _connect(address.location, arguments, self._timeout)
+            await comm.write({"op": _SESSION, "incarnation": address.incarnation})
+            answer = await asyncio.wait_for(comm.read(), self._timeout)
+        except FatalCommClosedError as error:
+            raise UnauthenticatedError(f"{address.location} refuses this certificate.") from error
+        except TimeoutError as error:
+            raise DeadlineExceededError(f"{address.location} has not answered within {self._timeout:g} s.") from error
+        except OSError as error:
+            raise await self.loss(f"{address.location} cannot be reached: {error}") from error
+        if answer is None or answer["incarnation"] != address.incarnation:
+            comm.abort()
+            raise UnavailableError(f"Another process is at {address.location} now: the task has been started anew.")
+        connection = CommConnection(self, self._thread, comm, listener, to_serialize)
+        self._connections.add(connection)
+        return connection
+
+    async def loss(self, reason: str) -> UnavailableError:
+        """Returns the error for a connection that is lost; the scheduler's where that is gone, too."""
+        if not self._lost:
+            arguments = self.scheduler.security.get_connection_args("client")
+            try:
+                comm = await _connect(self.scheduler.address, arguments, _SOON)
+                comm.abort()
+            except (OSError, TimeoutError):
+                self._lost = True
+        return self._scheduler_lost() if self._lost else UnavailableError(reason)
+
+    def _scheduler_lost(self) -> UnavailableError:
+        return UnavailableError(
+            f"The scheduler of the cluster, {self.scheduler.address}, is lost, and with it all tasks. Start a cluster, "
+            "and connect to it with tf.config.experimental_connect_to_cluster."
+        )
+
+    async def _begin_watch(self) -> None:
+        """Keeps a connection to the scheduler, whose end tells that it is gone."""
+        if self._watch is None:
+            arguments = self.scheduler.security.get_connection_args("client")
+            comm = await _connect(self.scheduler.address, arguments, self._timeout)
+            self._watch = asyncio.ensure_future(self._watch_scheduler(comm))
+
+    async def _watch_scheduler(self, comm: Any) -> None:
+        with suppress(OSError):
+            await comm.read()
+        self._lost = True
+        for connection in list(self._connections):
+            connection.fail(self._scheduler_lost())
+
+    def forget(self, connection: CommConnection) -> None:
+        """Hears that a connection has ended."""
+        self._connections.discard(connection)
+
+    def close(self) -> None:
+        """Closes all connections; the workers go on, and have nothing more of this controller."""
+        self._thread.run(self._close())
+        self._thread.close()
+
+    async def _close(self) -> None:
+        for connection in list(self._connections):
+            connection.end()
+        if self._watch is not None:
+            self._watch.cancel()
+
+
+# In a worker
+
+
+async def install_task(job: str, number: int, dask_worker: Any = None) -> dict[str, Any]:
+    """Makes a worker a task, if it is none yet; returns which incarnation of it.
+
+    Args:
+      job: the name of the job.
+      number: of the task in it.
+      dask_worker: the worker, which Dask adds.
+    """
+    plugin = dask_worker.plugins.get(_PLUGIN)
+    if plugin is None:
+        plugin = TaskPlugin(job, number)
+        await dask_worker.plugin_add(plugin=plugin, name=_PLUGIN, catch_errors=False)
+    return {"incarnation": plugin.task.incarnation}
+
+
+class TaskPlugin(distributed.WorkerPlugin):
+    """What a worker has beside Dask's own: a task, the connections of its controllers, and the way to its peers."""
+
+    def __init__(self, job: str, number: int) -> None:
+        """Takes the task's name."""
+        self._job, self._number = job, number
+
+    async def setup(self, worker: Any) -> None:
+        """Begins to listen."""
+        task: Any = import_module("nbtf._cluster.task")  # late: a controller needs none
+        self._worker, self._loop = worker, asyncio.get_running_loop()
+        self._threads = ThreadPoolExecutor(_MOST_REQUESTS, "nbtf: answers tasks")  # they wait for one another
+        self.task: Host = await asyncio.to_thread(task.Task, self._job, self._number, self)
+        worker.handlers[_SESSION] = self.session
+        worker.handlers[_SERVE] = self.serve
+
+    def teardown(self, worker: Any) -> None:
+        """Ends all sessions."""
+        self.task.close()
+        self._threads.shutdown(wait=False, cancel_futures=True)
+
+    async def session(self, comm: Any, incarnation: str) -> Any:
+        """Serves a controller until its connection ends."""
+        await comm.write({"incarnation": self.task.incarnation})
+        if incarnation == self.task.incarnation:
+            session = await asyncio.to_thread(self.task.open)
+            thread = ThreadPoolExecutor(1, "nbtf: does what a controller says")
+            try:
+                await Serving(comm, session, thread, to_serialize).read()
+            finally:
+                await asyncio.to_thread(session.close)
+                thread.shutdown(wait=False, cancel_futures=True)
+        return Status.dont_reply
+
+    async def serve(self, comm: Any, head: bytes, frames: list[Any]) -> dict[str, Any]:
+        """Answers another task."""
+        request = unpacked({"head": head, "frames": frames})
+        return packed(await self._loop.run_in_executor(self._threads, self.task.serve, request), to_serialize)
+
+    def fetch(self, location: str, request: Message, seconds: float) -> Message:
+        """Asks another task, on the thread of a session; see `Peers`."""
+        future = asyncio.run_coroutine_threadsafe(self._fetch(location, request, seconds), self._loop)
+        return future.result()
+
+    async def _fetch(self, location: str, request: Message, seconds: float) -> Message:
+        pool = self._worker.rpc
+        try:
+            if not pool.available.get(location):
+                comm = await _connect(location, pool.connection_args, seconds)
+                await comm.close()
+            answer = await asyncio.wait_for(getattr(pool(location), _SERVE)(**packed(request, to_serialize)), seconds)
+        except TimeoutError:
+            raise TimeoutError(f"{location} has not answered within {seconds:g} s") from None
+        except OSError as error:
+            raise ConnectionError(f"{location} is lost: {error}") from error
+        if answer is None:
+            raise ConnectionError(f"there is no task at {location}")
+        return unpacked(answer)
+
+
+# Processes of a cluster that nbtf starts
+
+_QUIET: Mapping[str, Any] = {
+    "distributed.scheduler.http.routes": [],  # no dashboard, no metrics
+    "distributed.worker.http.routes": [],
+    "distributed.scheduler.work-stealing": False,
+    "distributed.worker.memory.target": False,  # tensors are not Dask's to put on a disk
+    "distributed.worker.memory.spill": False,
+    "distributed.worker.memory.pause": False,
+    "distributed.worker.memory.terminate": False,
+}
+
+
+def new_credentials() -> dict[str, str]:
+    """Returns certificates that only one cluster has."""
+    security: Any = _DASK.Security.temporary()
+    values = {name: getattr(security, name) for name in security.__slots__ if name.startswith("tls_")}
+    return {name: value for name, value in values.items() if isinstance(value, str)}
+
+
+def scheduler_at(address: str, credentials: Mapping[str, str]) -> Scheduler:
+    """Returns the scheduler of a cluster with certificates of its own."""
+    return Scheduler(address, distributed.Security(require_encryption=True, **credentials))
+
+
+def serve(settings: Mapping[str, Any]) -> None:
+    """Is a scheduler or a worker, until standard input closes.
+
+    Args:
+      settings: `role`, `credentials`; of a worker its `name`, and in the next line of the input the `address` of the
+        scheduler.
+    """
+    answers = os.fdopen(os.dup(1), "w", buffering=1)
+    os.dup2(2, 1)  # what programs print goes elsewhere
+    logging.getLogger("distributed").setLevel(logging.CRITICAL)
+    dask.config.set(_QUIET)
+    security = distributed.Security(require_encryption=True, **settings["credentials"])
+    with suppress(KeyboardInterrupt):
+        asyncio.run(_serve(settings, security, answers))
+
+
+async def _serve(settings: Mapping[str, Any], security: Any, answers: TextIO) -> None:
+    loop = asyncio.get_running_loop()
+    listening: Mapping[str, Any] = {"security": security, "host": "127.0.0.1", "protocol": "tls://", "port": 0}
+    local: Mapping[str, Any] = {"dashboard_address": "127.0.0.1:0", "dashboard": False}
+    try:
+        if settings["role"] == "scheduler":
+            server: Any = await distributed.Scheduler(**listening, **local)
+        else:
+            line = await loop.run_in_executor(None, sys.stdin.readline)
+            names: Mapping[str, Any] = {"name": settings["name"], "nthreads": 1, "memory_limit": 0}
+            server = await distributed.Worker(json.loads(line)["address"], **names, **listening, **local)
+    except Exception as error:
+        answers.write(json.dumps({"error": f"{type(error).__name__}: {error}"}) + "\n")
+        return
+    answers.write(json.dumps({"address": server.address}) + "\n")
+    closed = asyncio.ensure_future(_closed(server))
+    threading.Thread(target=_read_on, args=(loop, closed), daemon=True).start()
+    with suppress(asyncio.CancelledError):
+        await closed
+    with suppress(Exception):
+        await asyncio.wait_for(server.close(), _CLOSING / 2)
+    os._exit(0)  # threads of sessions may work for long, and nobody hears them
+
+
+async def _closed(server: Any) -> None:
+    await server.finished()
+
+
+def _read_on(loop: asyncio.AbstractEventLoop, closed: asyncio.Future[None]) -> None:
+    """Waits until standard input closes, which it does when the notebook's process has ended."""
+    sys.stdin.read()
+    loop.call_soon_threadsafe(closed.cancel)

@@ -10,6 +10,7 @@ from nbtf.distribute.contexts import in_cross_replica_context as in_cross_replic
 from nbtf.distribute.datasets import DistributedDataset as DistributedDataset
 from nbtf.distribute.datasets import DistributedIterator as DistributedIterator
 from nbtf.distribute.datasets import InputContext as InputContext
+from nbtf.distribute.local_cluster import LocalCluster as LocalCluster
 from nbtf.distribute.mirrored import MirroredStrategy as MirroredStrategy
 from nbtf.distribute.mirrored import MultiWorkerMirroredStrategy as MultiWorkerMirroredStrategy
 from nbtf.distribute.one_device import OneDeviceStrategy as OneDeviceStrategy

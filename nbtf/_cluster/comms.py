@@ -1,0 +1,136 @@
+"""How do messages go through one of Dask's connections, in the notebook and in a worker?
+
+A connection (`comm`) reads and writes dictionaries; `OSError` says that it has ended.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from typing import Any, Protocol
+
+import numpy as np
+
+from nbtf._cluster.engine import Connection, Listener, Message, Session
+from nbtf._cluster.loop_thread import LoopThread
+from nbtf.errors import OpError
+
+Frames = Callable[[Any], Any]
+"""Marks an array as one that is written as it is: Dask's `to_serialize`."""
+
+
+def packed(message: Message, as_frame: Frames) -> dict[str, Any]:
+    """Returns a message as it is written: frames as arrays, which Dask neither copies nor pickles."""
+    frames = [as_frame(np.asarray(memoryview(frame).cast("B"))) for frame in message.frames]
+    return {"head": bytes(message.head), "frames": frames}
+
+
+def unpacked(message: Mapping[str, Any]) -> Message:
+    """Returns the message that was written."""
+    return Message(message["head"], [memoryview(frame) for frame in message["frames"]])
+
+
+class Owner(Protocol):
+    """Whose connection it is: an engine."""
+
+    async def loss(self, reason: str) -> OpError:
+        """Returns the error for a connection that is lost."""
+        ...
+
+    def forget(self, connection: Any) -> None:
+        """Hears that a connection has ended."""
+        ...
+
+
+class CommConnection(Connection):
+    """One connection to a task: two coroutines, of which one writes and the other reads."""
+
+    def __init__(self, engine: Owner, thread: LoopThread, comm: Any, listener: Listener, as_frame: Frames) -> None:
+        """Begins, on the engine's loop."""
+        self._engine, self._thread, self._comm, self._listener = engine, thread, comm, listener
+        self._as_frame = as_frame
+        self._outgoing: asyncio.Queue[dict[str, Any]] = asyncio.Queue()
+        self._ended = False
+        self._tasks = [asyncio.ensure_future(self._write()), asyncio.ensure_future(self._read())]
+
+    def send(self, batch: Message) -> None:
+        """Sends a batch; see `Connection`."""
+        self._thread.call(self._outgoing.put_nowait, packed(batch, self._as_frame))
+
+    def ping(self) -> None:
+        """Asks for a sign of life; see `Connection`."""
+        self._thread.call(self._outgoing.put_nowait, {"ping": True})
+
+    def close(self) -> None:
+        """Ends the session; see `Connection`."""
+        self._thread.call(self.end)
+
+    def end(self) -> None:
+        """Closes the socket, on the engine's loop; the listener hears nothing of it."""
+        if not self._ended:
+            self._ended = True
+            self._engine.forget(self)
+            self._comm.abort()
+            for task in self._tasks:
+                task.cancel()
+
+    def fail(self, error: OpError) -> None:
+        """Tells the listener that nothing more will come, on the engine's loop."""
+        if not self._ended:
+            self.end()
+            self._listener.lost(error)
+
+    async def _write(self) -> None:
+        with suppress(OSError):  # the reader hears it, too
+            while True:
+                await self._comm.write(await self._outgoing.get())
+
+    async def _read(self) -> None:
+        try:
+            while True:
+                message = await self._comm.read()
+                if "pong" in message:
+                    self._listener.alive()
+                else:
+                    self._listener.answered(unpacked(message))
+        except OSError:
+            self.fail(await self._engine.loss("its process closed the connection: it has ended, or was killed"))
+
+
+class Serving:
+    """What happens on one controller's connection: batches are done in order, and pings answered meanwhile."""
+
+    def __init__(self, comm: Any, session: Session, thread: ThreadPoolExecutor, as_frame: Frames) -> None:
+        """Takes the connection, and the thread on which the session works."""
+        self._comm, self._session, self._thread, self._as_frame = comm, session, thread, as_frame
+        self._batches: asyncio.Queue[Message] = asyncio.Queue()
+        self._writing = asyncio.Lock()
+
+    async def read(self) -> None:
+        """Reads until the connection ends."""
+        work = asyncio.ensure_future(self._work())
+        try:
+            while True:
+                message = await self._comm.read()
+                if "ping" in message:
+                    await self._write({"pong": True})
+                else:
+                    self._batches.put_nowait(unpacked(message))
+        except OSError:
+            return
+        finally:
+            work.cancel()
+
+    async def _work(self) -> None:
+        loop = asyncio.get_running_loop()
+        with suppress(OSError):
+            while True:
+                batch = await self._batches.get()
+                answer = await loop.run_in_executor(self._thread, self._session.handle, batch)
+                await self._write(packed(answer, self._as_frame))
+
+    async def _write(self, message: dict[str, Any]) -> None:
+        async with self._writing:
+            await self._comm.write(message)

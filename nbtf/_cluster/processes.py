@@ -1,0 +1,127 @@
+"""How are the processes of a cluster started on this machine, and ended?
+
+What a process must know goes through its standard input, and through nothing that anybody else can read. When that
+closes the process ends: none outlives the notebook, however it ends.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import queue
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Mapping
+from typing import Any
+
+from nbtf.errors import DeadlineExceededError, UnavailableError
+
+_PROGRAM = (
+    "import json, sys; settings = json.loads(sys.stdin.readline()); sys.path[:] = settings['path']; "
+    "from nbtf._cluster.dask_engine import serve; serve(settings)"
+)
+
+_FORGOTTEN = ("TF_CONFIG", "NBTF_SIMULATE")
+"""Variables of the notebook that say nothing to a task."""
+
+_PATIENCE = 2.0
+"""Seconds that a process may take to end by itself."""
+
+
+class ChildProcess:
+    """A process of a cluster."""
+
+    def __init__(self, name: str, settings: Mapping[str, Any], environ: Mapping[str, str]) -> None:
+        """Starts it.
+
+        Args:
+          name: for messages.
+          settings: what it must know; may be secret.
+          environ: variables it has beside this process's.
+        """
+        self.name = name
+        inherited = {name: value for name, value in os.environ.items() if name not in _FORGOTTEN}
+        self._process = subprocess.Popen(
+            [sys.executable, "-c", _PROGRAM],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            env=inherited | dict(environ),
+            text=True,
+            start_new_session=True,  # an interrupt of the notebook is none of the cluster
+        )
+        self._answers: queue.Queue[dict[str, Any]] = queue.Queue()
+        self._listener = threading.Thread(target=self._listen, name=f"nbtf: listens to {name}", daemon=True)
+        self._listener.start()
+        self.tell(dict(settings) | {"path": sys.path})
+
+    @property
+    def pid(self) -> int:
+        """The number of the process."""
+        return self._process.pid
+
+    @property
+    def is_running(self) -> bool:
+        """Whether it has not ended."""
+        return self._process.poll() is None
+
+    def tell(self, message: Mapping[str, Any]) -> None:
+        """Sends it a line."""
+        assert self._process.stdin is not None
+        try:
+            self._process.stdin.write(json.dumps(message) + "\n")
+            self._process.stdin.flush()
+        except OSError:
+            return  # it has ended; who waits for its answer hears that
+
+    def _listen(self) -> None:
+        assert self._process.stdout is not None
+        with self._process.stdout as lines:
+            for line in lines:
+                self._answers.put(json.loads(line))
+        self._answers.put({"error": "it ended while it started"})
+
+    def answer(self, deadline: float) -> dict[str, Any]:
+        """Returns the next line that it says.
+
+        Args:
+          deadline: by `time.monotonic`.
+
+        Raises:
+          UnavailableError: it failed; the text says why.
+          DeadlineExceededError: it says nothing.
+        """
+        try:
+            answer = self._answers.get(timeout=max(0.0, deadline - time.monotonic()))
+        except queue.Empty:
+            raise DeadlineExceededError(f"The process of {self.name} has not started in time.") from None
+        if "error" in answer:
+            raise UnavailableError(f"The process of {self.name} has not started: {answer['error']}.")
+        return answer
+
+    def kill(self) -> None:
+        """Ends it at once, also one that is stopped."""
+        self._process.kill()
+        self._close()
+
+    def end(self) -> None:
+        """Has it end by itself."""
+        assert self._process.stdin is not None
+        try:
+            self._process.stdin.close()
+        except OSError:
+            return
+
+    def wait(self) -> None:
+        """Waits until it has ended; after some time it is killed."""
+        try:
+            self._process.wait(_PATIENCE)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+        self._close()
+
+    def _close(self) -> None:
+        self.end()
+        self._process.wait()
+        self._listener.join(_PATIENCE)

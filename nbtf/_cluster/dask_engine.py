@@ -16,7 +16,6 @@ from collections.abc import AsyncGenerator, Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager, suppress
 from functools import cached_property
-from importlib import import_module
 from typing import Any, NamedTuple, TextIO
 
 import dask.config
@@ -411,10 +410,11 @@ class TaskPlugin(distributed.WorkerPlugin):
 
     async def setup(self, worker: Any) -> None:
         """Begins to listen."""
-        task: Any = import_module("nbtf._cluster.task")  # late: a controller needs none
+        from nbtf._cluster.task import Task  # late: a controller needs none
+
         self._worker, self._loop = worker, asyncio.get_running_loop()
         self._threads = ThreadPoolExecutor(_MOST_REQUESTS, "nbtf: answers tasks")  # they wait for one another
-        self.task: Host = await asyncio.to_thread(task.Task, self._job, self._number, self)
+        self.task: Host = await asyncio.to_thread(Task, self._job, self._number, self)
         worker.handlers[_SESSION] = self.session
         worker.handlers[_SERVE] = self.serve
 

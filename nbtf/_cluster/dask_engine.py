@@ -372,13 +372,15 @@ class DaskEngine(Engine):
         self._connections.discard(connection)
 
     def close(self) -> None:
-        """Closes all connections; the workers go on, and have nothing more of this controller."""
-        self._thread.run(self._close())
-        self._thread.close()
+        """Closes all connections, and says so; the workers go on, and have nothing more of this controller."""
+        if "_thread" in self.__dict__:  # somebody was asked
+            self._thread.run(self._close())
+            self._thread.close()
+            del self._thread
 
     async def _close(self) -> None:
         for connection in list(self._connections):
-            connection.end()
+            connection.fail(UnavailableError("its cluster was closed"))
         if self._watch is not None:
             self._watch.cancel()
 

@@ -65,7 +65,7 @@ class LocalCluster(ClusterResolver):
         self._dask = dask_engine()
         self._credentials: dict[str, str] = self._dask.new_credentials()
         self._processes: dict[str, ChildProcess] = {}
-        self._engine: Any = None
+        self._engines: list[Any] = []
         self._address = ""
         try:
             self._start()
@@ -112,7 +112,9 @@ class LocalCluster(ClusterResolver):
         if not self._address:
             raise ValueError("This cluster is closed. Start another: tf.distribute.LocalCluster(worker=2, gpus=2).")
         scheduler = self._dask.scheduler_at(self._address, self._credentials)
-        return self._dask.DaskEngine(scheduler, heartbeat=self._heartbeat)
+        engine = self._dask.DaskEngine(scheduler, heartbeat=self._heartbeat)
+        self._engines.append(engine)
+        return engine
 
     def replace(self, task: str) -> None:
         """Starts a new process for a task, which has lost its own, or loses it now.
@@ -152,6 +154,9 @@ class LocalCluster(ClusterResolver):
     def close(self) -> None:
         """Ends the processes; may be called twice."""
         processes = [*self._processes.values(), *([self._scheduler] if hasattr(self, "_scheduler") else [])]
+        for engine in self._engines:
+            engine.close()
+        self._engines.clear()
         for process in processes:
             process.end()
         for process in processes:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import atexit
 import gc
 import os
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import nullcontext
-from functools import partial
+from functools import cache, partial
+from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
@@ -28,6 +30,7 @@ from nbtf._devices.simulated import SimulatedGPU
 from nbtf._ops.arrays.broadcasting import Reshape
 from nbtf._ops.math.arithmetic import AddV2
 from nbtf._ops.reductions.sums import Sum
+from nbtf.distribute.local_cluster import LocalCluster
 from nbtf.errors import InvalidArgumentError, OpError, ResourceExhaustedError
 from tests import fake_cupy
 from tests.devices import toy_backend
@@ -77,13 +80,21 @@ class Settled(RemoteDevice):
         return buffers
 
 
-ENGINES: list[InProcessEngine] = []
+ENGINES: list[Any] = []
 
 
-def remote(index: int, device_type: str = "GPU", tasks: int = 1) -> Device:
+@cache
+def real_processes() -> LocalCluster:
+    """Two workers of Dask, for all tests of this file."""
+    cluster = LocalCluster(worker=2, gpus=1, model="Tesla K20m", memory=LIMIT_MIB)
+    atexit.register(cluster.close)
+    return cluster
+
+
+def remote(index: int, device_type: str = "GPU", tasks: int = 1, engine: Any = None) -> Device:
     """A device of a task in this process."""
     machine = simulated_machine(1, "Tesla K20m", LIMIT_MIB)
-    engine = InProcessEngine({"worker": tasks}, machine=machine)
+    engine = engine or InProcessEngine({"worker": tasks}, machine=machine)
     ENGINES.append(engine)
     cluster = Cluster(engine)
     device = next(
@@ -93,6 +104,12 @@ def remote(index: int, device_type: str = "GPU", tasks: int = 1) -> Device:
     return device
 
 
+def dask(index: int, device_type: str = "GPU", tasks: int = 1) -> Device:
+    """A device of a task in another process."""
+    return remote(index, device_type, tasks, real_processes().engine())
+
+
+HAS_DASK = find_spec("distributed") is not None and find_spec("cryptography") is not None
 REAL = int(os.environ.get("NBTF_TEST_REAL_GPUS", "0"))
 """How many logical GPUs on a real card this file is about, instead of all kinds; tests/gpu/check.py says it."""
 ON_A_REAL_CARD: dict[str, Callable[[int], Device]] = {
@@ -113,12 +130,14 @@ EVERYWHERE: dict[str, Callable[[int], Device]] = {
     "remote, of another task": partial(remote, tasks=2),
     "remote, cpu": partial(remote, device_type="CPU"),
 }
+if HAS_DASK:
+    EVERYWHERE |= {"dask": dask, "dask, of another task": partial(dask, tasks=2)}
 KINDS = ON_A_REAL_CARD if REAL else EVERYWHERE
 """How to make a device of each kind; a kind that is added here must pass all of this file."""
 ACCOUNTED = [kind for kind in KINDS if not kind.endswith("cpu")]
 MAPPED = (
     ["real, bfc"] if REAL else ["simulated", "simulated, four cards", "cuda, bfc", "remote", "remote, of another task"]
-)
+) + ["dask", "dask, of another task"] * (HAS_DASK and not REAL)
 
 
 @pytest.fixture(autouse=True)

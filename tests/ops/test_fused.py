@@ -11,6 +11,7 @@ import nbtf as tf
 from nbtf._ops.fused import Fused
 from nbtf._ops.nn import activations
 from nbtf._ops.nn.normalization import layer_normalization
+from nbtf._ops.nn.recurrent import gru, lstm
 from tests.ops.differences import differences
 from tests.ops.listening import listening
 
@@ -25,6 +26,12 @@ def lines(shape: tuple[int, ...], axes: list[int]) -> tuple[Fused, list[np.ndarr
     return layer_normalization, inputs, {"axes": axes, "epsilon": 1e-3}
 
 
+def walks(gates: int, states: int, biases: int, **attrs: bool) -> list[Any]:
+    kernel, bias = numbers(4, 4 * gates, seed=5), [numbers(2, 4 * gates, seed=6)] * biases
+    inputs = [numbers(3, 5, 4 * gates), *[numbers(3, 4, seed=7 + n) for n in range(states)], kernel, *bias]
+    return [inputs, {"backwards": False, "sequences": True, **attrs}]
+
+
 CASES: dict[str, tuple[Fused, list[np.ndarray], dict[str, Any]]] = {
     "gelu": (activations._gelu, [numbers(40, 5, scale=4.0)], {}),
     "gelu of many": (activations._gelu, [numbers(70_000, scale=4.0)], {}),
@@ -33,6 +40,13 @@ CASES: dict[str, tuple[Fused, list[np.ndarray], dict[str, Any]]] = {
     "layer normalization of many": lines((300, 3, 250), [2]),
     "layer normalization, two axes": lines((4, 3, 5), [1, 2]),
     "layer normalization, no line": lines((0, 5), [1]),
+    "lstm": (lstm, *walks(4, 2, 0)),
+    "lstm from the end": (lstm, *walks(4, 2, 0, backwards=True)),
+    "lstm, last step": (lstm, *walks(4, 2, 0, sequences=False)),
+    "gru": (gru, *walks(3, 1, 1)),
+    "gru from the end": (gru, *walks(3, 1, 1, backwards=True)),
+    "gru, last step": (gru, *walks(3, 1, 1, sequences=False)),
+    "gru without bias": (gru, *walks(3, 1, 0)),
 }
 each_case = pytest.mark.parametrize("case", CASES.values(), ids=CASES)
 
@@ -76,6 +90,19 @@ def test_second_gradients_are_those_of_the_ops(case: Any) -> None:
         return [outer.gradient(slope, inputs[0]).numpy()]
 
     assert_same(slopes(function), slopes(function._composed))
+
+
+@pytest.mark.parametrize("name", ["lstm", "lstm, last step", "gru", "gru, last step"])
+def test_a_result_that_nobody_used_changes_nothing(name: str) -> None:
+    function, inputs, attrs = CASES[name]
+
+    for number in range(len(function(*map(tf.constant, inputs), **attrs))):
+
+        def single(*tensors: tf.Tensor, function: Any, number: int = number, **attrs: Any) -> tf.Tensor:
+            return function(*tensors, **attrs)[number]
+
+        expected = results_and_gradients(single, inputs, {"function": function._composed, **attrs})
+        assert_same(results_and_gradients(single, inputs, {"function": function, **attrs}), expected)
 
 
 @pytest.mark.parametrize("name", ["gelu", "layer normalization", "layer normalization, two axes"])

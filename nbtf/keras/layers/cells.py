@@ -7,9 +7,10 @@ from typing import Any
 
 from nbtf import linalg
 from nbtf._ops.arrays.creation import ones, zeros
-from nbtf._ops.arrays.joining import concat, split, unstack
+from nbtf._ops.arrays.joining import concat, split
 from nbtf._ops.linalg.products import matmul
 from nbtf._ops.math.arithmetic import add
+from nbtf._ops.nn.recurrent import gru, gru_step, lstm, lstm_step
 from nbtf._runtime.arguments import check_number
 from nbtf.keras import activations, random
 from nbtf.keras.layers.base import Layer
@@ -140,6 +141,10 @@ class Cell(Layer):
         """Returns a result, and the states after it, for an input that was projected."""
         raise NotImplementedError
 
+    def walk(self, x: Any, states: list[Any], backwards: bool, sequences: bool) -> list[Any] | None:
+        """Returns output and states after all steps of inputs that were projected; None where it goes step by step."""
+        return None
+
     def compute_output_shape(self, input_shape: Any) -> Any:
         return (input_shape[0], self.units)
 
@@ -162,6 +167,11 @@ class _GatedCell(Cell):
     ) -> None:
         super().__init__(units, activation, **kwargs)
         self.recurrent_activation: Callable[..., Any] = activations.get(recurrent_activation)
+
+    def _is_plain(self, cell_class: type[Cell]) -> bool:
+        """Tells whether it computes what its class does, with the activations that it comes with."""
+        chosen = self.activation, self.recurrent_activation
+        return type(self).step is cell_class.step and chosen == (activations.tanh, activations.sigmoid)
 
 
 class LSTMCell(_GatedCell):
@@ -203,11 +213,16 @@ class LSTMCell(_GatedCell):
         """Returns a result, and the states after it."""
         hidden, carried = states
         masked_hidden = hidden if mask is None else hidden * mask
-        i, f, c, o = split(add(x, matmul(masked_hidden, self.recurrent_kernel.value)), 4, axis=1)
-        gate = self.recurrent_activation
-        carried = gate(f) * carried + gate(i) * self.activation(c)
-        hidden = gate(o) * self.activation(carried)
+        hidden, carried = lstm_step(
+            x, masked_hidden, carried, self.recurrent_kernel.value, self.recurrent_activation, self.activation
+        )
         return hidden, [hidden, carried]
+
+    def walk(self, x: Any, states: list[Any], backwards: bool, sequences: bool) -> list[Any] | None:
+        """Returns output and states after all steps, where the cell is as it comes."""
+        if not self._is_plain(LSTMCell):
+            return None
+        return lstm(x, *states, self.recurrent_kernel.value, backwards=backwards, sequences=sequences)
 
 
 class GRUCell(_GatedCell):
@@ -241,21 +256,26 @@ class GRUCell(_GatedCell):
         old_state = states[0]
         masked_state = old_state if mask is None else old_state * mask
         kernel, gate = self.recurrent_kernel.value, self.recurrent_activation
-        xz, xr, xh = split(x, 3, axis=1)
         if self.reset_after:
-            inner = matmul(masked_state, kernel)
-            if self.bias is not None:
-                inner = add(inner, unstack(self.bias.value)[1])
-            hz, hr, hh = split(inner, 3, axis=1)
-            z, r = gate(xz + hz), gate(xr + hr)
-            new = self.activation(xh + r * hh)
-        else:
-            units = self.units
-            hz, hr = split(matmul(masked_state, kernel[:, : 2 * units]), 2, axis=1)
-            z, r = gate(xz + hz), gate(xr + hr)
-            new = self.activation(xh + matmul(r * masked_state, kernel[:, 2 * units :]))
+            bias = () if self.bias is None else (self.bias.value,)
+            new_state = gru_step(
+                x, old_state, kernel, *bias, multiplied=masked_state, gate=gate, activation=self.activation
+            )
+            return new_state, [new_state]
+        xz, xr, xh = split(x, 3, axis=1)
+        units = self.units
+        hz, hr = split(matmul(masked_state, kernel[:, : 2 * units]), 2, axis=1)
+        z, r = gate(xz + hz), gate(xr + hr)
+        new = self.activation(xh + matmul(r * masked_state, kernel[:, 2 * units :]))
         new_state = z * old_state + (1.0 - z) * new
         return new_state, [new_state]
+
+    def walk(self, x: Any, states: list[Any], backwards: bool, sequences: bool) -> list[Any] | None:
+        """Returns output and states after all steps, where the cell is as it comes."""
+        if not self._is_plain(GRUCell) or not self.reset_after:
+            return None
+        weights = [self.recurrent_kernel.value, *([] if self.bias is None else [self.bias.value])]
+        return gru(x, *states, *weights, backwards=backwards, sequences=sequences)
 
 
 class StackedRNNCells(Layer):

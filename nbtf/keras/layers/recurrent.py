@@ -101,14 +101,19 @@ class RNN(Layer):
         if states is None:
             states = self.get_initial_state(sequences._array.shape[0])
         states = list(states) if is_list(states) else [states]
-        results, states = self._walk(sequences, states, mask, training)
+        output, states = self._walk(sequences, states, mask, training)
         if self.stateful:
             self.__dict__["_last_states"] = states
-        output = stack(results, axis=1) if self.return_sequences else results[-1]
         return [output, *nest.flatten(states)] if self.return_state else output
 
-    def _walk(self, sequences: Any, states: list[Any], mask: Any, training: Any) -> tuple[list[Any], list[Any]]:
-        step, inputs = self._stepping(sequences, states, training)
+    def _walk(self, sequences: Any, states: list[Any], mask: Any, training: Any) -> tuple[Any, list[Any]]:
+        """Returns the output, and the states after the last step."""
+        step, inputs, walk = self._stepping(sequences, states, training)
+        walked = (
+            None if walk is None or mask is not None else walk(inputs, states, self.go_backwards, self.return_sequences)
+        )
+        if walked is not None:
+            return walked[0], walked[1:]
         steps: list[Any] = unstack(inputs, axis=1)
         counts: list[Any] = (
             [None] * len(steps) if mask is None else [expand_dims(step_mask, 1) for step_mask in unstack(mask, axis=1)]
@@ -124,17 +129,20 @@ class RNN(Layer):
                 new_states = _choose_states(counted, new_states, states)
             results.append(result)
             states = list(new_states)
-        return results, states
+        return stack(results, axis=1) if self.return_sequences else results[-1], states
 
-    def _stepping(self, sequences: Any, states: list[Any], training: Any) -> tuple[Any, Any]:
-        """Returns a step, and the inputs as it takes them: cells of ours project all of them at once."""
+    def _stepping(self, sequences: Any, states: list[Any], training: Any) -> tuple[Any, Any, Any]:
+        """Returns a step, the inputs as it takes them, and what takes all steps, if there is such a thing.
+
+        Cells of ours project all inputs at once.
+        """
         cell = self.cell
         if isinstance(cell, Cell) and type(cell).call is Cell.call:
             inputs = cell.projected(cell.dropped(sequences, training))
             mask = cell.recurrent_mask(states[0], training)
-            return partial(_own_step, cell, mask), inputs
+            return partial(_own_step, cell, mask), inputs, cell.walk if mask is None else None
         options = {"training": training} if isinstance(cell, Layer) and cell._facts.has_training else {}
-        return partial(_step, cell, options), sequences
+        return partial(_step, cell, options), sequences, None
 
     def compute_output_shape(self, sequences_shape: Any, initial_state_shape: Any = None) -> Any:
         shape = sequences_shape[0] if sequences_shape.__class__ is list else sequences_shape

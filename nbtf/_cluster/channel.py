@@ -73,7 +73,7 @@ class Channel:
         self.idle = True
         self.connection: Connection | None = None
         self.heard_at = monotonic()
-        self.bytes_sent = self.records_sent = self.tensors = 0
+        self.bytes_sent = self.bytes_received = self.records_sent = self.tensors = 0
         self._poke = poke
         self._writer = Writer()
         self._waiting: deque[tuple[Record, Ticket | None, Any]] = deque()
@@ -302,7 +302,7 @@ class Channel:
             self._under_way.append(_Batch(self._batches, tickets, sources))
             self._batches += 1
             self._changed.notify_all()
-        self.bytes_sent += len(message.head)
+        self.bytes_sent += len(message.head) + sum(map(len, message.frames))
         self.records_sent += len(records)
         if self.connection is not None:
             self.connection.send(message)
@@ -320,6 +320,7 @@ class Channel:
     def answered(self, answer: Message) -> None:
         """Takes the answer to the oldest batch."""
         self.heard_at = monotonic()
+        self.bytes_received += len(answer.head) + sum(map(len, answer.frames))
         content: dict[str, Any] = json.loads(answer.head)
         batch: _Batch | None = None
         with self._changed:
@@ -336,8 +337,7 @@ class Channel:
             for failure in content.get("failures", ()):
                 self._failures[failure[3]] = Failure(*failure)
             for number, account, entries in content["memory"] if batch.number else ():
-                device: Any = self.devices[number]
-                device.take_report(account, entries)
+                self.devices[int(number)].take_report(account, entries)
             for ticket, reply in zip(batch.tickets, content.get("replies", ()), strict=True):
                 if "frame" in reply:
                     ticket.values = answer.frames[reply["frame"]]

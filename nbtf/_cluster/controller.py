@@ -16,7 +16,7 @@ from nbtf._devices.names import task_name
 from nbtf._devices.remote import RemoteDevice, Traits
 from nbtf._runtime.cluster import join, leave
 from nbtf._runtime.context import CURRENT
-from nbtf.errors import AbortedError, FailedPreconditionError, OpError
+from nbtf.errors import AbortedError, FailedPreconditionError, OpError, UnavailableError
 
 
 class Cluster:
@@ -30,6 +30,7 @@ class Cluster:
           FailedPreconditionError: a task has other versions.
         """
         self.engine = engine
+        self.resolver: object = None
         self.postman = Postman(engine.heartbeat)
         self.channels: list[Channel] = []
         self.postman.start()
@@ -56,8 +57,7 @@ class Cluster:
             for number, fields in enumerate(hello["devices"])
         ]
         for number, account, _ in hello["memory"]:
-            device: Any = channel.devices[number]
-            device.take_report(account, ())
+            channel.devices[int(number)].take_report(account, ())
         for former in self.channels:
             if former.task == channel.task:
                 former.end(
@@ -94,11 +94,17 @@ class Cluster:
             channel.flush()
 
     def wait(self) -> None:
-        """Waits for all tasks; raises the first error that nobody has heard of."""
+        """Waits for all tasks; raises the error of a lost one, or else the first that nobody has heard of."""
+        alive = [channel for channel in self.channels if channel.departure() is None]
+        errors: list[OpError] = []
         self.flush()
-        for channel in self.channels:
-            if channel.departure() is None:
+        for channel in alive:
+            try:
                 channel.wait()
+            except OpError as error:
+                errors.append(error)
+        if errors:
+            raise next((error for error in errors if isinstance(error, UnavailableError)), errors[0])
 
     def end(self, error: OpError) -> None:
         """Closes all sessions; what they have made says so from now on."""
@@ -151,11 +157,12 @@ def _compare(task: str, task_versions: dict[str, str]) -> None:
         )
 
 
-def connect(engine: Engine) -> Cluster:
+def connect(engine: Engine, resolver: object = None) -> Cluster:
     """Connects the current context to a cluster, in the place of the one that it is connected to.
 
     Args:
       engine: has the tasks.
+      resolver: where the engine is from.
 
     Raises:
       UnavailableError: a task or the scheduler cannot be reached.
@@ -163,6 +170,7 @@ def connect(engine: Engine) -> Cluster:
     """
     context = CURRENT.context
     cluster = Cluster(engine)
+    cluster.resolver = resolver
     previous: Cluster | None = context.cluster
     leave(context, context.joined)
     context.cluster = cluster

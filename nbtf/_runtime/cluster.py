@@ -31,6 +31,18 @@ def leave(context: Context, devices: Sequence[Device]) -> None:
         _use(context, [device for device in context.joined if id(device) not in leaving])
 
 
+def renew(context: Context) -> None:
+    """Adds the devices of tasks that have come since, also in the place of lost ones."""
+    if context.cluster is not None:
+        join(context, context.cluster.renew())
+
+
+def finish(context: Context) -> None:
+    """Waits until all tasks have done what they were asked; raises what went wrong there."""
+    if context.cluster is not None:
+        context.cluster.wait()
+
+
 def _use(context: Context, devices: Sequence[Any]) -> None:
     for device in devices:
         physical = PhysicalDevice(device.name.replace("/device:", "/physical_device:"), device.type)

@@ -59,4 +59,4 @@ def experimental_connect_to_cluster(
             "there. Write: cluster = tf.distribute.LocalCluster(worker=2, gpus=2), then "
             "tf.config.experimental_connect_to_cluster(cluster)."
         )
-    connect(engine())
+    connect(engine(), cluster_spec_or_resolver)

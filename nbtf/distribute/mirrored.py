@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
+from weakref import ref
 
 from nbtf._devices.collectives import RING
 from nbtf._ops.variables.creation import VariableSynchronization
@@ -16,10 +17,11 @@ from nbtf._runtime.logger import get_logger
 from nbtf._runtime.scopes import merged
 from nbtf.distribute.cluster_resolver import TFConfigClusterResolver
 from nbtf.distribute.reduction import CollectiveAllReduce, CrossDeviceOps
+from nbtf.distribute.replacing import replace_devices
 from nbtf.distribute.strategy import Strategy
 from nbtf.distribute.values import PerReplica, mapped
 from nbtf.distribute.variables import MirroredVariable, SyncOnReadVariable
-from nbtf.distribute.workers import count_workers, devices_of_workers
+from nbtf.distribute.workers import connect_with, count_workers, devices_of_workers, simulated_hosts
 
 
 class MirroredStrategy(Strategy):
@@ -51,6 +53,7 @@ class MirroredStrategy(Strategy):
         """Looks the devices up, and makes a variable on each to see that it is there."""
         names = _full_names(devices)
         super().__init__(names)
+        self._variables: list[ref[Any]] = []
         if isinstance(cross_device_ops, CrossDeviceOps):
             self._cross_device_ops = cross_device_ops
         self._tell()
@@ -76,17 +79,42 @@ class MirroredStrategy(Strategy):
                 full = name if not number else f"{name or 'Variable'}/replica_{number}"
                 copies.append(next_creator(name=full, **kwargs))
         on_read = kwargs.get("synchronization") is VariableSynchronization.ON_READ
-        return (SyncOnReadVariable if on_read else MirroredVariable).of(self, copies)
+        variable = (SyncOnReadVariable if on_read else MirroredVariable).of(self, copies)
+        self._variables.append(ref(variable, self._variables.remove))
+        return variable
+
+    def variables(self) -> list[Any]:
+        """Returns all variables made in its scope that are still there."""
+        return [variable for reference in tuple(self._variables) if (variable := reference()) is not None]
+
+    def replace(self, lost: str, target: str | None = None) -> None:
+        """Goes on after a task was lost: with the devices that are left, or with others in the place of the lost ones.
+
+        All variables made in its scope (weights, the slots of optimizers, metrics) keep their values, which the devices
+        that are left have to the bit. A step of Keras that failed has changed nothing; `fit` goes on with the next one.
+
+        Args:
+          lost: a device, or a task such as `/job:worker/task:1`.
+          target: the device, or the task, that takes its place; the same name where a new process has it. None goes on
+            with fewer replicas.
+
+        Raises:
+          ValueError: no device of the strategy is of `lost`.
+          NotFoundError: there is no such target, or it has too few devices.
+          UnavailableError: no device is left that has the values.
+        """
+        replace_devices(self, lost, target)
 
 
 class MultiWorkerMirroredStrategy(MirroredStrategy):
-    """`MirroredStrategy` for several computers: for the hosts of a simulated cluster, or the one computer there is.
+    """`MirroredStrategy` for several computers: tasks of a cluster, hosts of a simulated one, or this computer.
 
     One process controls all of them: the program runs once, and needs no `TF_CONFIG`.
 
     Args:
-      cluster_resolver: says which workers there are; the simulated cluster does when None, and where there is none
-        `TF_CONFIG`.
+      cluster_resolver: says which workers there are; with a `tf.distribute.LocalCluster`, or a resolver of a running
+        cluster, the program is connected, and trains on all its workers. When None it is the cluster that the program
+        is connected with, or the simulated one, and where there is none `TF_CONFIG`.
       communication_options: its `implementation` says what cards of a cluster send to one another, `RING` or what
         takes least time; its `bytes_per_pack` in how many parts.
 
@@ -107,6 +135,7 @@ class MultiWorkerMirroredStrategy(MirroredStrategy):
     def __init__(self, cluster_resolver: Any = None, communication_options: Any = None) -> None:
         """Takes all GPUs of the workers, or the CPU of this computer."""
         self._cluster_resolver = TFConfigClusterResolver() if cluster_resolver is None else cluster_resolver
+        connect_with(cluster_resolver)
         self._workers = count_workers(cluster_resolver)
         super().__init__(devices_of_workers(self._workers), CollectiveAllReduce(communication_options))
 
@@ -117,7 +146,8 @@ class MultiWorkerMirroredStrategy(MirroredStrategy):
 
     def _tell(self) -> None:
         super()._tell()
-        workers = "Single-worker" if self._workers == 1 else f"{self._workers} simulated workers in one process:"
+        simulated = "simulated workers in one process" if simulated_hosts() else "workers"
+        workers = "Single-worker" if self._workers == 1 else f"{self._workers} {simulated}:"
         get_logger().info(
             "%s MultiWorkerMirroredStrategy with local_devices = %r, communication = CommunicationImplementation.%s",
             workers,

@@ -27,6 +27,7 @@ from nbtf._runtime.scopes import SCOPE
 from nbtf._runtime.tensor import Tensor
 from nbtf.distribute.communication import CommunicationImplementation, CommunicationOptions, packed_by_size
 from nbtf.distribute.contexts import ReplicaContext
+from nbtf.distribute.direct import sums_on_all
 from nbtf.distribute.values import DistributedValues, Mirrored, mapped
 
 CPU = "/job:localhost/replica:0/task:0/device:CPU:0"
@@ -123,6 +124,9 @@ class CrossDeviceOps:
         if self.algorithm != STAR and are_linked(devices):
             sums = all_reduce([as_tensor(buffer) for buffer in buffers], devices, self.algorithm)
             return sums if reduce_op is ReduceOp.SUM else [_share(total, len(devices)) for total in sums]
+        if self.reduce_to_device is None and are_tasks(devices):
+            sums = sums_on_all(buffers, devices)
+            return sums if reduce_op is ReduceOp.SUM else [_share(total, len(devices)) for total in sums]
         target = self.reduce_to_device or devices[0]
         total = reduce_values(reduce_op, buffers, target)
         return [total if device_name == target else copy_to(device_name, total) for device_name in devices]
@@ -191,6 +195,13 @@ def are_linked(devices: Sequence[str]) -> bool:
     """Tells whether all are cards of a simulated cluster."""
     members = _devices_named(devices)
     return all([member is not None and member.network is not None and member.type == "GPU" for member in members])
+
+
+def are_tasks(devices: Sequence[str]) -> bool:
+    """Tells whether all are devices of several other processes."""
+    members = _devices_named(devices)
+    tasks = {member.task for member in members if member is not None and member in CURRENT.context.joined}
+    return len(tasks) > 1 and all([member is not None and member.task in tasks for member in members])
 
 
 def have_one_memory(devices: Sequence[str]) -> bool:

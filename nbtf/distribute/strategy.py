@@ -230,9 +230,17 @@ class Strategy:
 class StrategyExtended:
     """What libraries need to know of a strategy."""
 
+    membership = 0
+    """How often its devices have changed: what was traced for others has the variables of others."""
+
     def __init__(self, strategy: Strategy, devices: tuple[str, ...]) -> None:
         """Belongs to a strategy."""
         self._strategy, self._devices = strategy, devices
+
+    def use(self, devices: tuple[str, ...]) -> None:
+        """Computes on these devices from now on."""
+        self._devices = devices
+        self.membership += 1
 
     @property
     def worker_devices(self) -> tuple[str, ...]:

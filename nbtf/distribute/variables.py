@@ -46,12 +46,17 @@ class DistributedVariable(Variable, DistributedValues):
         """Returns one variable for copies that were made on the devices of a strategy."""
         variable = Buffer.__new__(cls)
         first = values[0]
-        for copy in values:
-            copy.__dict__["_whole"] = ref(variable)
-        variable._values, variable._strategy, variable._dtype = tuple(values), strategy, first._dtype
+        variable.use(values)
+        variable._strategy, variable._dtype = strategy, first._dtype
         variable._name, variable._trainable, variable._constraint = first._name, first._trainable, first._constraint
         variable._synchronization, variable._aggregation = first._synchronization, first._aggregation
         return variable
+
+    def use(self, values: Sequence[Variable]) -> None:
+        """Has these copies from now on."""
+        for copy in values:
+            copy.__dict__["_whole"] = ref(self)
+        self._values = tuple(values)
 
     # Which copy
 

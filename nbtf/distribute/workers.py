@@ -7,9 +7,11 @@ import os
 from collections.abc import Mapping, Sized
 from typing import Any
 
-from nbtf._devices.names import task_name
+from nbtf._devices.base import Device
+from nbtf._devices.names import split_task, task_name
 from nbtf._runtime.arguments import check_has
 from nbtf._runtime.context import CURRENT
+from nbtf.config import experimental_connect_to_cluster
 from nbtf.distribute.strategy import Strategy
 from nbtf.errors import UnimplementedError
 
@@ -37,6 +39,9 @@ def count_workers(cluster_resolver: Any = None) -> int:
         that do not train.
       UnimplementedError: there are several workers, and they are not simulated; or this is one of several processes.
     """
+    tasks = connected_tasks()
+    if tasks and (cluster_resolver is None or hasattr(cluster_resolver, "engine")):
+        return len(tasks)
     source = "TF_CONFIG" if cluster_resolver is None else "The cluster resolver"
     jobs, task_type = _configured() if cluster_resolver is None else _resolved(cluster_resolver)
     _check_jobs(source, jobs, task_type)
@@ -58,8 +63,31 @@ def simulated_hosts() -> int:
     return 0 if not configuration.physical or configuration.cluster is None else configuration.cluster.hosts
 
 
+def connected_tasks() -> list[str]:
+    """Returns the names of the tasks that train among those that the program is connected with."""
+    tasks = dict.fromkeys(device.task for device in CURRENT.context.devices.by_name.values() if is_joined(device))
+    return [task for task in tasks if split_task(task)[0] in TRAINING_JOBS]
+
+
+def is_joined(device: Device) -> bool:
+    """Tells whether a device is of another process."""
+    return device in CURRENT.context.joined
+
+
+def connect_with(cluster_resolver: Any) -> None:
+    """Connects the program with the cluster of a resolver that has one, unless it is connected with it."""
+    cluster = CURRENT.context.cluster
+    if hasattr(cluster_resolver, "engine") and (cluster is None or cluster.resolver is not cluster_resolver):
+        experimental_connect_to_cluster(cluster_resolver)
+
+
 def devices_of_workers(count: int) -> list[str] | None:
-    """Returns the cards of the first hosts of the simulated cluster, in full; None where there is no cluster."""
+    """Returns the cards of the first hosts of a cluster, in full, or their CPUs; None where there is no cluster."""
+    tasks = connected_tasks()
+    if tasks:
+        devices = [device for device in CURRENT.context.devices.by_name.values() if device.task in tasks[:count]]
+        device_type = "GPU" if any(device.type == "GPU" for device in devices) else "CPU"
+        return [device.name for device in devices if device.type == device_type]
     if not simulated_hosts():
         return None
     tasks = {task_name("worker", number) for number in range(count)}

@@ -13,7 +13,7 @@ class Connected:
         self.engine, self.cluster = engine, cluster
 
     def count_bytes(self) -> int:
-        return sum(channel.bytes_sent for channel in self.cluster.channels)
+        return sum(channel.bytes_sent + channel.bytes_received for channel in self.cluster.channels)
 
 
 GPU_0, GPU_1 = (f"/job:worker/task:{number}/device:GPU:0" for number in range(2))

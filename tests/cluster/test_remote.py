@@ -208,7 +208,7 @@ def test_connecting_again_ends_what_was_before(connected: Callable[..., Connecte
     with pytest.raises(tf.errors.AbortedError, match="invalidated by reconnect"):
         x.numpy()
     with tf.device(GPU_1), pytest.raises(tf.errors.AbortedError, match="invalidated by reconnect"):
-        x + 1.0
+        tf.add(x, 1.0)
     with tf.device(GPU_1):
         assert 2.0 == (tf.constant(1.0) + 1.0).numpy()
     assert first.cluster.devices == []

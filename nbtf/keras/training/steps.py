@@ -17,6 +17,8 @@ from nbtf._graph.function import Function
 from nbtf._ops.arrays.creation import zeros_like
 from nbtf._ops.ragged_and_sparse.indexed_slices import IndexedSlices
 from nbtf._ops.variables.creation import VariableAggregation
+from nbtf._runtime.cluster import finish
+from nbtf._runtime.context import CURRENT
 from nbtf._runtime.device import device
 from nbtf.distribute.reduction import ReduceOp, reduce_values
 from nbtf.distribute.values import PerReplica, mapped, replica_number
@@ -66,7 +68,7 @@ class Steps:
         compiled = self._model._compiled
         if compiled is None or compiled.run_eagerly or isinstance(compiled.optimizer, LossScaleOptimizer):
             return partial(step, self)  # such an optimizer looks at values to tell whether a step counts
-        key = step.__name__, self._in_strategy
+        key = step.__name__, self._in_strategy, self._strategy.extended.membership
         function = compiled.functions.get(key)
         if function is None:
             model = ref(self._model)  # which shall go with its last name
@@ -87,6 +89,7 @@ class Steps:
         self._remember()
         try:
             logs = self._run(Steps._train_step, batch)
+            finish(CURRENT.context)  # a step that a task could not do has changed nothing
         except BaseException as error:
             self._tell_device(error)
             if self._restorable is not None:

@@ -28,14 +28,14 @@ def sums_on_all(buffers: Sequence[Any], devices: Sequence[str]) -> list[Tensor]:
     tensors = [as_tensor(buffer) for buffer in buffers]
     shape = tensors[0].shape
     lengths = _shares(shape.num_elements() or 0, len(devices))
-    parts: list[Sequence[Tensor]] = []
+    shares_of_devices: list[Sequence[Tensor]] = []
     for tensor, name in zip(tensors, devices, strict=True):
         with device(name):
-            parts.append(split(tensor if len(shape) == 1 else reshape(tensor, [-1]), lengths, 0))
+            shares_of_devices.append(split(tensor if len(shape) == 1 else reshape(tensor, [-1]), lengths, 0))
     sums: list[Tensor] = []
     for number, name in enumerate(devices):
         with device(name):
-            sums.append(add_n([part[number] for part in parts]))
+            sums.append(add_n([shares[number] for shares in shares_of_devices]))
     results: list[Tensor] = []
     for name in devices:
         with device(name):
@@ -46,5 +46,5 @@ def sums_on_all(buffers: Sequence[Any], devices: Sequence[str]) -> list[Tensor]:
 
 def _shares(count: int, devices: int) -> list[int]:
     """Returns how many of so many elements each device adds up."""
-    share, more = divmod(count, devices)
-    return [share + (number < more) for number in range(devices)]
+    share, remainder = divmod(count, devices)
+    return [share + (number < remainder) for number in range(devices)]

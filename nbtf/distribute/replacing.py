@@ -75,7 +75,7 @@ def _targets(gone: Sequence[str], target: str) -> list[str]:
 
 def _is_part_of(name: str, text: str) -> bool:
     """Tells whether a device is one, or of a task, that a text names."""
-    device_fields, wanted = parse(name), parse(text)
-    return wanted != Fields() and all(
-        field is None or field == own for field, own in zip(wanted, device_fields, strict=True)
+    device_fields, requested = parse(name), parse(text)
+    return requested != Fields() and all(
+        field is None or field == device_field for field, device_field in zip(requested, device_fields, strict=True)
     )

@@ -7,18 +7,12 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-import json
-import logging
-import os
-import sys
-import threading
 from collections.abc import AsyncGenerator, Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager, suppress
 from functools import cached_property
-from typing import Any, NamedTuple, TextIO
+from typing import Any, NamedTuple
 
-import dask.config
 import distributed
 from distributed.comm.core import CommClosedError, FatalCommClosedError
 from distributed.core import Status
@@ -36,10 +30,10 @@ from nbtf.errors import (
     UnavailableError,
 )
 
-_DASK: Any = distributed
-"""The library where it says nothing of types."""
+DASK: Any = distributed
+"""The library, for where it says nothing of types, and for those who have it from here."""
 
-connect, to_serialize = _DASK.core.connect, _DASK.protocol.to_serialize
+connect, to_serialize = DASK.core.connect, DASK.protocol.to_serialize
 
 _CLOSING = 2.0
 """Seconds that it may take to say goodbye to a scheduler."""
@@ -91,6 +85,11 @@ def find_scheduler(cluster: Any, allow_insecure: bool = False) -> Scheduler:
             f"cluster that has a scheduler_address; got {type(cluster).__name__}."
         )
     return Scheduler(address, getattr(cluster, "security", None) or distributed.Security())
+
+
+def scheduler_at(address: str, credentials: Mapping[str, str]) -> Scheduler:
+    """Returns the scheduler of a cluster with certificates of its own."""
+    return Scheduler(address, distributed.Security(require_encryption=True, **credentials))
 
 
 def _checked(address: str, allow_insecure: bool) -> str:
@@ -170,6 +169,29 @@ async def _ask_workers(
         if without:
             facts |= await _ask(client, tell, dict.fromkeys(without, (version, packed(), seconds)), timeout)
     return [WorkerAnswer(name, address, facts[address]) for address, name in names.items()]
+
+
+def wait_for_workers(scheduler: Scheduler, count: int, timeout: float) -> None:
+    """Waits until a cluster has so many workers.
+
+    Args:
+      scheduler: of the cluster.
+      count: of the workers.
+      timeout: how many seconds they may take.
+
+    Raises:
+      DeadlineExceededError: they have not come.
+    """
+    client: Any = distributed.Client(scheduler.address, security=scheduler.security, set_as_default=False)
+    try:
+        client.wait_for_workers(count, timeout)
+    except TimeoutError as error:
+        came = len(client.scheduler_info()["workers"])
+        raise DeadlineExceededError(
+            f"{came} of {count} workers have come to {scheduler.address} within {timeout:g} s."
+        ) from error
+    finally:
+        client.close()
 
 
 @asynccontextmanager
@@ -462,78 +484,3 @@ class TaskPlugin(distributed.WorkerPlugin):
         if answer is None:
             raise ConnectionError(f"there is no task at {location}")
         return unpacked(answer)
-
-
-# Processes of a cluster that nbtf starts
-
-_QUIET: Mapping[str, Any] = {
-    "distributed.scheduler.http.routes": [],  # no dashboard, no metrics
-    "distributed.worker.http.routes": [],
-    "distributed.scheduler.work-stealing": False,
-    "distributed.worker.memory.target": False,  # tensors are not Dask's to put on a disk
-    "distributed.worker.memory.spill": False,
-    "distributed.worker.memory.pause": False,
-    "distributed.worker.memory.terminate": False,
-}
-
-
-def new_credentials() -> dict[str, str]:
-    """Returns certificates that only one cluster has."""
-    security: Any = _DASK.Security.temporary()
-    values = {name: getattr(security, name) for name in security.__slots__ if name.startswith("tls_")}
-    return {name: value for name, value in values.items() if isinstance(value, str)}
-
-
-def scheduler_at(address: str, credentials: Mapping[str, str]) -> Scheduler:
-    """Returns the scheduler of a cluster with certificates of its own."""
-    return Scheduler(address, distributed.Security(require_encryption=True, **credentials))
-
-
-def serve(settings: Mapping[str, Any]) -> None:
-    """Is a scheduler or a worker, until standard input closes.
-
-    Args:
-      settings: `role`, `credentials`; of a worker its `name`, and in the next line of the input the `address` of the
-        scheduler.
-    """
-    answers = os.fdopen(os.dup(1), "w", buffering=1)
-    os.dup2(2, 1)  # what programs print goes elsewhere
-    logging.getLogger("distributed").setLevel(logging.CRITICAL)
-    dask.config.set(_QUIET)
-    security = distributed.Security(require_encryption=True, **settings["credentials"])
-    with suppress(KeyboardInterrupt):
-        asyncio.run(_serve(settings, security, answers))
-
-
-async def _serve(settings: Mapping[str, Any], security: Any, answers: TextIO) -> None:
-    loop = asyncio.get_running_loop()
-    listening: Mapping[str, Any] = {"security": security, "host": "127.0.0.1", "protocol": "tls://", "port": 0}
-    local: Mapping[str, Any] = {"dashboard_address": "127.0.0.1:0", "dashboard": False}
-    try:
-        if settings["role"] == "scheduler":
-            server: Any = await distributed.Scheduler(**listening, **local)
-        else:
-            line = await loop.run_in_executor(None, sys.stdin.readline)
-            names: Mapping[str, Any] = {"name": settings["name"], "nthreads": 1, "memory_limit": 0}
-            server = await distributed.Worker(json.loads(line)["address"], **names, **listening, **local)
-    except Exception as error:
-        answers.write(json.dumps({"error": f"{type(error).__name__}: {error}"}) + "\n")
-        return
-    answers.write(json.dumps({"address": server.address}) + "\n")
-    closed = asyncio.ensure_future(_closed(server))
-    threading.Thread(target=_read_on, args=(loop, closed), daemon=True).start()
-    with suppress(asyncio.CancelledError):
-        await closed
-    with suppress(Exception):
-        await asyncio.wait_for(server.close(), _CLOSING / 2)
-    os._exit(0)  # threads of sessions may work for long, and nobody hears them
-
-
-async def _closed(server: Any) -> None:
-    await server.finished()
-
-
-def _read_on(loop: asyncio.AbstractEventLoop, closed: asyncio.Future[None]) -> None:
-    """Waits until standard input closes, which it does when the notebook's process has ended."""
-    sys.stdin.read()
-    loop.call_soon_threadsafe(closed.cancel)

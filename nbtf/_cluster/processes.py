@@ -20,7 +20,7 @@ from nbtf.errors import DeadlineExceededError, UnavailableError
 
 _PROGRAM = (
     "import json, sys; settings = json.loads(sys.stdin.readline()); sys.path[:] = settings['path']; "
-    "from nbtf._cluster.dask_engine import serve; serve(settings)"
+    "from nbtf._cluster.dask_process import serve; serve(settings)"
 )
 
 _FORGOTTEN = ("TF_CONFIG", "NBTF_SIMULATE")

@@ -1,0 +1,86 @@
+"""What is a process that `LocalCluster` has started? A scheduler or a worker of Dask, which keeps to this machine."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import os
+import sys
+import threading
+from collections.abc import Mapping
+from contextlib import suppress
+from importlib import import_module
+from typing import Any, TextIO
+
+from nbtf._cluster.dask_engine import DASK
+
+_CLOSING = 1.0
+"""Seconds that it may take to say goodbye."""
+
+_QUIET: Mapping[str, Any] = {
+    "distributed.scheduler.http.routes": [],  # no dashboard, no metrics
+    "distributed.worker.http.routes": [],
+    "distributed.scheduler.work-stealing": False,
+    "distributed.worker.memory.target": False,  # tensors are not Dask's to put on a disk
+    "distributed.worker.memory.spill": False,
+    "distributed.worker.memory.pause": False,
+    "distributed.worker.memory.terminate": False,
+}
+
+
+def new_credentials() -> dict[str, str]:
+    """Returns certificates that only one cluster has."""
+    security: Any = DASK.Security.temporary()
+    values = {name: getattr(security, name) for name in security.__slots__ if name.startswith("tls_")}
+    return {name: value for name, value in values.items() if isinstance(value, str)}
+
+
+def serve(settings: Mapping[str, Any]) -> None:
+    """Is a scheduler or a worker, until standard input closes.
+
+    Args:
+      settings: `role`, `credentials`; of a worker its `name`, and in the next line of the input the `address` of the
+        scheduler.
+    """
+    answers = os.fdopen(os.dup(1), "w", buffering=1)
+    os.dup2(2, 1)  # what programs print goes elsewhere
+    logging.getLogger("distributed").setLevel(logging.CRITICAL)
+    import_module("dask.config").set(_QUIET)
+    security = DASK.Security(require_encryption=True, **settings["credentials"])
+    with suppress(KeyboardInterrupt):
+        asyncio.run(_serve(settings, security, answers))
+
+
+async def _serve(settings: Mapping[str, Any], security: Any, answers: TextIO) -> None:
+    loop = asyncio.get_running_loop()
+    listening: Mapping[str, Any] = {"security": security, "host": "127.0.0.1", "protocol": "tls://", "port": 0}
+    local: Mapping[str, Any] = {"dashboard_address": "127.0.0.1:0", "dashboard": False}
+    try:
+        if settings["role"] == "scheduler":
+            server: Any = await DASK.Scheduler(**listening, **local)
+        else:
+            line = await loop.run_in_executor(None, sys.stdin.readline)
+            names: Mapping[str, Any] = {"name": settings["name"], "nthreads": 1, "memory_limit": 0}
+            server = await DASK.Worker(json.loads(line)["address"], **names, **listening, **local)
+    except Exception as error:
+        answers.write(json.dumps({"error": f"{type(error).__name__}: {error}"}) + "\n")
+        return
+    answers.write(json.dumps({"address": server.address}) + "\n")
+    closed = asyncio.ensure_future(_closed(server))
+    threading.Thread(target=_read_on, args=(loop, closed), daemon=True).start()
+    with suppress(asyncio.CancelledError):
+        await closed
+    with suppress(Exception):
+        await asyncio.wait_for(server.close(), _CLOSING)
+    os._exit(0)  # threads of sessions may work for long, and nobody hears them
+
+
+async def _closed(server: Any) -> None:
+    await server.finished()
+
+
+def _read_on(loop: asyncio.AbstractEventLoop, closed: asyncio.Future[None]) -> None:
+    """Waits until standard input closes, which it does when the notebook's process has ended."""
+    sys.stdin.read()
+    loop.call_soon_threadsafe(closed.cancel)

@@ -168,26 +168,46 @@ _FRAMES = 4
 
 _SPECS: dict[tuple[Any, ...], list[Spec] | None] = {}
 _REMEMBERED = 4096
+_PLAIN = frozenset({bool, int, str, type(None), DType})
 
 
 def _specs(
     op: OpRecord, tensors: Sequence[Any], dtypes: tuple[DType, ...], attrs: dict[str, Any]
 ) -> tuple[list[Spec] | None, tuple[tuple[int, ...], ...]]:
-    """Returns what the results will be, remembered where the inputs say it all, and the shapes of the inputs."""
-    try:
+    """Returns what the results will be, remembered by what decides it, and all shapes of the inputs."""
+    lengths = None
+    if op.takes_lists:
+        flat = [element for value in tensors for element in (value if value.__class__ is list else (value,))]
+        shapes = tuple([element._array.shape for element in flat])
+        lengths = tuple([len(value) if value.__class__ is list else None for value in tensors])
+    else:
         shapes = tuple([tensor._array.shape for tensor in tensors])
-    except AttributeError:  # lists among them
-        flat = [element for tensor in tensors for element in (tensor if tensor.__class__ is list else (tensor,))]
-        return op.specs(tensors, attrs), tuple([element._array.shape for element in flat])
-    if attrs:
+    attributes = _key_of(attrs) if attrs else ()
+    if attributes is None:
         return op.specs(tensors, attrs), shapes
-    key = op, dtypes, shapes
+    key = op, dtypes, shapes, attributes, lengths
     specs = _SPECS.get(key)
     if specs is None:
         if len(_SPECS) >= _REMEMBERED:
             _SPECS.clear()
         specs = _SPECS[key] = op.specs(tensors, attrs)
     return specs, shapes
+
+
+def _key_of(attrs: dict[str, Any]) -> tuple[Any, ...] | None:
+    """Returns attributes with their classes, since 1 and True are equal; None where there is more than plain ones."""
+    key: list[Any] = []
+    for value in attrs.values():
+        value_class = value.__class__
+        if value_class is list or value_class is tuple:
+            for item in value:
+                if item.__class__ is not int:
+                    return None
+            value = tuple(value)
+        elif value_class not in _PLAIN:
+            return None
+        key += value_class, value
+    return tuple(key)
 
 
 # Failing

@@ -1,7 +1,7 @@
 """What replicas and simulated GPUs cost, and how that grows: `python tests/benchmarks/bench_replicas.py`.
 
 CPU time, in turn with NumPy: of a step of `fit` on an MLP 784-128-10 with a batch of 64, of an op on a simulated GPU
-over the same in NumPy, and of the first op with many GPUs.
+over the same in NumPy, of the first op with many GPUs, and of what a recorder and a session do with more and more ops.
 """
 
 from __future__ import annotations
@@ -105,17 +105,50 @@ def ops() -> None:
 
 
 def growth() -> None:
-    """Prints what an op takes with more live tensors, and the first op with more GPUs."""
+    """Prints what an op takes with more live tensors, with more GPUs, and the first op with these."""
     for count in (0, 1_000, 10_000, 100_000):
         simulate(1)
         a = tf.constant(A)
         kept = [tf.constant(A) for _ in range(count)]
         (lane,) = seconds(lambda a=a: a + a)
         print(f"{f'a + a, {len(kept):,} live tensors':32} {1e6 * lane:8.2f} us")
+    for count in (1, 16, 256, 1024):
+        simulate(count)
+        a = tf.constant(A)
+        (lane,) = seconds(lambda a=a: a + a)
+        with tf.runtime.recording():
+            (road,) = seconds(lambda a=a: a + a)
+        print(f"{f'a + a, {count} simulated GPUs':32} {1e6 * lane:8.2f} us {1e6 * road:8.2f} us recorded")
     for count in (1, 4, 16, 64, 256, 1024):
         code = f"import nbtf as tf; tf.constant(1.0); tf.runtime.restart(); tf.runtime.simulate_gpus({count})\n{FIRST}"
         text = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout
         print(f"{f'first op, {count} simulated GPUs':32} {text.split()[-1]:>8} ms")
+
+
+def looks() -> None:
+    """Prints what it takes to look at a recording of more and more ops, and to run a session of more and more nodes."""
+    for count in (1_000, 10_000, 100_000):
+        simulate(1)
+        a = tf.constant(A)
+        with tf.runtime.recording() as record:
+            for _ in range(count):
+                a + a
+            start = process_time()
+            events = record.snapshot().events
+            shown = process_time()
+            total = sum(1 for _ in events)
+            text = f"{1e3 * (shown - start):8.2f} ms {1e6 * (process_time() - shown) / total:8.2f} us an event to read"
+        print(f"{f'snapshot of {total:,} events':32} {text}")
+    for count in (100, 1_000, 10_000):
+        with tf.Graph().as_default(), tf.compat.v1.Session() as session:
+            start = process_time()
+            node = tf.constant(1.0)
+            for _ in range(count):
+                node = node + 1.0
+            built = process_time() - start
+            session.run(node)
+            (run,) = seconds(lambda session=session, node=node: session.run(node))
+        print(f"{f'graph of {count:,} ops':32} {1e6 * built / count:8.2f} us to add {1e6 * run / count:8.2f} us to run")
 
 
 FIRST = "from time import process_time as t; s = t(); tf.constant(1.0); print(round(1e3 * (t() - s), 1))"
@@ -127,4 +160,5 @@ if __name__ == "__main__":
     epochs()
     ops()
     growth()
+    looks()
     print(f"{process_time() - start:.0f} s")

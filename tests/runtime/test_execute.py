@@ -518,3 +518,49 @@ def test_a_loop_over_shapes_does_not_fill_the_memory(two_gpus: None, monkeypatch
             tf.negative(tf.zeros([length]))
 
     assert 0 < len(execute._SPECS) <= 3
+
+
+# What results will be, remembered
+
+
+def charged_for(run: Callable[[], Any]) -> int:
+    """The bytes that the results of an op take."""
+    before = in_use()
+    results = run()
+    nbytes = in_use() - before
+    del results
+    return nbytes
+
+
+def test_attributes_decide_what_a_result_takes_each_time() -> None:
+    with machine(1), tf.device("GPU:0"):
+        x = tf.zeros((256, 128))
+        with tf.runtime.recording():
+            bytes_by_axis = [charged_for(lambda axis=axis: tf.reduce_sum(x, axis=axis)) for axis in (0, 1, 0, [0, 1])]
+            parts = [charged_for(lambda sizes=sizes: tf.split(x, sizes)) for sizes in ([1, 255], [128, 128], [1, 255])]
+
+    assert bytes_by_axis == [512, 1024, 512, 256]
+    assert parts == [512 + 255 * 512, 2 * 128 * 512, 512 + 255 * 512]
+
+
+def test_lists_of_one_shape_and_other_lengths_take_what_they_make() -> None:
+    with machine(1), tf.device("GPU:0"):
+        x = tf.zeros((64,))
+        with tf.runtime.recording():
+            taken = [charged_for(lambda count=count: tf.concat([x] * count, 0)) for count in (2, 3, 2)]
+
+    assert taken == [512, 768, 512]
+
+
+@pytest.mark.parametrize(
+    ("attrs", "others"),
+    [({"a": 1}, {"a": True}), ({"a": 0}, {"a": False}), ({"a": (1,)}, {"a": [1]})],
+    ids=["1 and True", "0 and False", "tuple and list"],
+)
+def test_equal_attributes_of_other_classes_are_not_taken_for_each_other(attrs: Any, others: Any) -> None:
+    assert execute._key_of(attrs) != execute._key_of(others)
+
+
+@pytest.mark.parametrize("value", [1.0, [1.0], [[1]], [None], object()], ids=["1.0", "[1.0]", "[[1]]", "[None]", "any"])
+def test_attributes_of_other_kinds_are_no_key(value: Any) -> None:
+    assert execute._key_of({"a": value, "b": 1}) is None

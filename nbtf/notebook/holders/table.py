@@ -128,15 +128,17 @@ def _holder_rows(
     arrays = _arrays() if any(card[0].cuda is not None for card in cards) else []
     if not arrays and not any(gpu.in_use for gpu in gpus):
         return [], []
-    blocks = sorted((block for gpu in gpus if gpu.in_use for block in _blocks(gpu)), key=lambda block: -block.nbytes)
     with collector_paused():
+        blocks = [block for gpu in gpus if gpu.in_use for block in _blocks(gpu)]
+        blocks.sort(key=lambda block: -block.nbytes)
         holders = Holders(session, seconds, [(each.type, each.holding) for each in arrays])
         rows = _rows(session, blocks, holders, gather)
         notes = _notes(gpus, rows)
         rows += foreign_rows(holders, arrays, cards, gather)
+        rows.sort(key=lambda row: -row["nbytes"])
     if not holders.finished or holders.is_late:  # asked last: also the lines of other libraries' arrays take time
         notes.append(f"The search stopped after {seconds:g} s and {holders.looked:,} objects; there are more.")
-    return sorted(rows, key=lambda row: -row["nbytes"]), notes
+    return rows, notes
 
 
 def _arrays() -> list[runtime.Arrays]:

@@ -10,6 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from nbtf._frameworks.torch.prediction.asking import (
+    IN_PART,
+    LIMIT,
     SECONDS,
     PredictionError,
     ask,
@@ -29,7 +31,8 @@ def add_command(commands: Any) -> None:
         help="say what a PyTorch notebook takes on a card that is not here",
         description="Runs a PyTorch notebook without values on simulated cards, and says how much memory it allocates "
         "and reserves at most, in which line, for what, which batch is the largest that fits, and which changes save "
-        "most, each computed by running it again. Exit status 1 if it does not fit, 2 if it cannot be predicted.",
+        "most, each computed by running it again. Exit status 1 if it does not fit, 2 if it cannot be predicted to its "
+        "end.",
     )
     parser.add_argument("notebook", type=Path, metavar="NOTEBOOK.ipynb")
     parser.add_argument(
@@ -49,6 +52,13 @@ def add_command(commands: Any) -> None:
         metavar="S",
         help=f"end a loop that takes longer, once three steps of an optimizer exceed no peak (default: {SECONDS:g})",
     )
+    parser.add_argument(
+        "--timeout",
+        type=float,
+        default=LIMIT,
+        metavar="S",
+        help=f"stop after so many seconds, and say what was predicted by then; 0: any time (default: {LIMIT:g})",
+    )
     parser.add_argument("--json", action="store_true", help="print the figures as JSON; sizes are in bytes")
     parser.set_defaults(command=predict)
 
@@ -64,13 +74,21 @@ def predict(chosen: argparse.Namespace) -> int:
     cells = [(number, cell.source, True) for number, (_, cell) in enumerate(code_cells(notebook), start=1)]
     try:
         answer = ask(
-            chosen.notebook.name, cells, card, count, batches, name, chosen.seconds, chosen.notebook.resolve().parent
+            chosen.notebook.name,
+            cells,
+            card,
+            count,
+            batches,
+            name,
+            chosen.seconds,
+            chosen.notebook.resolve().parent,
+            chosen.timeout,
         )
     except PredictionError as error:
         raise CommandError(f"cannot predict {chosen.notebook.name}: {error}") from error
     text = answer.pop("text")
     print(json.dumps(answer, indent=1) if chosen.json else printable(text))
-    return 0 if answer.get("verdict") == "fits" else 1
+    return {"fits": 0, IN_PART: 2}.get(answer.get("verdict", ""), 1)
 
 
 def _cards(text: str) -> tuple[int, str]:

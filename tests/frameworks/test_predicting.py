@@ -121,6 +121,44 @@ def test_a_batch_that_ends_with_an_error_is_not_said_to_fit(shell: Any, capsys: 
     prediction = shell.run_cell(f"%%gpu_memory --predict T4 --batch 8\n{step}", store_history=True).result
 
     assert [] == prediction.to_dict()["batch"]["rows"]
-    assert "The largest batch is not known: with batch_size = 8 the program ends with cell 2: Runtime" in repr(
+    assert (
+        "The largest batch is not known: with batch_size = 8 the program ends with cell 2, line 7: torch.ones("
+        in repr(prediction)
+    )
+
+
+def test_ops_of_nbtf_are_not_left_out_without_a_word(shell: Any) -> None:
+    shell.run_cell(f"import nbtf as tf\n{SETUP}", store_history=True)
+
+    cell = "%%gpu_memory --predict T4\ny = tf.ones([9, 9]) @ tf.ones([9, 9])"
+    prediction = shell.run_cell(cell, store_history=True).result
+
+    assert "Not predicted: nbtf's own ops (2 Fill, 1 MatMul)" in repr(prediction)
+    assert prediction.to_dict()["verdict"] == "fits as far as it is predicted"
+
+
+def test_cells_before_that_failed_are_told(shell: Any) -> None:
+    shell.run_cell(SETUP, store_history=True)
+    shell.run_cell("steps = 1 / 0", store_history=True)
+
+    prediction = shell.run_cell(f"%%gpu_memory --predict T4\n{STEP}", store_history=True).result
+
+    assert "an error here, and what it would have made is missing: cell 2, line 1: steps = 1 / 0 raises Zero" in repr(
         prediction
     )
+    assert prediction.to_dict()["verdict"] == "fits"
+
+
+def test_a_notebook_that_takes_too_long_is_predicted_in_part(
+    notebook: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    v4: Any = nbformat.v4
+    contents = nbformat.read(notebook, 4)
+    contents.cells.append(v4.new_code_cell("while True:\n    pass"))
+    nbformat.write(contents, notebook)
+
+    status = main(["predict", str(notebook), "--gpus", "T4", "--timeout", "5"])
+
+    printed = capsys.readouterr().out
+    assert status == 2
+    assert "Stopped after 5 s at cell" in printed

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from typing import Any
 
 from nbtf._devices.caching.fixed_parts import FixedParts, fixed_parts
 from nbtf._devices.discovery import gpus, simulated_machine
+from nbtf._frameworks.torch.prediction.asking import IN_PART
 from nbtf._frameworks.torch.simulation.installation import Installation
 from nbtf._frameworks.torch.simulation.library import load_torch
 from nbtf.notebook.prediction.batches import BatchSize, largest
 from nbtf.notebook.prediction.changes import changes
+from nbtf.notebook.prediction.deletions import deletions
+from nbtf.notebook.prediction.other_libraries import LeftOut
 from nbtf.notebook.prediction.program import UNLIMITED, Cell, Outcome, Program
+from nbtf.notebook.prediction.time_limit import TimeLimit
 
 _SHOWN_CHANGES = 3
 
@@ -21,13 +24,14 @@ def answer(request: Mapping[str, Any]) -> dict[str, Any]:
     """Returns what a request asks for, as plain data.
 
     Args:
-      request: `cells` (each number, source, is_predicted), `card`, `count`, `batches`, `batch_name`, `seconds`.
+      request: `cells` (each number, source, is_predicted), `card`, `count`, `batches`, `batch_name`, `seconds` that a
+        loop may take, and `limit`, all runs.
     """
     torch = load_torch()
     cards = gpus(simulated_machine(request["count"], request["card"]), {})
     installation = Installation(torch, cards, values=False, read_as=0.0)
     cells = [Cell(*cell) for cell in request["cells"]]
-    program = Program(torch, installation.machine, cells, request["seconds"])
+    program = Program(torch, installation.machine, cells, request["seconds"], TimeLimit(request["limit"]))
     return Prediction(torch, program, cards[0].card, request).answer()
 
 
@@ -42,28 +46,46 @@ class Prediction:
         """Takes the program, and the card that it is predicted for."""
         self._torch, self._program, self._request = torch, program, request
         self._card, self._fixed = card, fixed_parts(card)
+        self._untried = 0
+        """Changes for which no time was left."""
 
     def answer(self) -> dict[str, Any]:
         """Runs the program as often as it takes."""
-        first = self._program.run()
+        program, left_out = self._program, LeftOut()
+        with left_out.listening():
+            first = program.run()
+        notes = [*first.notes, *left_out.sentences(self._card.name)]
+        ends = {
+            "card": self._card.name,
+            "error": first.error,
+            "stopped": first.stopped,
+            "limit": program.limit.seconds,
+            "unprepared": first.unprepared,
+            "notes": notes,
+        }
         if first.peak is None:
-            return {"card": self._card.name, "error": first.error, "peak": None, "notes": first.notes}
-        needed = first if first.fits else self._program.run(total=UNLIMITED)
-        batch = BatchSize(self._program.cells, self._request["batch_name"])
+            is_whole = first.is_whole and not left_out.has_ops
+            return {**ends, "peak": None, "verdict": "" if is_whole else IN_PART}
+        needed = first if first.fits else program.run(total=UNLIMITED)
+        if needed.peak is None or (needed.stopped and not first.stopped):  # what is known is that it does not fit
+            needed = first
+        batch = BatchSize(program.cells, self._request["batch_name"])
         if self._request["batches"] and not batch:
             raise ValueError(
                 "No cell gives a batch size a whole number, as in batch_size = 32: say its name, NAME=8,16."
             )
+        is_whole = needed.is_whole and not left_out.has_ops
         return {
-            "card": self._card.name,
+            **ends,
             "total": self._card.memory_bytes,
             "fixed": [self._fixed.at_least, self._fixed.at_most],
             "error": needed.error,
-            "verdict": verdict(first, self._card.memory_bytes, self._fixed),
+            "stopped": needed.stopped,
+            "verdict": verdict(first, self._card.memory_bytes, self._fixed, is_whole),
             "peak": _plain(needed),
-            "batch": self._batches(batch, needed.error) if batch else None,
-            "changes": self._changes(batch, needed),
-            "notes": [*needed.notes, *doubts("\n".join(cell.source for cell in self._program.cells))],
+            "batch": self._batches(batch, needed.error) if batch and not needed.stopped else None,
+            "changes": [] if needed.stopped else self._changes(batch, needed),
+            "untried": self._untried,
             "is_cut": needed.is_cut,
             "reads": needed.reads,
         }
@@ -74,6 +96,8 @@ class Prediction:
         def run(value: int, total: int | None) -> Outcome:
             """Runs it with another batch; on a card of its own size beside what PyTorch takes at most."""
             outcome = self._program.run(batch.cells(value), total=room if total is None else total)
+            if outcome.stopped:
+                raise BatchError(f"the time of {self._program.limit.seconds:g} s was up.")
             if outcome.error and not own_error and (outcome.peak is None or outcome.fits):
                 raise BatchError(f"with {batch.name} = {value:,} the program ends with {outcome.error}")
             return outcome
@@ -95,8 +119,15 @@ class Prediction:
         """Runs the program with each change; returns those that save most, with what they save."""
         assert first.peak is not None
         rows: list[dict[str, Any]] = []
-        for change in changes(self._torch, self._program.cells, batch):
+        possible = [
+            *deletions(self._torch, self._program, first.peak),
+            *changes(self._torch, self._program.cells, batch),
+        ]
+        for number, change in enumerate(possible):
             outcome = self._program.run(change.cells, total=UNLIMITED, change=change.context)
+            if outcome.stopped:
+                self._untried = len(possible) - number
+                break
             if outcome.error or outcome.peak is None or outcome.peak.allocated >= first.peak.allocated:
                 continue
             saved = first.peak.allocated - outcome.peak.allocated
@@ -114,24 +145,15 @@ class Prediction:
         return sorted(rows, key=lambda row: -row["saved"])[:_SHOWN_CHANGES]
 
 
-def verdict(outcome: Outcome, total: int, fixed: FixedParts) -> str:
-    """Returns whether a program fits: `fits`, `may not fit` or `does not fit`."""
+def verdict(outcome: Outcome, total: int, fixed: FixedParts, is_whole: bool = True) -> str:
+    """Returns whether a program fits: `fits`, `may not fit`, `does not fit` or `fits as far as it is predicted`."""
     assert outcome.peak is not None
-    if not outcome.fits or outcome.peak.reserved + fixed.at_least > total:
+    peak = outcome.peak
+    if not outcome.fits or peak.reserved + fixed.at_least > total:
         return "does not fit"
-    return "fits" if outcome.peak.reserved + fixed.at_most <= total else "may not fit"
-
-
-_DOUBTS = {
-    r"\b(?:LSTM|GRU|RNN)(?:Cell)?\b": "Recurrent layers differ from a run with values: 2.7 times as much was seen.",
-    r"\bcreate_graph\s*=\s*True": "Gradients of gradients differ from a run with values: 6 % less was seen.",
-}
-"""What was seen to be predicted otherwise than it is in a run on simulated GPUs."""
-
-
-def doubts(source: str) -> list[str]:
-    """Returns what is said of parts of a program that are not predicted to the byte."""
-    return [sentence for pattern, sentence in _DOUBTS.items() if re.search(pattern, source)]
+    if not is_whole:
+        return IN_PART
+    return "fits" if peak.reserved + peak.modelled + fixed.at_most <= total else "may not fit"
 
 
 def _plain(outcome: Outcome) -> dict[str, Any] | None:

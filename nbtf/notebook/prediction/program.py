@@ -6,8 +6,10 @@ import gc
 import re
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, nullcontext
+from traceback import walk_tb
+from types import FrameType
 from typing import Any, NamedTuple
 
 from IPython.core.interactiveshell import InteractiveShell
@@ -16,8 +18,10 @@ from nbtf._frameworks.torch.prediction.files import Files
 from nbtf._frameworks.torch.prediction.host import Host
 from nbtf._frameworks.torch.prediction.ledger import Ledger, Peak, WatchedAllocator
 from nbtf.notebook.code_lines import LONGEST
+from nbtf.notebook.prediction.time_limit import TimeLimit, TimeUp
 
 _CODE_NAME = "<predicted cell {}>"
+_CODE_FILE = re.compile(r"<predicted cell (\d+)>")
 _LEFT_OUT = re.compile(r"^\s*(?:!|%pip|%conda|%%gpu_memory\s.*--predict).*$", re.MULTILINE)
 """Lines that are not run again: they install, or are the question itself."""
 
@@ -36,15 +40,35 @@ class Cell(NamedTuple):
     is_predicted: bool
 
 
+class _Ends(NamedTuple):
+    """How cells ended: the fields of an outcome that say so."""
+
+    error: str
+    stopped: str
+    unprepared: tuple[str, ...]
+    is_cut: bool
+
+
 class Outcome(NamedTuple):
-    """What came of a run: the fullest device, and what was seen on the way."""
+    """What came of a run: the fullest device, and what was seen on the way.
+
+    `error` is what a predicted cell ended with, `stopped` where the time was up, and `unprepared` what cells before
+    ended with.
+    """
 
     peak: Peak | None
     error: str
+    stopped: str
+    unprepared: tuple[str, ...]
     is_cut: bool
     steps: int
     reads: dict[str, int]
     notes: tuple[str, ...]
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether the program ran to its end."""
+        return not self.error and not self.stopped
 
     @property
     def fits(self) -> bool:
@@ -59,11 +83,15 @@ class Enough(BaseException):
 class Program:
     """Cells that are run as often as there are questions."""
 
-    def __init__(self, torch: Any, machine: Any, cells: Sequence[Cell], seconds: float) -> None:
-        """Takes PyTorch with its simulated devices, the cells, and how long a loop may take."""
+    def __init__(
+        self, torch: Any, machine: Any, cells: Sequence[Cell], seconds: float, limit: TimeLimit | None = None
+    ) -> None:
+        """Takes PyTorch with its simulated devices, the cells, and how long a loop, and all runs, may take."""
         self._torch, self._machine, self.cells, self._seconds = torch, machine, cells, seconds
+        self.limit = limit or TimeLimit(0)
         self._shell: Any = InteractiveShell.instance()
         self._shell.compile.get_code_name = self._code_name
+        self._shell.showtraceback = _show_nothing  # nobody reads it, and it takes time
         self._number = 0
         self._until = 0.0
 
@@ -72,6 +100,7 @@ class Program:
         cells: Sequence[Cell] | None = None,
         total: int | None = None,
         change: Callable[[], AbstractContextManager[Any]] = nullcontext,
+        look: Callable[[int], object] | None = None,
     ) -> Outcome:
         """Runs the cells in a fresh namespace on empty devices.
 
@@ -79,8 +108,9 @@ class Program:
           cells: other ones than the program's own.
           total: the memory of each card, if not its own.
           change: what holds while they run.
+          look: is called before each allocation with its number.
         """
-        ledger = Ledger(self._torch, self._line, lambda: self._end_if_settled(ledger))
+        ledger = Ledger(self._torch, self._line, lambda: self._check(ledger, look))
         allocators = self._fresh_allocators(ledger, total)
         notes: list[str] = []
         host = Host(self._torch, self._machine, ledger)
@@ -92,7 +122,7 @@ class Program:
             if not self._machine.tensors.has_values:
                 stack.enter_context(Files(self._torch, ledger, host, notes).held_in_memory())
                 stack.enter_context(host.without_values())
-            error, is_cut = self._run_cells(self.cells if cells is None else cells, allocators, ledger)
+            ends = self._run_cells(self.cells if cells is None else cells, allocators, ledger)
         ledger.finish()
         peaks = [allocator.peak() for allocator in allocators]
         used = [peak for peak in peaks if peak.allocated or peak.ooms]
@@ -101,7 +131,7 @@ class Program:
         gc.collect()
         gc.freeze()  # what libraries have loaded by now stays, and is looked at no more
         fullest = max(used, key=lambda peak: (peak.ooms, peak.allocated), default=None)
-        return Outcome(fullest, error, is_cut, ledger.steps, dict(host.reads), tuple(notes))
+        return Outcome(fullest, *ends, ledger.steps, dict(host.reads), tuple(notes))
 
     def _fresh_allocators(self, ledger: Ledger, total: int | None) -> list[WatchedAllocator]:
         allocators: list[WatchedAllocator] = []
@@ -113,11 +143,9 @@ class Program:
         self._machine.allocators[:] = allocators
         return allocators
 
-    def _run_cells(
-        self, cells: Sequence[Cell], allocators: Sequence[WatchedAllocator], ledger: Ledger
-    ) -> tuple[str, bool]:
-        """Runs cells to the end; returns the first error of one that is predicted, and whether a loop was ended."""
-        is_cut = False
+    def _run_cells(self, cells: Sequence[Cell], allocators: Sequence[WatchedAllocator], ledger: Ledger) -> _Ends:
+        """Runs cells up to the first error of one that is predicted, or until the time is up; says how they ended."""
+        is_cut, unprepared = False, list[str]()
         self._predicted = cells
         has_begun = False
         for cell in cells:
@@ -125,21 +153,38 @@ class Program:
                 has_begun = True
                 for allocator in allocators:
                     allocator.begin()
-            self._number, self._until = cell.number, time.monotonic() + self._seconds
-            ledger.begin_cell()
-            result = self._shell.run_cell(_LEFT_OUT.sub("", cell.source), store_history=False)
-            error = result.error_before_exec or result.error_in_exec
+            error = self._end_of(cell, ledger)
+            if isinstance(error, TimeUp):
+                return _Ends("", self._line_of(error) or f"cell {cell.number}", tuple(unprepared), is_cut)
             if isinstance(error, Enough):
                 is_cut = True
-            elif error is not None and cell.is_predicted:
-                return f"cell {cell.number}: {type(error).__name__}: {_reason(error)}", is_cut
-        return "", is_cut
+            elif error is not None:
+                where = self._line_of(error) or f"cell {cell.number}"
+                text = f"{where} raises {type(error).__name__}: {_reason(error)}"
+                if cell.is_predicted:
+                    return _Ends(text, "", tuple(unprepared), is_cut)
+                unprepared.append(text)
+        return _Ends("", "", tuple(unprepared), is_cut)
 
-    def _end_if_settled(self, ledger: Ledger) -> None:
-        """Ends a cell that has taken its time, when its memory has not grown for some steps."""
+    def _end_of(self, cell: Cell, ledger: Ledger) -> BaseException | None:
+        """Runs a cell; returns what it ended with."""
+        self._number, self._until = cell.number, time.monotonic() + self._seconds
+        ledger.begin_cell()
+        try:
+            with self.limit.interrupting():
+                result = self._shell.run_cell(_LEFT_OUT.sub("", cell.source), store_history=False)
+        except TimeUp as error:  # it came beside the code of the cell
+            return error
+        return result.error_before_exec or result.error_in_exec
+
+    def _check(self, ledger: Ledger, look: Callable[[int], object] | None) -> None:
+        """Ends a cell when the time is up, or its own time, and its memory has not grown for some steps."""
+        self.limit.check()
         if time.monotonic() > self._until and ledger.steps_without_peak >= _STEPS:
             self._until = float("inf")
             raise Enough
+        if look is not None:
+            look(ledger.allocations + 1)
 
     def _code_name(self, *_: Any, **__: Any) -> str:
         """Returns the name of the running cell's code, for IPython."""
@@ -147,18 +192,45 @@ class Program:
 
     def _line(self) -> str:
         """Returns the innermost line of a cell that runs, in words."""
-        frame: Any = sys._getframe(1)
-        while frame is not None and not frame.f_code.co_filename.startswith("<predicted cell "):
-            frame = frame.f_back
-        if frame is None:
-            return ""
-        number = int(frame.f_code.co_filename.removeprefix("<predicted cell ").removesuffix(">"))
+        frame = next(frames_of_cells(sys._getframe(1)), None)
+        return "" if frame is None else self._in_words(frame.f_code.co_filename, frame.f_lineno)
+
+    def _line_of(self, error: BaseException) -> str:
+        """Returns the innermost line of a cell that an error has come through, in words."""
+        lines = [(frame.f_code.co_filename, line) for frame, line in walk_tb(error.__traceback__)]
+        lines = [each for each in lines if number_of(each[0])]
+        return self._in_words(*lines[-1]) if lines else ""
+
+    def _in_words(self, file: str, line_of_code: int) -> str:
+        number = number_of(file)
         source: str = next((cell.source for cell in self._predicted if cell.number == number), "")
         lines: list[str] = source.splitlines()
-        # IPython leaves out blank lines in front.
-        line: int = frame.f_lineno + next((index for index, each in enumerate(lines) if each.strip()), 0)
+        line = line_of_code + blank_lines(source)
         text = lines[line - 1].strip() if line <= len(lines) else ""
         return f"cell {number}, line {line}: {text[:LONGEST]}"
+
+
+def _show_nothing(*_: Any, **__: Any) -> None:
+    return
+
+
+def frames_of_cells(frame: FrameType | None) -> Iterator[FrameType]:
+    """Yields the frames of cells among a frame and its callers, the innermost first."""
+    while frame is not None:
+        if number_of(frame.f_code.co_filename):
+            yield frame
+        frame = frame.f_back
+
+
+def number_of(file: str) -> int:
+    """Returns the number of the cell whose code has this file name; 0 if it is no cell."""
+    match = _CODE_FILE.fullmatch(file)
+    return int(match[1]) if match else 0
+
+
+def blank_lines(source: str) -> int:
+    """Returns how many lines of a cell IPython leaves out in front."""
+    return next((index for index, line in enumerate(source.splitlines()) if line.strip()), 0)
 
 
 def _reason(error: BaseException) -> str:

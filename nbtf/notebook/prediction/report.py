@@ -66,13 +66,15 @@ class Prediction:
     def _sections(self) -> list[str | Table]:
         answer = self._answer
         if answer["peak"] is None:
-            because = f": it ended with {answer['error']}" if answer["error"] else ""
-            return [f"{self._program} puts nothing on a GPU that PyTorch sees{because}."]
+            notes = [*_ends(answer), *answer["notes"]]
+            return [" ".join([f"{self._program} puts nothing on a GPU that PyTorch sees.", *notes])]
         sections: list[str | Table] = [_sentence(answer, self._program), _purposes(answer["peak"], answer)]
         if answer["batch"]:
             sections.append(_batches(answer["batch"], answer["peak"], answer))
         if answer["changes"]:
             notes = ["Each was computed by running the program again with it."]
+            if answer["untried"]:
+                notes.append(f"The time of {answer['limit']:g} s was up: {answer['untried']} more were not tried.")
             sections.append(Table(_CHANGES, [_with_verdict(row) for row in answer["changes"]], notes))
         return [*sections, MODELLED]
 
@@ -82,7 +84,8 @@ def _sentence(answer: Mapping[str, Any], program: str) -> str:
     return (
         f"{program} {answer['verdict']} on {_article(answer['card'])} (simulated, {exact(answer['total'])}): "
         f"it allocates {exact(peak['allocated'])} and reserves {exact(peak['reserved'])} at most; "
-        f"with what PyTorch takes beside tensors {_short(peak['reserved'] + low)} to {_short(peak['reserved'] + high)}."
+        f"with what PyTorch takes beside tensors {_short(peak['reserved'] + low)} to "
+        f"{_short(peak['reserved'] + peak['modelled'] + high)}."
     )
 
 
@@ -103,8 +106,12 @@ def _purposes(peak: Mapping[str, Any], answer: Mapping[str, Any]) -> Table:
         if nbytes
     ]
     notes = [f"The peak is reached in {peak['line']}" if peak["line"] else "The peak was there before."]
-    if answer["error"]:
-        notes.append(f"The program ended with an error, and was predicted up to it: {answer['error']}")
+    notes += _ends(answer)
+    if peak["modelled"]:
+        notes.append(
+            f"Of the activations {exact(peak['modelled'])} are what recurrent layers keep for their backward pass. "
+            "cuDNN tells how much on a card alone: modelled, and the range is wider by as much again."
+        )
     if answer["is_cut"]:
         notes.append("A loop was ended early: for three steps of the optimizer no peak was exceeded.")
     reads = answer["reads"]
@@ -114,6 +121,19 @@ def _purposes(peak: Mapping[str, Any], answer: Mapping[str, Any]) -> Table:
         further = f" and {len(reads) - 3} more lines" if len(reads) > 3 else ""
         notes.append(f"{count} values were read, for which 0 stood: {'; '.join(lines)}{further}")
     return Table(_PURPOSES, rows, [*notes, *dict.fromkeys(answer["notes"])])
+
+
+def _ends(answer: Mapping[str, Any]) -> list[str]:
+    """Returns what is said of a program, or of cells before it, that did not run to the end."""
+    notes = [
+        f"A cell before ended with an error here, and what it would have made is missing: {error}"
+        for error in answer["unprepared"]
+    ]
+    if answer["error"]:
+        notes.append(f"The program ended with an error, and was predicted up to it: {answer['error']}")
+    if answer["stopped"]:
+        notes.append(f"Stopped after {answer['limit']:g} s at {answer['stopped']}: what was predicted so far.")
+    return notes
 
 
 def _batches(batch: Mapping[str, Any], peak: Mapping[str, Any], answer: Mapping[str, Any]) -> Table:

@@ -12,9 +12,16 @@ from typing import Any
 
 from nbtf._devices.catalog import find_card
 
+IN_PART = "fits as far as it is predicted"
+"""What is said of a program that was not predicted to its end, or not all of it."""
+
 _MODULE = "nbtf.notebook.prediction"
 SECONDS = 20.0
 """How long a loop may take before it is looked at whether its memory still changes."""
+LIMIT = 300.0
+"""How long all runs may take together."""
+_GRACE = 120.0
+"""How long beside that an answer is waited for: PyTorch is imported, and what runs below Python is not interrupted."""
 
 
 class PredictionError(Exception):
@@ -30,6 +37,7 @@ def ask(
     batch_name: str | None = None,
     seconds: float = SECONDS,
     folder: Path | None = None,
+    limit: float = LIMIT,
 ) -> dict[str, Any]:
     """Has cells run again for a card, and returns what came of it as plain data, and as `text`.
 
@@ -42,9 +50,10 @@ def ask(
       batch_name: which name of the program holds the batch size; the usual ones are looked for when None.
       seconds: how long a loop may take before it is looked at whether its memory still changes.
       folder: where the program runs.
+      limit: how many seconds all runs may take together; what is known by then is returned. 0: any time.
 
     Raises:
-      PredictionError: the process ended without an answer.
+      PredictionError: the process ended without an answer, or did not end in time.
     """
     request = {
         "program": program,
@@ -54,20 +63,25 @@ def ask(
         "batches": list(batches),
         "batch_name": batch_name,
         "seconds": seconds,
+        "limit": limit,
     }
     path = os.pathsep.join([*filter(None, [os.environ.get("PYTHONPATH")]), str(Path(__file__).parents[4])])
     environment = {**os.environ, "MPLBACKEND": "Agg", "PYTHONPATH": path, "NBTF_SIMULATED_GPUS": "0"}
     environment.pop("NBTF_SIMULATE", None)
-    process = subprocess.run(
-        [sys.executable, "-m", _MODULE],
-        input=json.dumps(request),
-        capture_output=True,
-        text=True,
-        encoding="utf-8",
-        cwd=folder,
-        env=environment,
-        check=False,
-    )
+    try:
+        process = subprocess.run(
+            [sys.executable, "-m", _MODULE],
+            input=json.dumps(request),
+            capture_output=True,
+            text=True,
+            encoding="utf-8",
+            cwd=folder,
+            env=environment,
+            check=False,
+            timeout=limit + _GRACE if limit else None,
+        )
+    except subprocess.TimeoutExpired:
+        raise PredictionError(f"it did not end within {limit:g} s, and could not be interrupted.") from None
     try:
         answer = json.loads(process.stdout)
     except ValueError:

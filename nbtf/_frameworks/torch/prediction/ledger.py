@@ -10,6 +10,7 @@ from weakref import WeakSet, WeakValueDictionary
 
 from nbtf._devices.caching.allocator import CachingAllocator
 from nbtf._devices.caching.blocks import Allocation, Block, Death
+from nbtf._frameworks.torch.simulation.recurrent import RESERVE
 
 PURPOSES = ("parameters", "gradients", "optimizer", "activations", "inputs", "temporaries")
 """What memory is for, in the order in which it is told."""
@@ -22,7 +23,11 @@ _PURPOSE_OF = {FORWARD: "activations", COPY: "inputs"}
 
 
 class Peak(NamedTuple):
-    """The most that was in use on a device: bytes, by purpose, where in the program, and bytes reserved at most."""
+    """The most that was in use on a device: bytes, by purpose, where in the program, and bytes reserved at most.
+
+    Of these bytes `modelled` are of pieces whose size only a library on a card knows; `number` is the allocation that
+    reached the peak, counted over all devices.
+    """
 
     device: int
     allocated: int
@@ -31,6 +36,8 @@ class Peak(NamedTuple):
     by_purpose: dict[str, int]
     retries: int
     ooms: int
+    modelled: int
+    number: int
 
 
 class Ledger:
@@ -46,6 +53,8 @@ class Ledger:
         self.steps = 0
         self.allocations = 0
         self._steps_at_peak = 0
+        self.modelled: set[int] = set()
+        """Numbers of allocations whose size is modelled."""
         self._purposes: dict[int, str] = {}
         self._numbers: dict[tuple[int, int], int] = {}
         self._optimizers: WeakSet[Any] = WeakSet()
@@ -92,7 +101,7 @@ class Ledger:
 
     def _see_module(self, module: Any, _: Any) -> None:
         for tensor in (*module._parameters.values(), *module._buffers.values()):
-            if tensor is not None and tensor.is_cuda:
+            if tensor is not None and tensor.is_cuda and tensor.is_leaf:  # else it is computed, as by `functional_call`
                 self._mark(tensor, "parameters")
                 if tensor.requires_grad:
                     self._parameters[id(tensor)] = tensor
@@ -143,7 +152,7 @@ class WatchedAllocator(CachingAllocator):
         """Has what happens from now on written down."""
         self.ledger = ledger
         self._events: list[tuple[int, int, str]] = []
-        self._highest, self._peak_event, self._peak_line = 0, 0, ""
+        self._highest, self._peak_event, self._peak_number, self._peak_line = 0, 0, 0, ""
 
     def begin(self) -> None:
         """Looks for the peak from now on."""
@@ -156,6 +165,8 @@ class WatchedAllocator(CachingAllocator):
         ledger.check()
         number = ledger.allocations = ledger.allocations + 1
         phase = ledger.phase_now()
+        if label is not None and label.op.startswith(RESERVE):
+            ledger.modelled.add(number)
         try:
             allocation = super().allocate(nbytes, stream, number)
         except Exception:
@@ -166,7 +177,8 @@ class WatchedAllocator(CachingAllocator):
             ledger.tell_address(self.device, allocation.address, number)
             allocated = self.level()[0]
             if allocated > self._highest:
-                self._highest, self._peak_event, self._peak_line = allocated, len(self._events), ledger.reach_peak()
+                self._highest, self._peak_event, self._peak_number = allocated, len(self._events), number
+                self._peak_line = ledger.reach_peak()
         return allocation
 
     def _end_use(self, death: Death, block: Block) -> None:
@@ -194,6 +206,8 @@ class WatchedAllocator(CachingAllocator):
             by_purpose={purpose: sizes[purpose] for purpose in PURPOSES},
             retries=stats["num_alloc_retries"],
             ooms=stats["num_ooms"],
+            modelled=sum([size for number, (size, _) in alive.items() if number in self.ledger.modelled]),
+            number=self._peak_number,
         )
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from functools import cache
 from typing import Any
 
 import pytest
@@ -49,29 +51,42 @@ def saved(server: LabServer) -> Saved:
 
 
 @pytest.fixture(scope="package")
-def windows(browser: str) -> Iterator[Callable[..., Any]]:
-    """Returns a function that gives the browser's window of some kind, opened once: it keeps what it has fetched.
+def open_page(browser: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[..., Any]]:
+    """Returns a function that opens a page, of some size or other options of a context.
 
+    Most are of one profile, which keeps what it has fetched and compiled: JupyterLab loads in two thirds of the time.
     The browser is closed after these tests: playwright's event loop gets in the way of others.
     """
     from playwright.sync_api import sync_playwright
 
-    with sync_playwright() as playwright:
-        running = playwright.chromium.launch(executable_path=browser, args=ARGUMENTS)
-        opened: dict[str, Any] = {}
+    with sync_playwright() as playwright, ExitStack() as closing:
+        start = {"executable_path": browser, "args": ARGUMENTS}
 
-        def window(**options: Any) -> Any:
-            if str(options) not in opened:
-                opened[str(options)] = running.new_context(**{**USUAL, **options})
-            return opened[str(options)]
+        @cache
+        def usual() -> Any:
+            profile = tmp_path_factory.mktemp("profile")
+            return closing.enter_context(playwright.chromium.launch_persistent_context(profile, **start, **USUAL))
 
-        yield window
-        running.close()
+        @cache
+        def other() -> Any:
+            return closing.enter_context(playwright.chromium.launch(**start))
+
+        @cache
+        def unusual(**options: Any) -> Any:
+            return other().new_context(**USUAL, **options)
+
+        def page(viewport: Any = USUAL["viewport"], **options: Any) -> Any:
+            context = unusual(**options) if options else usual()
+            opened = context.new_page()
+            opened.set_viewport_size(viewport)
+            return opened
+
+        yield page
 
 
 @pytest.fixture
 def new_lab(
-    server: LabServer, windows: Callable[..., Any], request: pytest.FixtureRequest
+    server: LabServer, open_page: Callable[..., Any], request: pytest.FixtureRequest
 ) -> Iterator[Callable[..., Any]]:
     """Makes pages; each must end without an error on its console and without having asked another machine."""
     from tests.browser.lab import Lab
@@ -81,7 +96,7 @@ def new_lab(
     server.theme("Light")
 
     def make(elsewhere: LabServer | None = None, **options: Any) -> Lab:
-        pages.append(Lab(windows(**options).new_page(), elsewhere or server, f"{name}-{len(pages)}"))
+        pages.append(Lab(open_page(**options), elsewhere or server, f"{name}-{len(pages)}"))
         return pages[-1]
 
     yield make

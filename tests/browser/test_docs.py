@@ -33,13 +33,13 @@ def site() -> Path:
 
 
 @pytest.fixture
-def new_page(windows: Callable[..., Any]) -> Iterator[Callable[..., Any]]:
+def new_page(open_page: Callable[..., Any]) -> Iterator[Callable[..., Any]]:
     """Makes pages; each must end without an error on its console and without having asked any machine."""
     pages: list[Any] = []
     complaints: list[str] = []
 
     def make(**options: Any) -> Any:
-        page = windows(**options).new_page()
+        page = open_page(**options)
         page.on("request", lambda request: complaints.append(request.url) if is_outside(request.url) else None)
         page.on("pageerror", lambda error: complaints.append(str(error)))
         page.on("console", lambda said: complaints.append(said.text) if said.type == "error" else None)
@@ -137,12 +137,12 @@ def test_a_page_is_one_click_away_in_other_languages(site: Path, new_page: Calla
     assert ["メモリ不足", "内存不足", "Out of memory"] == headings
 
 
-def test_try_it_now_opens_a_lesson(site: Path, windows: Callable[..., Any]) -> None:
+def test_try_it_now_opens_a_lesson(site: Path, open_page: Callable[..., Any]) -> None:
     if not (site / "try").is_dir():
         pytest.skip("the site was built without the lessons that run in a browser: build.py --try")
     asked: set[str] = set()
     with site_server(site.parent) as address:
-        page = windows().new_page()
+        page = open_page()
         page.on("request", lambda request: asked.add(urlsplit(request.url).netloc))
         page.goto(f"{address}/{site.name}/ja/try_it.html")
         page.locator(".nbtf-button").click()

@@ -91,10 +91,10 @@ WHAT_PYTHON_TELLS = """async ([script, translation]) => {
 
 
 @pytest.mark.parametrize("language", catalogue.LANGUAGES)
-def test_what_python_tells_is_known_again(windows: Callable[..., Any], language: str) -> None:
+def test_what_python_tells_is_known_again(open_page: Callable[..., Any], language: str) -> None:
     sections = {"frame", "reasons", "places", "cards"}
     words = catalogue.module(sections) + esm.IMPORT.sub("", (STATIC / "words.js").read_text(encoding="utf-8"))
-    page = windows().new_page()
+    page = open_page()
     page.goto("about:blank")
     wrong = page.evaluate(WHAT_PYTHON_TELLS, [words, catalogue.translation(language, sections)])
     page.close()

@@ -162,13 +162,13 @@ def test_stored_notebook_shows_the_picture_and_has_nothing_else(shown: Lab) -> N
     assert 0 == shown.page.locator(VIEW).count()
 
 
-def test_page_of_nbconvert_shows_the_picture_without_a_network(shown: Lab, windows: Callable[..., Any]) -> None:
+def test_page_of_nbconvert_shows_the_picture_without_a_network(shown: Lab, open_page: Callable[..., Any]) -> None:
     shown.page.evaluate("() => jupyterapp.commands.execute('docmanager:save')")
     file = shown.server.notebooks / f"{shown.name}.ipynb"
     command = [sys.executable, "-m", "jupyter", "nbconvert", "--to", "html", str(file)]
     subprocess.run(command, env=environment(shown.server.home), check=True, capture_output=True)
 
-    page = windows(offline=True).new_page()
+    page = open_page(offline=True)
     page.goto(file.with_suffix(".html").as_uri())
     picture = page.locator(STILL)
 

@@ -69,10 +69,10 @@ def site_server(folder: Path) -> Generator[str]:
 
 
 @pytest.fixture
-def served(site: Path, windows: Callable[..., Any]) -> Iterator[Served]:
+def served(site: Path, open_page: Callable[..., Any]) -> Iterator[Served]:
     """A page in a browser beside a file server, with the site below a folder, as many hosts have it."""
     with site_server(site.parent) as address:
-        one = Served(windows().new_page(), f"{address}/{site.name}", [], [])
+        one = Served(open_page(), f"{address}/{site.name}", [], [])
         one.page.on("request", lambda request: one.asked.append(urlsplit(request.url).netloc))
         one.page.on("pageerror", lambda error: one.errors.append(str(error)))
         yield one

@@ -26,13 +26,13 @@ Page = Any
 
 
 @pytest.fixture
-def new_page(windows: Callable[..., Any]) -> Iterator[Callable[..., Page]]:
+def new_page(open_page: Callable[..., Any]) -> Iterator[Callable[..., Page]]:
     """Makes pages without a shell; each must end without an error."""
     pages: list[Page] = []
     errors: list[str] = []
 
     def make(width: int = 700, theme: str = "light") -> Page:
-        page = windows(viewport={"width": width, "height": 700}).new_page()
+        page = open_page(viewport={"width": width, "height": 700})
         pages.append(page)
         page.on("pageerror", lambda error: errors.append(str(error)))
         style = esm.style("device_map")

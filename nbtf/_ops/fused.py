@@ -8,6 +8,7 @@ in a cache. It does what the ops do, in their order: results are the same to the
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 from nbtf._devices.base import buffer_of
@@ -16,26 +17,27 @@ from nbtf._ops.express import HANDED_OVER
 from nbtf._runtime.scopes import HERE, SCOPE
 from nbtf._runtime.tape import AT_LENGTH, Call, Tape
 from nbtf._runtime.tensor import Tensor, tensor_of
-from nbtf._types import float32
+from nbtf._types import DType
 
 Function = Callable[..., Any]
 
 
 class Fused:
-    """A kernel on float32 that stands for several ops; `@fused` makes one. Tapes hear it as one op."""
+    """A kernel that stands for several ops, of one dtype; `@fused` makes one. Tapes hear it as one op."""
 
     taped = AT_LENGTH
     resource = no_gradient = freezes = keeps_outputs = False
     keeps_inputs = has_gradient = True
     _composed: Function
-    _backward: Function
+    _backward: Function | None = None
 
-    def __init__(self, kernel: Function) -> None:
-        """Takes the kernel.
+    def __init__(self, kernel: Function, dtypes: frozenset[DType]) -> None:
+        """Takes the kernel, and the dtypes that it serves.
 
-        It takes `(xp, inputs..., attributes...)` and returns an array, or a list of them, and what `backward` needs.
+        The kernel takes `(xp, inputs..., attributes...)` and returns an array, or a list of them, and what `backward`
+        needs.
         """
-        self._kernel = kernel
+        self._kernel, self._dtypes = kernel, dtypes
 
     def composed(self, function: Function) -> Function:
         """Says which ops it stands for."""
@@ -45,27 +47,29 @@ class Fused:
     def backward(self, kernel: Function) -> Function:
         """Says how gradients flow back: `(xp, inputs, kept, grads, attributes...)` returns one for each input.
 
-        A gradient that did not arrive is None.
+        A gradient that did not arrive is None. Without it, what a tape hears is computed op by op.
         """
         self._backward = kernel
         return kernel
 
     def __call__(self, *inputs: Any, name: str | None = None, **attrs: Any) -> Any:
         """Computes the results: at once, or op by op."""
-        arrays = _arrays(inputs)
+        scope = SCOPE()
+        tape = None if scope is None else scope.tape
+        arrays = None if tape is not None and self._backward is None else self._arrays(inputs)
         if arrays is None:
             return self._composed(*inputs, name=name, **attrs)
         try:
             results, kept = self._kernel(CPU.xp, *arrays, **attrs)
         except HANDED_OVER:
             return self._composed(*inputs, name=name, **attrs)
-        device = inputs[0]._device
         result = (
-            [_tensor(array, device) for array in results] if results.__class__ is list else _tensor(results, device)
+            [_tensor(array, inputs[0]) for array in results]
+            if results.__class__ is list
+            else _tensor(results, inputs[0])
         )
-        scope = SCOPE()
-        if scope is not None and scope.tape is not None:
-            scope.tape.record(self, inputs, {**attrs, "kept": kept}, result)
+        if tape is not None:
+            tape.record(self, inputs, {**attrs, "kept": kept}, result)
         return result
 
     def gradients(self, call: Call, *grads: Tensor | None) -> Sequence[Any]:
@@ -73,12 +77,12 @@ class Fused:
         scope, inputs, attrs = SCOPE(), call.inputs, dict(call.attrs)
         kept = attrs.pop("kept")
         is_heard = scope is not None and scope.tape is not None
-        arrays = None if is_heard else _arrays([*inputs, *[grad for grad in grads if grad is not None]])
-        if arrays is not None:
+        arrays = None if is_heard else self._arrays([*inputs, *[grad for grad in grads if grad is not None]])
+        if arrays is not None and self._backward is not None:
             back = [None if grad is None else grad._array for grad in grads]
             try:
                 results = self._backward(CPU.xp, arrays[: len(inputs)], kept, back, **attrs)
-                return [_tensor(array, inputs[0]._device) for array in results]
+                return [_tensor(array, inputs[0]) for array in results]
             except HANDED_OVER:
                 pass
         with Tape.block(watch_accessed_variables=False) as tape:
@@ -87,27 +91,27 @@ class Fused:
             results = self._composed(*inputs, **attrs)
         return tape.gradient(results, inputs, list(grads) if results.__class__ is list else grads[0])
 
-
-def _arrays(tensors: Sequence[Any]) -> list[Any] | None:
-    """Returns the arrays of tensors on the CPU that plain ops go to; None where ops would take the road."""
-    device, scope = HERE.device, SCOPE()
-    if device is None or (scope is not None and scope.lane is not device):
+    def _arrays(self, tensors: Sequence[Any]) -> list[Any] | None:
+        """Returns the arrays of tensors on the CPU that plain ops go to; None where ops would take the road."""
+        device, scope = HERE.device, SCOPE()
+        if device is None or (scope is not None and scope.lane is not device):
+            return None
+        try:
+            dtype = tensors[0]._dtype
+            if dtype in self._dtypes and all([t._device is device and t._dtype is dtype for t in tensors]):
+                return [tensor._array for tensor in tensors]
+        except AttributeError:  # a value, or a tensor that is not known yet
+            pass
         return None
-    try:
-        if all([tensor._device is device and tensor._dtype is float32 for tensor in tensors]):
-            return [tensor._array for tensor in tensors]
-    except AttributeError:  # a value, or a tensor that is not known yet
-        pass
-    return None
 
 
-def _tensor(array: Any, device: Any) -> Tensor:
-    return tensor_of(buffer_of(array), float32, device)
+def _tensor(array: Any, like: Any) -> Tensor:
+    return tensor_of(buffer_of(array), like._dtype, like._device)
 
 
-def fused(kernel: Function) -> Fused:
+def fused(*dtypes: DType) -> Callable[[Function], Fused]:
     """Makes one kernel stand for several ops."""
-    return Fused(kernel)
+    return partial(Fused, dtypes=frozenset(dtypes))
 
 
 _BLOCK = 1 << 16

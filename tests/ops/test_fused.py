@@ -9,6 +9,7 @@ import pytest
 
 import nbtf as tf
 from nbtf._ops.fused import Fused
+from nbtf._ops.math.ordering import _sorted
 from nbtf._ops.nn import activations
 from nbtf._ops.nn.normalization import layer_normalization
 from nbtf._ops.nn.recurrent import gru, lstm
@@ -122,6 +123,27 @@ def test_gradients_are_differences_of_the_ops_in_double_precision(name: str) -> 
         expected = differences(total, wide[position])
 
         np.testing.assert_allclose(actual, expected, rtol=1e-3, atol=1e-4)
+
+
+@pytest.mark.parametrize("direction", ["ASCENDING", "DESCENDING"])
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64", "int8", "uint64"])
+@pytest.mark.parametrize("axis", [0, 1, -1])
+def test_elements_in_order_are_those_of_the_ops(axis: int, dtype: str, direction: str) -> None:
+    tensor = tf.constant((numbers(30, 20, scale=9.0) % 50).astype(dtype))
+
+    actual = tf.sort(tensor, axis, direction)
+
+    np.testing.assert_array_equal(actual, _sorted._composed(tensor, axis, direction == "DESCENDING"))
+
+
+@pytest.mark.parametrize("direction", ["ASCENDING", "DESCENDING"])
+@pytest.mark.parametrize("values", [[0.0, -0.0, 0.0, -1.0], [1.0, np.nan, -np.inf], [-0.0, 2.0, -0.0], [], [np.nan]])
+def test_nan_and_zeros_of_both_signs_are_in_the_order_of_the_ops(values: list[float], direction: str) -> None:
+    tensor = tf.constant(values, tf.float32)
+
+    actual, expected = tf.sort(tensor, -1, direction), _sorted._composed(tensor, -1, direction == "DESCENDING")
+
+    assert actual.numpy().tobytes() == expected.numpy().tobytes()
 
 
 def test_infinities_are_those_of_the_ops() -> None:

@@ -12,6 +12,7 @@ from nbtf._ops.arrays.coordinates import scatter_nd
 from nbtf._ops.arrays.ranges import range as range_
 from nbtf._ops.arrays.shapes import transpose
 from nbtf._ops.attributes import as_int
+from nbtf._ops.fused import fused
 from nbtf._ops.math.arithmetic import add, cast, multiply, negative, subtract
 from nbtf._ops.op import Gradients, no_gradient, op
 from nbtf._ops.specs import bracketed, last_open, of_rank
@@ -176,8 +177,26 @@ def sort(values: TensorLike, axis: int = -1, direction: str = "ASCENDING", name:
     >>> tf.sort([3, 1, 2]).numpy()
     array([1, 2, 3], dtype=int32)
     """
-    descending = _is_descending(direction)
-    tensor = as_tensor(values)
+    return _sorted(as_tensor(values), axis=axis, descending=_is_descending(direction), name=name)
+
+
+@fused(*REALS)
+def _sorted(xp: Any, tensor: Any, axis: int, descending: bool) -> tuple[Any, None]:
+    result = xp.sort(tensor, check_whole(axis, "axis"))
+    if tensor.dtype.kind == "f" and tensor.size:
+        ends = xp.moveaxis(result, axis, 0)
+        if xp.isnan(ends[-1]).any() or (((ends[0] <= 0) & (ends[-1] >= 0)).any() and _has_both_zeros(xp, tensor)):
+            raise ValueError("what is not in order by itself stays as it was")
+    return xp.ascontiguousarray(xp.flip(result, axis)) if descending else result, None
+
+
+def _has_both_zeros(xp: Any, array: Any) -> bool:
+    signs = xp.signbit(array[array == 0])
+    return bool(signs.any()) and not signs.all()
+
+
+@_sorted.composed
+def _(tensor: Tensor, axis: int, descending: bool, name: str | None = None) -> Tensor:
     if descending:
         return _ordered(tensor, axis).values
     return _backwards(_ordered(_backwards(tensor), axis).values)

@@ -217,7 +217,7 @@ def gelu(features: TensorLike, approximate: bool = False, name: str | None = Non
 _ROOT_OF_HALF = 0.7071067811865476
 
 
-@fused
+@fused(float32)
 def _gelu(xp: Any, x: Any) -> tuple[Any, Any]:
     result, curves = xp.multiply(x, 0.5), xp.empty((2, x.size), x.dtype)
     flat, target = x.reshape(-1), result.reshape(-1)

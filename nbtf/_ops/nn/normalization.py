@@ -12,9 +12,10 @@ from nbtf._ops.math.arithmetic import cast
 from nbtf._ops.math.exponentials import rsqrt
 from nbtf._ops.reductions.statistics import moments
 from nbtf._runtime.tensor import Tensor
+from nbtf._types import float32
 
 
-@fused
+@fused(float32)
 def layer_normalization(
     xp: Any, x: Any, gamma: Any, beta: Any, axes: list[int], epsilon: float
 ) -> tuple[Any, tuple[Any, Any]]:

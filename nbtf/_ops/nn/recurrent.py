@@ -14,6 +14,7 @@ from nbtf._ops.linalg.products import matmul
 from nbtf._ops.math.arithmetic import add
 from nbtf._ops.math.exponentials import sigmoid, tanh
 from nbtf._runtime.tensor import Tensor
+from nbtf._types import float32
 
 Function = Callable[..., Any]
 
@@ -98,7 +99,7 @@ def _tanh_slope(xp: Any, y: Any, grad: Any, out: Any = None) -> Any:
     return xp.subtract(grad, lost, out=out)
 
 
-@fused
+@fused(float32)
 def lstm(
     xp: Any, x: Any, hidden: Any, carried: Any, kernel: Any, backwards: bool, sequences: bool
 ) -> tuple[list[Any], Any]:
@@ -155,7 +156,7 @@ def _(xp: Any, inputs: Sequence[Any], kept: Any, grads: Sequence[Any], backwards
     return [of_x, of_hidden, of_carried, of_kernel]
 
 
-@fused
+@fused(float32)
 def gru(
     xp: Any, x: Any, state: Any, kernel: Any, *bias: Any, backwards: bool, sequences: bool
 ) -> tuple[list[Any], Any]:

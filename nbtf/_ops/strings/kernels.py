@@ -8,6 +8,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache, partial
 from importlib import import_module
+from operator import itemgetter
 from typing import Any
 
 from nbtf._types import DType
@@ -99,6 +100,13 @@ def substrings(texts: list[bytes], begins: list[int], lengths: list[int], unit: 
             yield part(text, begin, length, unit)
 
 
+def same_part(texts: list[bytes], begin: int, length: int) -> list[bytes] | None:
+    """Returns so many bytes of each text from one position on; None where not all texts have it."""
+    if begin < 0 or length < 0 or min(map(len, texts), default=0) < begin:
+        return None
+    return list(map(itemgetter(slice(begin, begin + length)), texts))
+
+
 def part(text: bytes, pos: int, length: int, unit: str) -> bytes:
     """Returns `length` bytes or characters from `pos`, which counts from the end if negative; fewer at the end.
 
@@ -115,6 +123,11 @@ def part(text: bytes, pos: int, length: int, unit: str) -> bytes:
 
 
 # Numbers
+
+
+def written(form: str, values: Sequence[Any]) -> list[bytes]:
+    """Returns numbers in the form of the operator `%`: all at once, which takes half the time."""
+    return (f"{form}\0" * len(values) % tuple(values)).encode().split(b"\0")[:-1]
 
 
 def numbers(texts: list[bytes], dtype: DType) -> list[Any]:

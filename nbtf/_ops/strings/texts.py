@@ -123,6 +123,10 @@ def length(input: Any, unit: str = "BYTE", name: str | None = None) -> Tensor:
 
 @op("string I I -> string", I=INDICES, plain={"unit": as_unit}, cpu_only=True, broadcasts=True)
 def Substr(xp: Any, input: Any, pos: Any, len: Any, unit: str) -> Any:
+    if unit == "BYTE" and pos.ndim == len.ndim == 0:
+        alike = kernels.same_part(input.ravel().tolist(), int(pos), int(len))
+        if alike is not None:
+            return kernels.filled(xp, alike, input.shape, object)
     arrays = xp.broadcast_arrays(input, pos, len)
     texts, begins, lengths = (array.ravel().tolist() for array in arrays)
     pieces: list[bytes] = []
@@ -211,7 +215,7 @@ def AsString(xp: Any, input: Any, precision: int, scientific: bool, shortest: bo
         return input.copy()
     if kind == "c":
         return kernels.each(xp, lambda z: f"({form % z.real},{form % z.imag})".encode(), object, input)
-    return kernels.each(xp, lambda value: (form % value).encode(), object, input)
+    return kernels.filled(xp, kernels.written(form, input.ravel().tolist()), input.shape, object)
 
 
 def _check_format(dtype: Any, floating: bool, precision: int, scientific: bool, shortest: bool, fill: str) -> None:

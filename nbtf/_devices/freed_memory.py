@@ -2,34 +2,27 @@
 
 from __future__ import annotations
 
-import os
-import sys
+from contextlib import suppress
 from functools import cache
 
-# Source: mallopt(3), and malloc.h of glibc: M_TRIM_THRESHOLD and M_MMAP_THRESHOLD, the latter at most 32 MiB.
-_TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3
-_OWN_SETTINGS = "MALLOC_TRIM_THRESHOLD_", "MALLOC_MMAP_THRESHOLD_", "MALLOC_TOP_PAD_", "GLIBC_TUNABLES", "LD_PRELOAD"
+import numpy as np
 
-KEPT_BYTES = 64 << 20
-"""What stays with the process. glibc gives all but some MiB back at once, and maps them for the next array, zeroed
-page by page: gelu of arrays of 4 MiB with its gradient took 2.4 times as long."""
-
-LARGEST_ARRAY_BYTES = 32 << 20
-"""Larger arrays have a mapping of their own, as before."""
+LARGEST_BYTES = (32 << 20) - (64 << 10)
+"""With the header and the rest of a page still within the 32 MiB up to which glibc learns. Larger arrays have a mapping
+of their own, as before."""
 
 
 @cache
-def keep_freed_memory() -> bool:
-    """Asks glibc to keep some memory, once, unless the user has settings for it; tells whether it does.
+def keep_freed_memory() -> None:
+    """Has glibc keep up to twice this much, once: by itself it does so after the first array of that size.
 
-    Other systems and other C libraries are left as they are.
+    It asks the system for blocks above a threshold and gives them back when they are freed; then the next array is
+    zeroed page by page: gelu of arrays of 4 MiB with its gradient took 2.4 times as long. A block that is freed raises
+    the threshold to its size, and what may stay to twice that. Nothing is written to this one, so no page of it is ever
+    there. Whoever sets `MALLOC_TRIM_THRESHOLD_`, `MALLOC_MMAP_THRESHOLD_` or their `GLIBC_TUNABLES` switches that off;
+    other C libraries have rules of their own.
+
+    Source: `free` and `DEFAULT_MMAP_THRESHOLD_MAX` in malloc.c of glibc; mallopt(3), M_MMAP_THRESHOLD.
     """
-    if sys.platform != "linux" or any(os.environ.get(name) for name in _OWN_SETTINGS):
-        return False
-    import ctypes  # NumPy has imported it
-
-    try:
-        mallopt = ctypes.CDLL(None).mallopt
-    except (AttributeError, OSError):
-        return False
-    return bool(mallopt(_TRIM_THRESHOLD, KEPT_BYTES) and mallopt(_MMAP_THRESHOLD, LARGEST_ARRAY_BYTES))
+    with suppress(MemoryError):
+        np.empty(LARGEST_BYTES, np.uint8)

@@ -43,5 +43,10 @@ def test_arrays_are_not_mapped_anew_in_each_step() -> None:
 
 
 @needs_glibc
-def test_the_users_settings_hold() -> None:
-    assert page_faults("nbtf", MALLOC_TRIM_THRESHOLD_="131072") > 10_000
+@pytest.mark.parametrize(
+    "settings",
+    [{"MALLOC_TRIM_THRESHOLD_": "131072"}, {"GLIBC_TUNABLES": "glibc.malloc.mmap_threshold=131072"}],
+    ids=["variable", "tunable"],
+)
+def test_the_users_settings_hold(settings: dict[str, str]) -> None:
+    assert page_faults("nbtf", **settings) > 10_000

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from contextlib import nullcontext
-from functools import cache, partial
+from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 from weakref import ref
 
@@ -51,7 +51,6 @@ class Steps:
             model._compiled.strategy = self._strategy  # a `fit` in a scope makes variables that need it from now on
         self._restorable: Restorable | None = None
         self._step = 0
-        _reuse_memory()
 
     def _run(self, step: Callable[[Steps, Any], Any], batch: Any) -> Any:
         """Places a batch and runs one of the steps with it, which is traced if it may be."""
@@ -223,19 +222,6 @@ class Steps:
 
 _TRACED_SIGNATURES = 16
 """For how many shapes of batches a step is traced; batches of further ones run the Python code."""
-
-_REUSED = 4 << 20
-"""Bytes up to which arrays of a step shall lie in memory that is used again."""
-
-
-@cache
-def _reuse_memory() -> None:
-    """Has arrays of some hundred KiB, such as gradients, not be asked of the system anew in each step.
-
-    Source: mallopt(3), M_MMAP_THRESHOLD: freeing a block of the system's raises the size from which glibc asks it for
-    the next. Two replicas on one CPU are a fifth faster for it.
-    """
-    np.empty(_REUSED, np.uint8)
 
 
 def _as_array(value: Any) -> Any:

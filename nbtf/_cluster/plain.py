@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from nbtf._shapes import TensorShape
 from nbtf._types import DType, as_dtype
 
 _HOME = "nbtf."
@@ -94,12 +95,14 @@ _WRITERS: dict[type[Any], Callable[[Any], Any]] = {
     DType: lambda value: {"DType": value.name},
     bytes: lambda value: {"bytes": b85encode(value).decode()},
     complex: lambda value: {"complex": [value.real, value.imag]},
+    TensorShape: lambda value: {"TensorShape": None if value.rank is None else value.as_list()},
     slice: lambda value: {"slice": [_tagged(value.start), _tagged(value.stop), _tagged(value.step)]},
 }
 _READERS: dict[str, Callable[[Any], Any]] = {
     "tuple": lambda content: tuple(map(_untagged, content)),
     "dict": lambda content: {_untagged(key): _untagged(element) for key, element in content},
     "DType": as_dtype,
+    "TensorShape": TensorShape,
     "bytes": b85decode,
     "complex": lambda content: complex(*content),
     "slice": lambda content: slice(*map(_untagged, content)),

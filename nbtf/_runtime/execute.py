@@ -140,7 +140,7 @@ def _place_op(
         raise type(error)(None, None, f"{error.message} [Op:{op.type}] name: {name or ''}") from None
     if op.host_outputs:
         return device, context.host, reason
-    if not device.on_host and results[0] in HOST_DTYPES and _all_in_host_memory(tensors, results):
+    if device.type != "CPU" and results[0] in HOST_DTYPES and _all_in_host_memory(tensors, results):
         has_reason = reason.kind != "lowest-numbered GPU"
         return device, context.host, reason if has_reason else on_host(reason, results[0].name)
     if not device.holds_text and (string in dtypes or string in results):

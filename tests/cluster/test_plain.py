@@ -22,7 +22,18 @@ SCALARS: st.SearchStrategy[Any] = (
     | st.text()
     | st.binary()
     | st.complex_numbers(allow_nan=False, allow_infinity=False)
-    | st.sampled_from([tf.float32, tf.int64, tf.bool, np.dtype("int8"), Masks(1, 2, 3), slice(None, 3)])
+    | st.sampled_from(
+        [
+            tf.float32,
+            tf.int64,
+            tf.bool,
+            np.dtype("int8"),
+            tf.TensorShape([2, None]),
+            tf.TensorShape(None),
+            Masks(1, 2, 3),
+            slice(None, 3),
+        ]
+    )
 )
 VALUES = st.recursive(
     SCALARS, lambda inner: st.lists(inner) | st.lists(inner).map(tuple) | st.dictionaries(st.text(), inner)
@@ -37,6 +48,8 @@ def same(a: Any, b: Any) -> bool:
         return len(a) == len(b) and all(map(same, a, b))
     if a.__class__ is dict:
         return list(a) == list(b) and all(map(same, a.values(), b.values()))
+    if a.__class__ is tf.TensorShape:
+        return repr(a) == repr(b)
     return bool(a == b and (a.__class__ is not float or math.copysign(1, a) == math.copysign(1, b)))
 
 

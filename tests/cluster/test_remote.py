@@ -219,3 +219,56 @@ def test_addresses_alone_are_no_cluster() -> None:
 
     with pytest.raises(tf.errors.UnimplementedError, match="LocalCluster"):
         tf.config.experimental_connect_to_cluster(spec)
+
+
+def test_a_recording_tells_ops_copies_and_memory_of_tasks(two: Connected) -> None:
+    with tf.runtime.recording() as record:
+        with tf.device(GPU_0):
+            x = tf.fill([1000], 1.0)
+        with tf.device(GPU_1):
+            y = x + 1.0
+        two.cluster.wait()
+        del y
+        gc.collect()
+        two.cluster.wait()
+
+    names = [f"/job:worker/replica:0/task:{number}/device:GPU:0" for number in range(2)]
+    events = record.events
+    placed = [(event.op, event.device) for event in events if isinstance(event, tf.runtime.OpPlaced)]
+    copied = [(event.source, event.target, event.nbytes) for event in events if isinstance(event, tf.runtime.Copied)]
+    allocated = [event for event in events if isinstance(event, tf.runtime.Allocated) and event.nbytes == 4000]
+    assert [("Fill", names[0]), ("AddV2", names[1])] == [entry for entry in placed if entry[0] in ("Fill", "AddV2")]
+    assert (names[0], names[1], 4000) in copied
+    assert [("Fill", names[0]), ("copy", names[1]), ("AddV2", names[1])] == [
+        (event.label.op, event.device) for event in allocated if event.label is not None
+    ]
+    assert all(event.site is not None and event.site[0].endswith("test_remote.py") for event in allocated)
+    assert names[1] in {event.device for event in events if isinstance(event, tf.runtime.Freed)}
+
+
+def test_times_of_simulated_cards_are_modelled_and_others_are_launches(two: Connected) -> None:
+    with tf.runtime.recording() as record:
+        with tf.device(GPU_0):
+            tf.add(tf.ones([10]), 1.0)
+        with tf.device(CPU_1):
+            tf.add(tf.ones([10]), 1.0)
+
+    timings = {event.device: event.timing for event in record.events if isinstance(event, tf.runtime.OpExecuted)}
+    assert "modelled" == timings["/job:worker/replica:0/task:0/device:GPU:0"]
+    assert "launch" == timings["/job:worker/replica:0/task:1/device:CPU:0"]
+
+
+def test_the_log_prints_where_ops_run(two: Connected, capsys: pytest.CaptureFixture[str]) -> None:
+    tf.debugging.set_log_device_placement(True)
+    with tf.device(GPU_1):
+        tf.add(tf.ones([2]), 1.0)
+
+    out = "".join(capsys.readouterr())
+    assert "AddV2 in device /job:worker/replica:0/task:1/device:GPU:0" in out
+
+
+def test_devices_of_tasks_are_described(two: Connected) -> None:
+    rows = {device.name: device for device in tf.runtime.devices()}
+
+    row = rows["/job:worker/task:1/GPU:0"]
+    assert (True, "Tesla V100-SXM2-16GB") == (row.simulated, row.model)

@@ -94,7 +94,8 @@ def made(
     if shape is not None:
         variable._shape = _wider(shape, value)
     handle = VarHandleOp(dtype=value._dtype, name=name)
-    variable._array, variable._dtype, variable._device = handle._array, handle._dtype, handle._device
+    device = CURRENT.context.host if handle._host else handle._device  # of texts, which another task does not hold
+    variable._array, variable._dtype, variable._device = handle._array, handle._dtype, device
     begin(variable)
     variable._take(AssignVariableOp(variable, value, name=name))
     register_variable(variable)

@@ -1,0 +1,38 @@
+"""Can every op be sent to a task, and does it give the bits of this process there?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from nbtf._cluster.controller import connect
+from nbtf._cluster.in_process import InProcessEngine
+from nbtf._runtime.context import Context, use_context
+from nbtf.errors import AbortedError
+from tests.ops.samples import Sample
+from tests.ops.test_every_op import SAMPLES, run
+
+DEVICES = {"GPU": "/job:worker/task:0/device:GPU:0", "CPU": "/job:worker/task:0/device:CPU:0"}
+
+
+@pytest.fixture(scope="module")
+def context() -> Iterator[Context]:
+    engine = InProcessEngine({"worker": 1}, 1)
+    connected = Context(None, {})
+    with use_context(connected):
+        cluster = connect(engine)
+        yield connected
+        cluster.end(AbortedError("The tests are over."))
+    engine.close()
+
+
+@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize("sample", SAMPLES, ids=str)
+def test_a_task_gives_the_bits_of_this_process(sample: Sample, device: str, context: Context) -> None:
+    context.seeds = None
+    context.set_default_device(DEVICES[device])
+
+    there = run(sample, context)
+
+    assert run(sample, Context(None, {})) == there

@@ -200,8 +200,10 @@ def _(call: Call, grad: Tensor) -> Gradients:
 
 
 def _counts(xp: Any, height: int, width: int, w: Window, dtype: Any) -> tuple[Any, Steps, Steps]:
-    """Returns how many elements of the image lie under each place: shape [1, rows, columns, 1]."""
+    """Returns how many elements of the image lie under each place: a number, or shape [1, rows, columns, 1]."""
     rows, columns = steps(height, 0, w), steps(width, 1, w)
+    if not (rows.front or rows.back or columns.front or columns.back):
+        return w.size[0] * w.size[1], rows, columns
     units = padded(xp, xp.ones((1, height, width, 1), dtype), rows, columns)
     counts = xp.zeros((1, rows.windows, columns.windows, 1), dtype)
     for _, _, view in views(units, w, rows, columns):
@@ -215,7 +217,8 @@ def AvgPool(xp: Any, input: Any, ksize: Any, strides: Any, padding: Padding, dat
     wide, rows, columns = _images(xp, input, w, 0)
     total = _joined(xp.add, wide, w, rows, columns)
     _, height, width, _ = image_shape(input.shape, w.first)
-    return as_given(xp, total / _counts(xp, height, width, w, input.dtype)[0], w)
+    total /= _counts(xp, height, width, w, input.dtype)[0]
+    return as_given(xp, total, w)
 
 
 @AvgPool.express

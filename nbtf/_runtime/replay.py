@@ -55,7 +55,9 @@ class MemoryReplay:
             }
 
     def take(self, event: Event) -> bool:
-        """Goes one event on; says whether it changed this device's memory.
+        """Goes one event on; says whether it changed this device's memory, as far as it is known.
+
+        What was there before, and is not among the regions that the replay began with, is freed without a trace.
 
         >>> _ = tf.runtime.simulate_gpus(1, memory="1GiB")
         1 simulated GPU (Tesla V100-SXM2-16GB, 1 GiB): NumPy on this computer's CPU. No GPU is used.
@@ -70,7 +72,8 @@ class MemoryReplay:
         pool = event.pool
         if isinstance(event, Freed):
             self._drop_idle(pool)
-            self._pieces[event.region].pop(event.offset)
+            if self._pieces.get(event.region, {}).pop(event.offset, None) is None:
+                return False
         else:
             if event.region not in self._sizes:
                 self._drop_idle(pool - event.region_size)

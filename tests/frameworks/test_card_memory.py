@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from itertools import count
 from types import SimpleNamespace
 from typing import Any, NamedTuple
 
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
 from nbtf import runtime
 from nbtf._frameworks.torch.card_memory import CardMemory
+from nbtf.notebook.stills.memory_history import MemoryHistory
 from nbtf.runtime import Allocated, Freed, Refused
 
 MIB = 1 << 20
@@ -68,3 +73,78 @@ def test_history_that_somebody_else_keeps_is_left_alone() -> None:
         CardMemory(torch).start()()
 
     assert [] == torch.asked
+
+
+class Card:
+    """A made-up history: segments and blocks as an allocator would have them, in random order."""
+
+    def __init__(self, random: Any) -> None:
+        self.random, self.trace = random, list[dict[str, Any]]()
+        self.segments: dict[int, int] = {}
+        self.blocks: dict[int, int] = {}
+
+    def snapshot(self) -> Any:
+        segments = [
+            {
+                "device": 0,
+                "address": start,
+                "total_size": size,
+                "allocated_size": sum(self.blocks[each] for each in self.blocks if start <= each < start + size),
+            }
+            for start, size in self.segments.items()
+        ]
+        return {"device_traces": [list(self.trace)], "segments": segments}
+
+    def go_on(self) -> None:
+        choice = self.random.random()
+        if choice < 0.2 or not self.segments:
+            address = next(start for start in count(0, 8 * MIB) if start not in self.segments)
+            self.segments[address] = 8 * MIB
+            self.trace.append(event("segment_alloc", address, 8 * MIB))
+        elif choice < 0.6:
+            segment, slot = self.random.choice([*self.segments]), self.random.randrange(8)
+            if segment + slot * MIB not in self.blocks:
+                self.blocks[segment + slot * MIB] = MIB
+                self.trace.append(event("alloc", segment + slot * MIB, MIB))
+        elif choice < 0.9 and self.blocks:
+            address = self.random.choice([*self.blocks])
+            self.trace.append(event("free_completed", address, self.blocks.pop(address)))
+        else:
+            idle = [start for start in self.segments if not any(start <= b < start + 8 * MIB for b in self.blocks)]
+            for start in idle:
+                del self.segments[start]
+                self.trace.append(event("segment_free", start, 8 * MIB))
+
+
+@settings(deadline=None, max_examples=60)
+@given(random=st.randoms(use_true_random=False), before=st.integers(0, 60), forgotten=st.integers(0, 3))
+def test_a_history_that_began_before_the_recording_is_replayed(random: Any, before: int, forgotten: int) -> None:
+    card, torch = Card(random), stub()
+    for _ in range(before):
+        card.go_on()
+    torch.cuda.memory._snapshot = card.snapshot
+    blocks_before = {*card.blocks}
+    with runtime.recording() as record:
+        stop = CardMemory(torch).start()
+        for _ in range(60):
+            card.go_on()
+        for _ in range(min(forgotten, len(card.trace) - before)):
+            lost = [at for at in range(before, len(card.trace)) if card.trace[at]["action"] == "free_completed"]
+            for at in lost[:1]:
+                del card.trace[at]
+        stop()
+
+    events = [each for each in record.events if isinstance(each, Allocated | Freed)]
+    replay = runtime.MemoryReplay(events[0].device if events else "")
+    for each in events:
+        _ = replay.take(each)
+        for region in replay.regions():
+            ends = [0, *[chunk.offset + chunk.size for chunk in region.chunks]]
+            assert [chunk.offset for chunk in region.chunks] == ends[:-1]
+            assert ends[-1] == region.size
+    placed = [chunk for region in replay.regions() for chunk in region.chunks if chunk.in_use]
+    assert len(placed) >= len({*card.blocks} - blocks_before)
+    if not forgotten:
+        assert [each.in_use for each in events[-1:]] in ([], [len(card.blocks) * MIB])
+    bands = MemoryHistory(replay._device, 1 << 40, events).bands
+    assert len([band for band in bands if band.death >= len(events)]) <= len(placed)

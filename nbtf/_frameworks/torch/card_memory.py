@@ -7,6 +7,7 @@ addresses and sizes; when they came between two ops is not told.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import count
 from pathlib import Path
 from time import monotonic
 from typing import Any, NamedTuple
@@ -40,12 +41,15 @@ class _CardHistory:
     def __init__(self, journal: Journal, segments: Sequence[Mapping[str, Any]]) -> None:
         self.journal = journal
         self.segments: dict[int, Segment] = {}
+        self._segment_numbers = count()
         for segment in segments:
             self.add(segment["address"], segment["total_size"])
         self.in_use = sum([segment["allocated_size"] for segment in segments])
+        self._pieces: dict[int, tuple[Segment, int]] = {}
+        """Segment and size of what was granted since, by address; of what was there before nobody knows the rest."""
 
     def add(self, address: int, size: int) -> None:
-        self.segments[address] = Segment(len(self.segments), address, size)
+        self.segments[address] = Segment(next(self._segment_numbers), address, size)
 
     @property
     def pool(self) -> int:
@@ -59,7 +63,7 @@ class _CardHistory:
 
     def entries(self, events: Sequence[Mapping[str, Any]]) -> Iterator[Any]:
         """Yields what entries of a journal say, behind each other."""
-        granted, freed, refused, next_number = self.journal
+        granted, _, refused, next_number = self.journal
         for event in events:
             size, address = event["size"], event.get("addr", 0)
             match event["action"]:
@@ -67,17 +71,33 @@ class _CardHistory:
                     self.add(address, size)
                 case "segment_free" | "segment_unmap":
                     self.segments.pop(address, None)
-                case "alloc" | "free_completed" as action:
-                    is_grant = action == "alloc"
-                    self.in_use += size if is_grant else -size
-                    subject, segment = granted if is_grant else freed, self.segment_of(address)
-                    yield from (subject, next_number(), self.in_use, self.pool, segment, address, size, size)
+                case "alloc":
+                    yield from self._free_forgotten(address, size, event)
+                    self.in_use += size
+                    segment = self.segment_of(address)
+                    self._pieces[address] = segment, size
+                    yield from (granted, next_number(), self.in_use, self.pool, segment, address, size, size)
                     yield _label(event)
+                case "free_completed":
+                    yield from self._freed(address, size, event)
                 case "oom":
                     free, limit = event.get("device_free", 0), self.pool + event.get("device_free", 0)
                     yield from (refused, next_number(), self.in_use, self.pool, None, free, limit, size, _label(event))
                 case _:
                     pass
+
+    def _freed(self, address: int, size: int, event: Mapping[str, Any]) -> Iterator[Any]:
+        """Yields the entry of a piece that was freed: one from before the recording has no place in it."""
+        self.in_use -= size
+        segment, _ = self._pieces.pop(address, (Segment(-1, address, 0), size))
+        freed, next_number = self.journal.freed, self.journal.next_number
+        yield from (freed, next_number(), self.in_use, self.pool, segment, address, size, size, _label(event))
+
+    def _free_forgotten(self, address: int, size: int, event: Mapping[str, Any]) -> Iterator[Any]:
+        """Yields entries of pieces that must be free where another is granted: PyTorch has forgotten to tell."""
+        for start, (_, length) in [*self._pieces.items()]:
+            if start < address + size and address < start + length:
+                yield from self._freed(start, length, event)
 
 
 def _label(event: Mapping[str, Any]) -> Label:

@@ -87,6 +87,13 @@ def find_scheduler(cluster: Any, allow_insecure: bool = False) -> Scheduler:
     return Scheduler(address, getattr(cluster, "security", None) or distributed.Security())
 
 
+def new_credentials() -> dict[str, str]:
+    """Returns certificates that only one cluster has."""
+    security: Any = DASK.Security.temporary()
+    values = {name: getattr(security, name) for name in security.__slots__ if name.startswith("tls_")}
+    return {name: value for name, value in values.items() if isinstance(value, str)}
+
+
 def scheduler_at(address: str, credentials: Mapping[str, str]) -> Scheduler:
     """Returns the scheduler of a cluster with certificates of its own."""
     return Scheduler(address, distributed.Security(require_encryption=True, **credentials))

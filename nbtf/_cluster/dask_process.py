@@ -29,13 +29,6 @@ _QUIET: Mapping[str, Any] = {
 }
 
 
-def new_credentials() -> dict[str, str]:
-    """Returns certificates that only one cluster has."""
-    security: Any = DASK.Security.temporary()
-    values = {name: getattr(security, name) for name in security.__slots__ if name.startswith("tls_")}
-    return {name: value for name, value in values.items() if isinstance(value, str)}
-
-
 def serve(settings: Mapping[str, Any]) -> None:
     """Is a scheduler or a worker, until standard input closes.
 

@@ -263,8 +263,9 @@ class Context:
     def _announce(self) -> None:
         """GPUs that only the environment asked for say once what they are."""
         processes = sys.modules.get("multiprocessing")
-        if processes is not None and processes.parent_process() is not None:
-            return  # a worker: what it works for has said so
+        is_worker = processes is not None and processes.parent_process() is not None
+        if is_worker or "nbtf._cluster.dask_process" in sys.modules:
+            return  # what it works for has said so
         if self.configuration.machine_from_environment and self.configuration.machine is not None:
             print(f"nbtf: {self.configuration.machine.sentence()}", file=sys.stderr)  # noqa: T201  # the announcement
 

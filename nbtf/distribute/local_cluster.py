@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from importlib import import_module
 from types import TracebackType
 from typing import Any, Self
 
@@ -64,7 +63,7 @@ class LocalCluster(ClusterResolver):
         self._environ = {} if machine is None else {SIMULATED_GPUS: machine.text()}
         self._gpus, self._heartbeat, self._timeout = gpus, heartbeat, timeout
         self._dask = dask_engine()
-        self._credentials: dict[str, str] = import_module("nbtf._cluster.dask_process").new_credentials()
+        self._credentials: dict[str, str] = self._dask.new_credentials()
         self._processes: dict[str, ChildProcess] = {}
         self._engines: list[Any] = []
         self._address = ""

@@ -168,9 +168,7 @@ def test_tensors_of_a_closed_cluster_say_so() -> None:
 
 def test_other_certificates_are_refused(processes: Any) -> None:
     dask = processes._dask
-    from nbtf._cluster.dask_process import new_credentials
-
-    scheduler = dask.scheduler_at(processes.scheduler_address, new_credentials())
+    scheduler = dask.scheduler_at(processes.scheduler_address, dask.new_credentials())
     engine = dask.DaskEngine(scheduler)
 
     with pytest.raises(tf.errors.UnauthenticatedError, match="certificate"):

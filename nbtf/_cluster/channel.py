@@ -192,6 +192,11 @@ class Channel:
         """Tells whether another channel is to a task of the same cluster."""
         return link.cluster is self.cluster
 
+    @property
+    def waiting(self) -> int:
+        """How many batches have no answer yet."""
+        return len(self._under_way)
+
     def departure(self) -> OpError | None:
         """Returns why nothing can be asked any more."""
         return self._end

@@ -17,6 +17,9 @@ from nbtf._cluster.engine import Connection, Listener, Message, Session
 from nbtf._cluster.loop_thread import LoopThread
 from nbtf.errors import OpError
 
+PING = "nbtf_ping"
+"""What a worker answers at once, whatever its task is busy with."""
+
 Frames = Callable[[Any], Any]
 """Marks an array as one that is written as it is: Dask's `to_serialize`."""
 
@@ -45,15 +48,30 @@ class Owner(Protocol):
 
 
 class CommConnection(Connection):
-    """One connection to a task: two coroutines, of which one writes and the other reads."""
+    """The connection to a task: two coroutines, of which one writes and the other reads.
 
-    def __init__(self, engine: Owner, thread: LoopThread, comm: Any, listener: Listener, as_frame: Frames) -> None:
-        """Begins, on the engine's loop."""
-        self._engine, self._thread, self._comm, self._listener = engine, thread, comm, listener
+    Pings go by a connection of their own: behind a large tensor they would come too late.
+    """
+
+    def __init__(
+        self, engine: Owner, thread: LoopThread, comm: Any, pulse: Any, listener: Listener, as_frame: Frames
+    ) -> None:
+        """Begins, on the engine's loop.
+
+        Args:
+          engine: whose connection it is.
+          thread: has the loop.
+          comm: for batches and answers.
+          pulse: for pings.
+          listener: hears what comes.
+          as_frame: for `packed`.
+        """
+        self._engine, self._thread, self._comm, self._pulse, self._listener = engine, thread, comm, pulse, listener
         self._as_frame = as_frame
         self._outgoing: asyncio.Queue[dict[str, Any]] = asyncio.Queue()
+        self._pinged = asyncio.Event()
         self._ended = False
-        self._tasks = [asyncio.ensure_future(self._write()), asyncio.ensure_future(self._read())]
+        self._tasks = [asyncio.ensure_future(work) for work in (self._write(), self._read(), self._beat())]
 
     def send(self, batch: Message) -> None:
         """Sends a batch; see `Connection`."""
@@ -61,7 +79,7 @@ class CommConnection(Connection):
 
     def ping(self) -> None:
         """Asks for a sign of life; see `Connection`."""
-        self._thread.call(self._outgoing.put_nowait, {"ping": True})
+        self._thread.call(self._pinged.set)
 
     def close(self) -> None:
         """Ends the session; see `Connection`."""
@@ -73,6 +91,7 @@ class CommConnection(Connection):
             self._ended = True
             self._engine.forget(self)
             self._comm.abort()
+            self._pulse.abort()
             for task in self._tasks:
                 task.cancel()
 
@@ -90,34 +109,34 @@ class CommConnection(Connection):
     async def _read(self) -> None:
         try:
             while True:
-                message = await self._comm.read()
-                if "pong" in message:
-                    self._listener.alive()
-                else:
-                    self._listener.answered(unpacked(message))
+                self._listener.answered(unpacked(await self._comm.read()))
         except OSError:
             self.fail(await self._engine.loss("its process closed the connection: it has ended, or was killed"))
 
+    async def _beat(self) -> None:
+        with suppress(OSError):  # as above
+            while True:
+                await self._pinged.wait()
+                self._pinged.clear()
+                await self._pulse.write({"op": PING})
+                await self._pulse.read()
+                self._listener.alive()
+
 
 class Serving:
-    """What happens on one controller's connection: batches are done in order, and pings answered meanwhile."""
+    """What happens on one controller's connection: batches are done in order, each on the session's thread."""
 
     def __init__(self, comm: Any, session: Session, thread: ThreadPoolExecutor, as_frame: Frames) -> None:
         """Takes the connection, and the thread on which the session works."""
         self._comm, self._session, self._thread, self._as_frame = comm, session, thread, as_frame
         self._batches: asyncio.Queue[Message] = asyncio.Queue()
-        self._writing = asyncio.Lock()
 
     async def read(self) -> None:
         """Reads until the connection ends."""
         work = asyncio.ensure_future(self._work())
         try:
             while True:
-                message = await self._comm.read()
-                if "ping" in message:
-                    await self._write({"pong": True})
-                else:
-                    self._batches.put_nowait(unpacked(message))
+                self._batches.put_nowait(unpacked(await self._comm.read()))
         except OSError:
             return
         finally:
@@ -129,8 +148,4 @@ class Serving:
             while True:
                 batch = await self._batches.get()
                 answer = await loop.run_in_executor(self._thread, self._session.handle, batch)
-                await self._write(packed(answer, self._as_frame))
-
-    async def _write(self, message: dict[str, Any]) -> None:
-        async with self._writing:
-            await self._comm.write(message)
+                await self._comm.write(packed(answer, self._as_frame))

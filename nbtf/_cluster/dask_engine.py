@@ -18,7 +18,7 @@ from distributed.comm.core import CommClosedError, FatalCommClosedError
 from distributed.core import Status
 
 from nbtf._cluster import courier
-from nbtf._cluster.comms import CommConnection, Serving, packed, unpacked
+from nbtf._cluster.comms import PING, CommConnection, Serving, packed, unpacked
 from nbtf._cluster.engine import Address, Engine, Host, Listener, Message
 from nbtf._cluster.loop_thread import LoopThread
 from nbtf._cluster.task_numbers import number_tasks
@@ -352,6 +352,7 @@ class DaskEngine(Engine):
             comm = await _connect(address.location, arguments, self._timeout)
             await comm.write({"op": _SESSION, "incarnation": address.incarnation})
             answer = await asyncio.wait_for(comm.read(), self._timeout)
+            pulse = await _connect(address.location, arguments, self._timeout)
         except FatalCommClosedError as error:
             raise UnauthenticatedError(f"{address.location} refuses this certificate.") from error
         except TimeoutError as error:
@@ -360,8 +361,9 @@ class DaskEngine(Engine):
             raise await self.loss(f"{address.location} cannot be reached: {error}") from error
         if answer is None or answer["incarnation"] != address.incarnation:
             comm.abort()
+            pulse.abort()
             raise UnavailableError(f"Another process is at {address.location} now: the task has been started anew.")
-        connection = CommConnection(self, self._thread, comm, listener, to_serialize)
+        connection = CommConnection(self, self._thread, comm, pulse, listener, to_serialize)
         self._connections.add(connection)
         return connection
 
@@ -448,6 +450,7 @@ class TaskPlugin(distributed.WorkerPlugin):
         self.task: Host = await asyncio.to_thread(Task, self._job, self._number, self)
         worker.handlers[_SESSION] = self.session
         worker.handlers[_SERVE] = self.serve
+        worker.handlers[PING] = self.ping
 
     def teardown(self, worker: Any) -> None:
         """Ends all sessions."""
@@ -466,6 +469,10 @@ class TaskPlugin(distributed.WorkerPlugin):
                 await asyncio.to_thread(session.close)
                 thread.shutdown(wait=False, cancel_futures=True)
         return Status.dont_reply
+
+    async def ping(self) -> bool:
+        """Gives a sign of life."""
+        return True
 
     async def serve(self, comm: Any, head: bytes, frames: list[Any]) -> dict[str, Any]:
         """Answers another task."""

@@ -24,6 +24,7 @@ from nbtf._devices.base import (
     Runnable,
     Spec,
     buffer_of,
+    describe_label,
     nbytes_of,
 )
 from nbtf._devices.cards import PhysicalGPU
@@ -303,7 +304,7 @@ class RemoteMemory:
         views: list[Any] = []
         for number, size, chunks in regions:
             each = [
-                ChunkView(at, nbytes, used, requested, link.label_of(label), *details)
+                ChunkView(at, nbytes, used, requested, describe_label(link.label_of(label)), *details)
                 for at, nbytes, used, requested, label, *details in chunks
             ]
             views.append(RegionView(number, size, tuple(each)))

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from nbtf import runtime
-from nbtf.notebook.device_names import device_kind, label, short
+from nbtf.notebook.device_names import device_kind, host_of, label, short
 from nbtf.notebook.session import Session
 from nbtf.notebook.tables import Column, Table, size
 
@@ -68,7 +68,8 @@ def _notes(devices: Sequence[runtime.DeviceInfo]) -> list[str]:
     if default is not None:
         goes = f"Default device of this session: {label(default)}."
     else:
-        goes = f"Automatic placement prefers {gpus[0].name}." if gpus else "No GPU here: ops run on CPU:0."
+        local = [gpu.name for gpu in gpus if not host_of(gpu.name)]
+        goes = f"Automatic placement prefers {local[0]}." if local else "No GPU here: ops run on CPU:0."
     simulated = sum(device.simulated for device in gpus)
     note = f"{simulated} of {len(gpus)} GPUs {'is' if simulated == 1 else 'are'} simulated by NumPy on the CPU."
     namings = [device.naming for device in gpus if device.naming is not None]

@@ -9,6 +9,8 @@ from nbtf._cluster.look import ClusterLook as ClusterLook
 from nbtf._cluster.look import HostReport as HostReport
 from nbtf._cluster.look import WorkerReport as WorkerReport
 from nbtf._cluster.look import look_at_cluster as look_at_cluster
+from nbtf._cluster.status import TaskStatus as TaskStatus
+from nbtf._cluster.status import cluster_tasks as cluster_tasks
 from nbtf._devices.first_use import Compiling as Compiling
 from nbtf._devices.names import short_name as short_name
 from nbtf._devices.names import without_cuda as without_cuda

@@ -26,7 +26,7 @@ def workers() -> Iterator[Any]:
         n_workers=2,
         threads_per_worker=1,
         security=distributed.Security.temporary(),
-        dashboard_address=None,
+        dashboard_address="127.0.0.1:0",
         host="127.0.0.1",
     ) as cluster:
         yield cluster

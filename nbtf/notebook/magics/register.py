@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from nbtf.notebook.magics.cell_magics import CellMagics
 from nbtf.notebook.magics.check import add_check_magic
+from nbtf.notebook.magics.cluster import add_cluster_magic
 from nbtf.notebook.magics.completion import add_completion
 from nbtf.notebook.magics.device import add_device_magics
 from nbtf.notebook.magics.devices import add_devices_magic
@@ -24,5 +25,6 @@ def add_magics(session: Session) -> None:
     add_placement_magic(session, cells)
     add_memory_magics(session, cells)
     add_check_magic(session)
+    add_cluster_magic(session)
     add_rich_display(session)
     add_completion(session)

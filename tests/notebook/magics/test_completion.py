@@ -38,6 +38,7 @@ def test_every_option_in_the_help_of_a_magic_is_offered(shell: Shell) -> None:
     session = SESSIONS[shell.ip]
     assert {
         "%check",
+        "%cluster",
         "%devices",
         "%placement_log",
         "%gpu_memory",

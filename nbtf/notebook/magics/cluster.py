@@ -1,0 +1,117 @@
+"""`%cluster`: how does a notebook start a cluster of real processes, and how are they?"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Mapping
+from typing import Any
+
+from IPython.core.error import UsageError
+
+from nbtf import config, distribute, errors, runtime
+from nbtf.notebook.magics.cell_magics import add_line_magic
+from nbtf.notebook.magics.options import Options, typed
+from nbtf.notebook.session import Session, say
+from nbtf.notebook.tables import Column, Table, size
+
+_NUMBERS = ("worker", "gpus", "chief", "ps")
+_TEXTS = ("model", "memory")
+
+
+def _seconds(silent: float) -> str:
+    return f"{silent:.1f} s ago"
+
+
+TASKS = (
+    Column("task", "task"),
+    Column("state", "state"),
+    Column("host", "host"),
+    Column("process", "process"),
+    Column("devices", "devices", ", ".join),
+    Column("silent", "sign of life", _seconds, number=True),
+    Column("waiting", "unanswered", number=True),
+    Column("tensors", "tensors", number=True),
+    Column("bytes_sent", "sent", size, number=True),
+    Column("bytes_received", "received", size, number=True),
+)
+
+
+def add_cluster_magic(session: Session) -> None:
+    """Adds the magic; what it has started ends with the session."""
+    options = Options(
+        "%cluster", "Starts real processes on this computer as tasks of a cluster, and tells how they are."
+    )
+    options.add_argument("action", metavar="ACTION", choices=("start", "status", "stop"), help="start, status or stop")
+    options.add_argument(
+        "settings",
+        metavar="NAME=VALUE",
+        nargs="*",
+        type=typed(_setting),
+        help=f"with start: {', '.join((*_NUMBERS, *_TEXTS))}, as in worker=2 gpus=2 model=T4",
+    )
+    started = _Started()
+    session.on_stop(started.stop)
+    add_line_magic(session, "cluster", options, lambda chosen: _answer(started, chosen))
+
+
+class _Started:
+    """The cluster that the magic has started."""
+
+    def __init__(self) -> None:
+        self.cluster: distribute.LocalCluster | None = None
+
+    def start(self, settings: Mapping[str, Any]) -> None:
+        """Starts it in the place of the one before, and connects to it."""
+        self.stop()
+        self.cluster = distribute.LocalCluster(**settings)
+        config.experimental_connect_to_cluster(self.cluster)
+
+    def stop(self) -> bool:
+        """Ends it; says whether there was one."""
+        cluster, self.cluster = self.cluster, None
+        if cluster is not None:
+            cluster.close()
+        return cluster is not None
+
+
+def _setting(text: str) -> tuple[str, Any]:
+    name, separator, value = text.partition("=")
+    if not separator or name not in (*_NUMBERS, *_TEXTS):
+        raise ValueError(
+            f"cannot read {text!r}. Expected {', '.join((*_NUMBERS, *_TEXTS))} with a value, as in worker=2"
+        )
+    if name in _TEXTS:
+        return name, value
+    if not (value.isascii() and value.isdigit()):
+        raise ValueError(f"{name} is {value!r}; expected a number, as in {name}=2")
+    return name, int(value)
+
+
+def _answer(started: _Started, chosen: argparse.Namespace) -> Any:
+    if chosen.settings and chosen.action != "start":
+        raise UsageError("%cluster: settings go with start. %cluster -h says what there is.")
+    if chosen.action == "stop":
+        say("The cluster is stopped: what its tasks had is gone." if started.stop() else "%cluster has started none.")
+        return None
+    if chosen.action == "start":
+        try:
+            started.start(dict(chosen.settings))
+        except (ImportError, ValueError, errors.OpError) as error:
+            raise UsageError(f"%cluster start: {error}") from None
+    return _status(started)
+
+
+def _status(started: _Started) -> Table:
+    tasks = runtime.cluster_tasks()
+    rows = [
+        {**task._asdict(), "state": "there" if task.lost is None else "lost", "process": str(task.pid or "")}
+        | {"devices": [name.rpartition("/")[2] for name in task.devices]}
+        for task in tasks
+    ]
+    notes = [] if started.cluster is None else [f"{started.cluster!r}: real processes on this computer."]
+    if not tasks:
+        notes.append("This notebook is connected to no cluster: %cluster start worker=2 gpus=2 starts one.")
+    simulated = sum([device.simulated and "/" in device.name for device in runtime.devices()])
+    if simulated:
+        notes.append(f"{simulated} GPUs of tasks are simulated by NumPy on their CPUs.")
+    return Table(TASKS, rows, notes + [task.lost for task in tasks if task.lost])

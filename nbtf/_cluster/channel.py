@@ -139,7 +139,7 @@ class Channel:
         return RemoteArray(self, first, shape, dtype.np_dtype)
 
     def copy(self, device: int, source: RemoteArray, label: Label) -> RemoteArray:
-        """Has a device take a copy; the source lives until that is batch."""
+        """Has a device take a copy; the source lives until that is done."""
         self.check()
         peer = ""
         if source.link is not self:
@@ -242,7 +242,7 @@ class Channel:
         return first
 
     def _ask(self, record: Record, ticket: Ticket | None = None) -> dict[str, Any]:
-        """Sends a record at once, and returns the reply; raises what sources it from having one."""
+        """Sends a record at once, and returns the reply; raises what kept it from having one."""
         self.check()
         ticket = ticket or Ticket()
         self._add(lambda _: record, ticket=ticket)
@@ -385,12 +385,12 @@ class Channel:
     def _finish(self, error: OpError) -> None:
         if self._end is None:
             self._end = error
-            sources = [*self._under_way], [*self._waiting]
+            abandoned = [*self._under_way], [*self._waiting]
             self._under_way.clear()
             self._waiting.clear()
             self._failures.clear()
             self._changed.notify_all()
-            del sources
+            del abandoned  # last: what it kept may die now
         self._poke()
 
     # Errors, lines and labels

@@ -88,7 +88,7 @@ class TaskSession:
             self._memory.listen(record.device, record.on)
         else:
             assert self._memory is not None
-            answer.replies.append(self._memory.look(record.device, record.question))
+            answer.replies.append(self._memory.look(record.device, record.question, self._table))
 
     def _make(
         self, record: Any, op: str, device: int, answer: _Answer, make: Callable[[Any], Sequence[Tensor] | Failure]

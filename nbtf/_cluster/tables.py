@@ -56,6 +56,10 @@ class Table:
         """Returns how many there are."""
         return len(self._values)
 
+    def tensors(self) -> list[tuple[int, Tensor]]:
+        """Returns all tensors that there are, with their numbers."""
+        return [(number, value) for number, value in list(self._values.items()) if isinstance(value, Tensor)]
+
     def set(self, number: int, value: Tensor | Failure) -> None:
         """Enters a tensor, or why there is none; wakes whoever waits for it."""
         with self._changed:

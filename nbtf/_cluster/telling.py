@@ -6,6 +6,7 @@ import itertools
 from collections.abc import Sequence
 from typing import Any
 
+from nbtf._cluster.tables import Table
 from nbtf._devices.base import Device, Label
 from nbtf._devices.journal import ENTRY, Box, Journal
 
@@ -53,7 +54,7 @@ class MemoryReport:
         journal = Journal(_GRANTED, _FREED, _REFUSED, itertools.count().__next__)
         self._devices[number].keep_journal(journal if on else None)
 
-    def look(self, number: int, question: str) -> dict[str, Any]:
+    def look(self, number: int, question: str, table: Table) -> dict[str, Any]:
         """Does what a `Look` asks for."""
         memory = self._devices[number].memory
         if memory is None:
@@ -65,7 +66,14 @@ class MemoryReport:
             self._latest.pop(number, None)
             return {}
         regions = memory.map()
-        return {} if regions is None else {"map": [self._region(region) for region in regions]}
+        if regions is None:
+            return {}
+        tensors = [(handle, value) for handle, value in table.tensors() if value._device is self._devices[number]]
+        pieces = [(handle, memory.piece(tensor._allocation)) for handle, tensor in tensors]
+        return {
+            "map": [self._region(region) for region in regions],
+            "pieces": [[handle, *piece] for handle, piece in pieces if piece is not None],
+        }
 
     def _region(self, region: Any) -> list[Any]:
         return [

@@ -131,7 +131,12 @@ class RemoteArray:
 class Hold:
     """Stands for the memory of an array and of its views, as allocators' chunks do on devices of this process."""
 
-    __slots__ = ("__weakref__",)
+    __slots__ = ("__weakref__", "numbers")
+
+    def __init__(self, number: int) -> None:
+        """Takes the number of the array."""
+        self.numbers = [number]
+        """Of the array and its views: the task knows by any of them where the memory is."""
 
 
 class Traits(NamedTuple):
@@ -206,12 +211,14 @@ class RemoteDevice(Device):
             specs = None
         arrays = [[b._array for b in x] if x.__class__ is list else x._array for x in buffers]
         results = self.link.run(self.number, op, arrays, attrs, specs, site)
-        if op.shares_memory:
-            return [buffer_of(array, buffers[0]._allocation) for array in results]
-        return [self._charged(array) for array in results]
+        hold = buffers[0]._allocation if op.shares_memory else None
+        if hold is None:
+            return [self._charged(array) for array in results]
+        hold.numbers += [array.number for array in results]
+        return [buffer_of(array, hold) for array in results]
 
     def _charged(self, array: RemoteArray) -> Buffer:
-        return buffer_of(array, Hold() if self.memory is not None else None)
+        return buffer_of(array, Hold(array.number) if self.memory is not None else None)
 
     def time_of(
         self, op: Runnable, inputs: Sequence[Made], outputs: Sequence[Made], seconds: float
@@ -279,6 +286,7 @@ class RemoteMemory:
         """Begins with nothing told."""
         self._device = device
         self.latest: MemoryStats = MemoryStats(0, 0, 0, 0, 0, 0, 0, 0)
+        self._pieces: dict[int, Piece] = {}
 
     def stats(self) -> MemoryStats:
         """Returns what was told last; `Device.synchronize` waits for all that was sent."""
@@ -298,9 +306,11 @@ class RemoteMemory:
         from nbtf._devices.bfc.report import ChunkView, RegionView  # late: few ask
 
         link = self._device.link
-        regions = link.look(self._device.number, "map").get("map")
+        reply = {} if link.departure() is not None else link.look(self._device.number, "map")
+        regions = reply.get("map")
         if regions is None:
             return None
+        self._pieces = {number: Piece(*fields) for number, *fields in reply["pieces"]}
         views: list[Any] = []
         for number, size, chunks in regions:
             each = [
@@ -311,8 +321,9 @@ class RemoteMemory:
         return views
 
     def piece(self, allocation: object) -> Piece | None:
-        """Returns None: where a piece is only its task knows, which tells it with the map."""
-        return None
+        """Returns where a piece was when somebody asked for the map, which tells where all are."""
+        numbers = allocation.numbers if isinstance(allocation, Hold) else ()
+        return next((self._pieces[number] for number in numbers if number in self._pieces), None)
 
     def trim(self) -> int:
         """Has the task give cached memory back; returns the bytes."""

@@ -11,6 +11,9 @@ from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
 from nbtf import config, runtime
+from nbtf._runtime.cluster import finish
+from nbtf._runtime.context import CURRENT
+from nbtf.errors import OpError
 from nbtf.notebook.card_use import CardUses
 
 if TYPE_CHECKING:
@@ -153,6 +156,7 @@ class Session:
 
     def _end(self, is_over: Callable[[Any], bool], result: Any) -> None:
         self._restore()
+        self._wait_for_tasks(result)
         ending = self._undo_all(is_over)
         failed = result is None or not result.success
         for undo in ending:
@@ -162,6 +166,14 @@ class Session:
                 except runtime.ExpectationError as error:
                     failed = True
                     self._fail(result, error)
+
+    def _wait_for_tasks(self, result: Any) -> None:
+        """Shows errors of tasks of a cluster below the cell that asked for what went wrong; an interrupt waits not."""
+        if result is not None and result.success:
+            try:
+                finish(CURRENT.context)
+            except OpError as error:
+                self._fail(result, error)
 
     def _restore(self) -> None:
         """Restores what an interrupted cell may have left behind in the runtime, once no cell runs."""

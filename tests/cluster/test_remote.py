@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
+from IPython.core.interactiveshell import InteractiveShell
 
 import nbtf as tf
 from nbtf._cluster.in_process import InProcessEngine
@@ -272,3 +273,32 @@ def test_devices_of_tasks_are_described(two: Connected) -> None:
 
     row = rows["/job:worker/task:1/GPU:0"]
     assert (True, "Tesla V100-SXM2-16GB") == (row.simulated, row.model)
+
+
+def test_a_map_tells_whose_memory_a_piece_is(two: Connected) -> None:
+    device = two.cluster.channels[1].devices[1]
+    assert device.memory is not None
+    with tf.device(GPU_1):
+        x = tf.ones([1000])
+        view = tf.reshape(x, [10, 100])
+        other = tf.ones([2000])
+    regions = device.memory.map()
+
+    chunks = {chunk.offset: chunk for region in regions or () for chunk in region.chunks}
+    pieces = [device.memory.piece(tensor._allocation) for tensor in (x, view, other)]
+    assert pieces[0] == pieces[1] != pieces[2]
+    assert [4000, 4000, 8000] == [chunks[piece.offset].requested for piece in pieces if piece is not None]
+
+
+def test_an_error_of_a_cell_is_shown_below_it(two: Connected) -> None:
+    shell = InteractiveShell()
+    shell.run_line_magic("load_ext", "nbtf")
+    shell.push({"tf": tf, "GPU_1": GPU_1})
+    try:
+        result = shell.run_cell("with tf.device(GPU_1):\n    x = tf.linalg.inv(tf.zeros([2, 2]))")
+        following = shell.run_cell("1 + 1")
+    finally:
+        shell.run_line_magic("unload_ext", "nbtf")
+
+    assert isinstance(result.error_in_exec, tf.errors.InvalidArgumentError)
+    assert following.result == 2

@@ -23,6 +23,8 @@ from nbtf.distribute.values import PerReplica, mapped
 from nbtf.distribute.variables import MirroredVariable, SyncOnReadVariable
 from nbtf.distribute.workers import connect_with, count_workers, devices_of_workers, simulated_hosts
 
+_MOST_NAMES = 16
+
 
 class MirroredStrategy(Strategy):
     """Trains one model on several devices of this computer, in step.
@@ -62,7 +64,7 @@ class MirroredStrategy(Strategy):
                 Variable(0.0)
 
     def _tell(self) -> None:
-        get_logger().info("Using MirroredStrategy with devices %r", self.extended.worker_devices)
+        get_logger().info("Using MirroredStrategy with devices %s", _listed(self.extended.worker_devices))
 
     def _distributed(self, structures: Sequence[Any]) -> Any:
         """Returns the values of all replicas in one structure, each as `PerReplica`, however many there are."""
@@ -149,11 +151,18 @@ class MultiWorkerMirroredStrategy(MirroredStrategy):
         simulated = "simulated workers in one process" if simulated_hosts() else "workers"
         workers = "Single-worker" if self._workers == 1 else f"{self._workers} {simulated}:"
         get_logger().info(
-            "%s MultiWorkerMirroredStrategy with local_devices = %r, communication = CommunicationImplementation.%s",
+            "%s MultiWorkerMirroredStrategy with local_devices = %s, communication = CommunicationImplementation.%s",
             workers,
-            self.extended.worker_devices,
+            _listed(self.extended.worker_devices),
             "RING" if self._cross_device_ops.algorithm == RING else "AUTO",
         )
+
+
+def _listed(names: Sequence[str]) -> str:
+    """Returns names as TensorFlow logs them; of more than 16 the first 4, and how many there are."""
+    if len(names) <= _MOST_NAMES:
+        return repr(tuple(names))
+    return f"{tuple(names[:4])!r} and {len(names) - 4} more of {len(names)}"
 
 
 def _full_names(devices: Iterable[Any] | None) -> tuple[str, ...]:

@@ -258,3 +258,11 @@ def test_several_processes_are_told_what_to_write_instead(hosts: int, monkeypatc
     )
     with cluster(hosts, 1) if hosts else machine(1), pytest.raises(tf.errors.UnimplementedError, match=message):
         tf.distribute.MultiWorkerMirroredStrategy()
+
+
+def test_a_log_of_many_devices_names_some_and_their_number(caplog: pytest.LogCaptureFixture) -> None:
+    with cluster(5, 8), caplog.at_level("INFO", logger="tensorflow"):
+        tf.distribute.MultiWorkerMirroredStrategy()
+
+    assert 2 == sum(record.getMessage().count("and 36 more of 40") for record in caplog.records)
+    assert all(worker(4, "GPU:7") not in record.getMessage() for record in caplog.records)

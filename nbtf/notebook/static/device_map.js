@@ -5,7 +5,7 @@
 import { makeDeviceRows } from "./device_rows.js";
 import { attr, bytes, h, keyed, put, rove } from "./dom.js";
 import { makeHeartbeats } from "./heartbeat.js";
-import { hostFlow } from "./map_flows.js";
+import { hostFlow, hostOfDevice } from "./map_flows.js";
 import { mapFacts } from "./map_facts.js";
 import { mapPicture } from "./map_picture.js";
 import { mapTables } from "./map_tables.js";
@@ -151,7 +151,11 @@ export const deviceMap = {
 
 function cardsOf(rooms) {
   const cards = new Map();
-  for (const room of rooms) cards.set(room.device.card ?? room.name, [...(cards.get(room.device.card ?? room.name) ?? []), room]);
+  for (const room of rooms) {
+    const card = `${hostOfDevice(room.name)} ${room.device.card ?? room.name}`; // each host counts its own from 0
+    if (!cards.has(card)) cards.set(card, []);
+    cards.get(card).push(room);
+  }
   return [...cards.values()].filter((several) => several.length > 1);
 }
 

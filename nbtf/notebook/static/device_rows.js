@@ -1,10 +1,12 @@
 // Devices in little room: a row for each, what it runs, how it worked of late, how full it is, what came and went.
 //
-// Up to 8 devices have rows of 62 pixels, up to 16 flat ones of 28, more of them are squares of a grid. One row is chosen: by hand, or
-// the one that ran last. A column of the heartbeat is what happened between two states of a running cell.
+// Up to 8 devices have rows of 62 pixels, up to 16 flat ones of 28, more of them are squares of a grid; those of several hosts are
+// cells, see device_cells.js. One row is chosen: by hand, or the one that ran last. A column of the heartbeat is what happened between two states of a running cell.
 
 import { attr, h, keyed, put, rounded, rove } from "./dom.js";
+import { hostsOf, makeDeviceCells, rowsBeside } from "./device_cells.js";
 import { columnAt, drawBeats, makeBeats } from "./heartbeat.js";
+import { shortInCluster } from "./map_flows.js";
 import { kindOf, makeRoom, updateRoom } from "./room.js";
 import { makeRowMemory } from "./row_memory.js";
 import { makeSurprise } from "./surprise.js";
@@ -24,8 +26,10 @@ export function makeDeviceRows(ui, heartbeats) {
   const foot = h("p", { class: "nbtf-rows-foot" }, place, host);
   const detail = h("div", { class: "nbtf-chosen" });
   const [surprise, memory] = [makeSurprise(), makeRowMemory(ui)];
-  const root = h("div", { class: "nbtf-device-rows" }, list, foot, surprise, memory, detail);
-  const self = { ui, heartbeats, list, place, host, surprise, memory, detail, root, chosen: null, room: null, reach: rove(list, ".nbtf-row") };
+  const choose = (name) => ((self.chosen = name), ui.changed());
+  const cells = makeDeviceCells(choose, (name) => ui.open(name));
+  const root = h("div", { class: "nbtf-device-rows" }, cells, list, foot, surprise, memory, detail);
+  const self = { ui, choose, heartbeats, cells, list, place, host, surprise, memory, detail, root, chosen: null, room: null, reach: rove(list, ".nbtf-row") };
   return Object.assign(root, { update: (state, scene, position) => updateRows(self, state, scene, position) });
 }
 
@@ -34,11 +38,17 @@ function updateRows(self, state, scene, position) {
   const rooms = gpus.length ? gpus : scene.rooms;
   const running = scene.step ? scene.step.device : lastDevice(state, rooms);
   const chosen = rooms.find((room) => room.name === (self.chosen ?? running)) ?? rooms[0];
-  const size = rooms.length <= TALL_ROWS ? "tall" : rooms.length <= FLAT_ROWS ? "flat" : "grid";
+  const hosts = rooms.length > TALL_ROWS ? hostsOf(rooms) : null;
+  const inRows = hosts ? rowsBeside(hosts, chosen) : rooms;
+  const size = inRows.length <= TALL_ROWS && !hosts ? "tall" : inRows.length <= FLAT_ROWS ? "flat" : "grid";
   attr(self.list, "data-size", size);
-  const most = self.heartbeats.most(rooms.map((room) => room.name));
-  const show = { state, scene, size, most, running: state.busy || scene.step ? running : null, chosen: chosen?.name, width: (self.list.firstChild ?? self.list).clientWidth };
-  keyed(self.list, rooms, (room) => room.name, (room) => makeDeviceRow(self, room), (row, room) => fillDeviceRow(self, row, room, show));
+  const most = self.heartbeats.most(inRows.map((room) => room.name));
+  const traffic = bytesByDevice(scene.copies);
+  const show = { state, scene, size, most, traffic, running: state.busy || scene.step ? running : null, chosen: chosen?.name, width: (self.list.firstChild ?? self.list).clientWidth };
+  self.cells.hidden = !hosts;
+  if (hosts) self.cells.update(hosts, { ...show, traffic: new Map([...traffic].map(([name, [came, went]]) => [name, came + went])) });
+  self.list.hidden = !inRows.length;
+  keyed(self.list, inRows, (room) => room.name, (room) => makeDeviceRow(self, room), (row, room) => fillDeviceRow(self, row, room, show));
   put(self.place, footOf(state, scene, rooms));
   put(self.host, hostOf(scene, gpus));
   self.surprise.update(state, scene);
@@ -61,14 +71,11 @@ function makeDeviceRow(self, { name, device }) {
     pool: h("span", { class: "nbtf-row-pool" }), used: h("span", { class: "nbtf-row-used" }),
     share: h("span", { class: "nbtf-row-share" }), traffic: h("span", { class: "nbtf-row-traffic" }),
   };
-  const choose = () => {
-    self.chosen = name;
-    self.ui.changed();
-  };
+  const choose = () => self.choose(name);
   const open = (event) => event.key === "Enter" && self.ui.open(name);
   const openColumn = (x) => self.ui.open(name, columnAt(self.heartbeats.of(name), parts.beats.clientWidth, x)?.[2]);
   const row = h("div", { class: "nbtf-row", role: "option", tabindex: "-1", "data-device": name, "data-kind": device.kind, onclick: choose, onfocus: choose, onkeydown: open },
-    h("span", { class: "nbtf-row-name" }, name), parts.op, parts.amount, parts.beats,
+    h("span", { class: "nbtf-row-name" }, shortInCluster(name)), parts.op, parts.amount, parts.beats,
     h("span", { class: "nbtf-row-bar" }, parts.pool, parts.used), parts.share, parts.traffic);
   return Object.assign(row, { nbtf: parts });
 }
@@ -80,7 +87,7 @@ function fillDeviceRow(self, row, room, show) {
   const op = (show.scene.step ? room.counts[0]?.[0] : running ? room.device.last : room.device.op) || "";
   const share = memory?.limit ? percent(memory.in_use / memory.limit) : "";
   const amount = memory ? rounded(memory.in_use) : "";
-  const [came, went] = traffic(show.scene.copies, room.name);
+  const [came, went] = show.traffic.get(room.name) ?? [0, 0];
   put(parts.op, op);
   put(parts.amount, amount);
   put(parts.share, share && show.width >= WHOLE_SHARE ? fill(WORDS.rows.share, { share, limit: rounded(memory.limit) }) : share);
@@ -89,7 +96,7 @@ function fillDeviceRow(self, row, room, show) {
   attr(row, "data-running", running ? "" : null);
   attr(row, "data-op", op || null);
   attr(row, "data-full", memory?.limit && memory.in_use / memory.limit > 0.9 ? "" : null);
-  attr(row, "aria-label", fill(WORDS.rows.row, { name: room.name, op: op || WORDS.rows.nothing, amount: amount || "–", share: share || "–" }));
+  attr(row, "aria-label", fill(WORDS.rows.row, { name: shortInCluster(room.name), op: op || WORDS.rows.nothing, amount: amount || "–", share: share || "–" }));
   attr(row, "data-some", room.ops ? "" : null);
   fillBar(parts, memory);
   drawBeats(parts.beats, self.heartbeats.of(room.name), show.size === "flat" ? FLAT_BEATS : show.width - ROW_PADDING, show.most);
@@ -102,9 +109,16 @@ function fillBar(parts, memory) {
   attr(parts.used, "data-some", memory?.in_use > 0 ? "" : null); // less than a pixel and a half is drawn as that
 }
 
-function traffic(copies, name) {
-  const sum = (at) => copies.reduce((all, copy) => (copy[at] === name ? all + copy[3] : all), 0);
-  return [sum(1), sum(0)];
+// What came to each device and went from it, in bytes.
+function bytesByDevice(copies) {
+  const traffic = new Map();
+  for (const [source, target, , nbytes] of copies) {
+    for (const [name, at] of [[target, 0], [source, 1]]) {
+      if (!traffic.has(name)) traffic.set(name, [0, 0]);
+      traffic.get(name)[at] += nbytes;
+    }
+  }
+  return traffic;
 }
 
 // "12 %", "0.4 %", "< 0.01 %".
@@ -120,7 +134,7 @@ function footOf(state, scene, rooms) {
   const line = scene.step ? scene.step.code : state.busy ? state.words[state.steps.at(-1)?.[code]] : "";
   if (line) return translated("places", line);
   const simulated = rooms.find((room) => room.device.kind === "simulated");
-  return simulated ? fill(WORDS.rows.simulated, { kind: kindOf(simulated.device) }) : rooms[0] ? kindOf(rooms[0].device) : "";
+  return simulated ? fill(WORDS.rows.simulated, { kind: kindOf(simulated.device).replace("NVIDIA ", "") }) : rooms[0] ? kindOf(rooms[0].device) : "";
 }
 
 function hostOf(scene, gpus) {

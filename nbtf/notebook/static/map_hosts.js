@@ -1,15 +1,16 @@
 // How is a cluster drawn: a row for each host with what went between them, and of many hosts a square for each? What
 // stills/device_hosts.py is for Python.
 //
-// A host that a reader has opened (`facts.open`) has its cards below, where hosts are squares.
+// A host that a reader has opened (`facts.open`) has its cards as rooms: in its row, or below, where hosts are squares.
 
 import { flowsBetween, hostOfDevice, sumOf } from "./map_flows.js";
 import { SQUARE, perRowOf, squareOf, trafficOf } from "./map_grid.js";
+import { ROOM, roomMarks } from "./map_rooms.js";
 import { path, text } from "./picture.js";
 import { sizeWords } from "./time_scale.js";
 import { WORDS, fill } from "./words.js";
 
-const HOSTS = { mostRows: 16, gutter: 48, labels: 76, narrowest: 60 };
+const HOSTS = { mostRows: 16, gutter: 48, labels: 76, narrowest: 60, narrowestRoom: 96 };
 const FLOW = { lanes: 12, lane: 3, firstLane: 8, widest: 3, head: 5, ear: 3 };
 
 function byHost(cards) {
@@ -29,9 +30,9 @@ export function clusterMarks(facts, x, y, width) {
   if (hosts.size > HOSTS.mostRows) return hostSquares(facts, hosts, x, y, width);
   const pairs = pairsOfHosts(facts, [...hosts.keys()]);
   const left = x + (pairs.length ? HOSTS.gutter : 0);
-  const { marks, tops, end } = hostRows(facts, hosts, left, y, x + width - left);
+  const { marks, tops, end, places } = hostRows(facts, hosts, left, y, x + width - left);
   const [flows, hidden] = flowsOfHosts(pairs, [...hosts.keys()], tops, left - 4);
-  return { marks: [...flows, ...marks], end, hidden, hosts: new Map() };
+  return { marks: [...flows, ...marks], end, hidden, hosts: places };
 }
 
 function hostRows(facts, hosts, x, y, width) {
@@ -41,18 +42,38 @@ function hostRows(facts, hosts, x, y, width) {
   const most = Math.max(0, ...sums.values());
   const marks = [];
   const tops = [];
+  const places = new Map();
   for (const [host, members] of hosts) {
     tops.push(y);
-    const total = sizeWords(members.reduce((sum, card) => sum + sums.get(card.name), 0));
-    marks.push(text(x, y + 18, host || WORDS.deviceMap.here, { size: 11, weight: 650 }), text(x, y + 33, total, { fill: "soft", size: 11 }));
+    const total = members.reduce((sum, card) => sum + sums.get(card.name), 0);
+    const name = host || WORDS.deviceMap.here;
+    marks.push(text(x, y + 18, name, { size: 11, weight: 650 }), text(x, y + 33, sizeWords(total), { fill: "soft", size: 11 }));
+    places.set(host, { box: [x - 4, y, HOSTS.labels - 4, SQUARE.height], title: hostTitle(name, members, total) });
+    const isOpen = facts.open?.has(host);
+    const [wide, columns, height] = isOpen ? roomSizes(width - HOSTS.labels) : [across, perRow, SQUARE.height];
     members.forEach((card, at) => {
-      const left = x + HOSTS.labels + (at % perRow) * (across + SQUARE.gap);
-      const top = y + Math.floor(at / perRow) * (SQUARE.height + SQUARE.gap);
-      marks.push(squareOf(card, left, top, across, sums.get(card.name), most));
+      const left = x + HOSTS.labels + (at % columns) * (wide + SQUARE.gap);
+      const top = y + Math.floor(at / columns) * (height + SQUARE.gap);
+      marks.push(isOpen ? roomOf(card, left, top, wide, sums.get(card.name) / (most || 1)) : squareOf(card, left, top, wide, sums.get(card.name), most));
     });
-    y += Math.ceil(members.length / perRow) * (SQUARE.height + SQUARE.gap);
+    y += Math.ceil(members.length / columns) * (height + SQUARE.gap);
   }
-  return { marks, tops, end: y - SQUARE.gap };
+  return { marks, tops, end: y - SQUARE.gap, places };
+}
+
+// How wide and high the rooms of an opened host are, and how many stand beside one another: [px, rooms, px].
+function roomSizes(width) {
+  const columns = perRowOf(width + SQUARE.gap, HOSTS.narrowestRoom);
+  return [(width + SQUARE.gap) / columns - SQUARE.gap, columns, ROOM.compact];
+}
+
+function roomOf(card, x, y, width, copied) {
+  const name = card.name.slice(card.name.lastIndexOf("/") + 1);
+  return { mark: "group", marks: roomMarks({ ...card, name }, x, y, width, true, copied), data: { device: card.name } };
+}
+
+function hostTitle(name, members, nbytes) {
+  return `${name}: ${fill(WORDS.deviceMap.gpus, { n: members.length })}, ${sizeWords(nbytes)}`;
 }
 
 function hostSquares(facts, hosts, x, y, width) {
@@ -67,7 +88,7 @@ function hostSquares(facts, hosts, x, y, width) {
   const places = new Map();
   const marks = [...hosts].map(([host, members], at) => {
     const name = host || WORDS.deviceMap.here;
-    const title = `${name}: ${fill(WORDS.deviceMap.gpus, { n: members.length })}, ${sizeWords(totals.get(host))}`;
+    const title = hostTitle(name, members, totals.get(host));
     const [left, top] = [x + (at % perRow) * (across + SQUARE.gap), y + Math.floor(at / perRow) * (SQUARE.height + SQUARE.gap)];
     places.set(host, { box: [left, top, across, SQUARE.height], title });
     const now = members.some((card) => card.now);

@@ -1,6 +1,7 @@
 // How full is each device at a moment: now, or at one step of the replay?
 
 import { bytes, exact } from "./dom.js";
+import { hostOfDevice } from "./map_flows.js";
 import { levelAt, readStep } from "./replay.js";
 
 const SERIES = new WeakMap();
@@ -85,7 +86,7 @@ export function cardGroups(devices) {
   const groups = new Map();
   for (const device of devices) {
     const shared = device.kind !== "host" && device.card !== null && device.card !== undefined;
-    const key = shared ? `${device.kind} ${device.card}` : device.name;
+    const key = shared ? `${hostOfDevice(device.name)} ${device.kind} ${device.card}` : device.name;
     groups.set(key, [...(groups.get(key) || []), device]);
   }
   return [...groups].map(([key, list]) => ({ key, devices: list }));

@@ -1,7 +1,10 @@
 // One device as a room: what ran there and why, its memory, its exact figures.
 
 import { attr, bytes, exact, h, keyed, put } from "./dom.js";
+import { shortInCluster } from "./map_flows.js";
 import { WORDS, fill, listed, translated } from "./words.js";
+
+const MOST_SENDS = 16; // a card of a large cluster may have sent to a thousand others
 
 export function kindOf(device) {
   const said = WORDS.map;
@@ -16,7 +19,7 @@ export function copiesText(n, nbytes) {
 
 // The elements of a room; `toggle(name)` opens and closes its details.
 export function makeRoom(device, toggle) {
-  const name = h("span", { class: "nbtf-name" }, device.name);
+  const name = h("span", { class: "nbtf-name" }, shortInCluster(device.name));
   const kind = h("span", { class: "nbtf-kind" });
   const ops = h("span", { class: "nbtf-ops" });
   const door = h("button", { type: "button", class: "nbtf-door", tabindex: "-1", "aria-expanded": "false", onclick: () => toggle(device.name) },
@@ -120,7 +123,7 @@ function memoryTexts({ device, memory: m }) {
 export function roomSentence(room, step) {
   const ops = room.counts.slice(0, 3).map(([op, n, why]) => `${op} ${fill(WORDS.map.times, { n })} (${translated("reasons", why)})`);
   const memory = listed(memoryTexts(room).filter(Boolean));
-  return fill(WORDS.map.room, { name: room.name, kind: kindOf(room.device), ops: listed([opsText(room, step), ...ops]), memory });
+  return fill(WORDS.map.room, { name: shortInCluster(room.name), kind: kindOf(room.device), ops: listed([opsText(room, step), ...ops]), memory });
 }
 
 // Copies written inside the room: all of them where rooms stack, else those to other GPUs, whose arrows have no text.
@@ -130,8 +133,8 @@ function showCopies(list, name, show) {
   const step = show.replayed;
   const isNow = ([from, to]) => Boolean(step && step.kind === 1 && step.device === from && step.target === to);
   told.sort((a, b) => isNow(b) - isNow(a) || b[3] - a[3]);
-  const shown = show.narrow ? told : told.slice(0, show.sends);
-  const lines = shown.map(([from, to, n, sum]) => [from === name ? `→ ${to}` : `← ${from}`, copiesText(n, bytes(sum)), from, to]);
+  const shown = told.slice(0, show.narrow ? MOST_SENDS : show.sends);
+  const lines = shown.map(([from, to, n, sum]) => [from === name ? `→ ${shortInCluster(to)}` : `← ${shortInCluster(from)}`, copiesText(n, bytes(sum)), from, to]);
   const hidden = told.length - shown.length;
   if (hidden) lines.push(["", hidden === 1 ? WORDS.map.moreCopy : fill(WORDS.map.moreCopies, { n: hidden }), "", ""]);
   list.hidden = !lines.length;

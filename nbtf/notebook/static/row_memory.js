@@ -1,6 +1,7 @@
 // How full was the chosen device of the rows? Its memory in small, on the scale of all of them.
 
 import { h, put } from "./dom.js";
+import { shortInCluster } from "./map_flows.js";
 import { highest, makeHistory, updateHistory } from "./memory_history.js";
 import { memoryMoment } from "./memory_moment.js";
 import { WORDS, fill } from "./words.js";
@@ -20,6 +21,6 @@ function updateRowMemory(self, state, devices, name, position) {
   self.root.hidden = !moment?.points.some(Boolean);
   if (self.root.hidden) return;
   self.name = name;
-  put(self.title, fill(WORDS.rows.memory, { name }));
+  put(self.title, fill(WORDS.rows.memory, { name: shortInCluster(name) }));
   updateHistory(self.history, name, moment, highest([...moments.values()]), true);
 }

@@ -1,6 +1,7 @@
 // Where did the time go, and who waited for whom? The picture of a window of a scene: what stills/timeline.py does for Python.
 
 import { flowed } from "./flow.js";
+import { shortInCluster } from "./map_flows.js";
 import { beginOfText, line, path, rectangle, text, widthOf, widthOfText } from "./picture.js";
 import { durationWords, sizeWords, stack, timeScale } from "./time_scale.js";
 import { copyMarks, copySentence, densityWidth, groupMarks, laneIn, opMarks } from "./timeline_lanes.js";
@@ -191,7 +192,7 @@ function laneLabels({ scene, words }, lane, window) {
   if (lane.host) return [name(`${lane.name} ${words.host}`)];
   const ops = fill(words.ops, { percent: opShare(scene, lane, window) });
   const copies = fill(words.copies, { percent: copyShare(scene, lane.copies, window) });
-  return [name(lane.name), ...[ops, copies].map((words) => text(MARGIN, 0, words, { fill: "soft", size: 11 }))];
+  return [name(shortInCluster(lane.name)), ...[ops, copies].map((words) => text(MARGIN, 0, words, { fill: "soft", size: 11 }))];
 }
 
 function addAxis({ scale, right, marks }, top, bottom) {

@@ -1,5 +1,6 @@
 // How is a device's time drawn: blocks, copies, and what belongs together? What stills/lanes.py does for Python.
 
+import { shortInCluster } from "./map_flows.js";
 import { fitted, line, path, rectangle, text, textOn, widthOf, widthOfText } from "./picture.js";
 import { MOST_BUSY_COLUMNS, columnWidth, durationWords, sizeWords, stack } from "./time_scale.js";
 import { CLASSES, addGroup, byKey, classesOf, groupsOf, longestOfClass, rangeIn, search } from "./timeline_index.js";
@@ -207,7 +208,7 @@ function boxMarks(scene, copy, lane, scale, words) {
   if (lane.host) return [box];
   const outgoing = scene.copies.source[copy] === lane.number;
   const partner = scene.lanes[scene.copies[outgoing ? "target" : "source"][copy]];
-  const name = fill(words[outgoing ? "to" : "from"], { name: partner.host ? words.host : partner.name });
+  const name = fill(words[outgoing ? "to" : "from"], { name: partner.host ? words.host : shortInCluster(partner.name) });
   const [middle, center, size] = [lane.y + lane.height / 2, (x + end) / 2, sizeWords(scene.copies.nbytes[copy])];
   const ink = { fill: "on-cpyf", size: 11, anchor: "middle" };
   const both = [text(center, middle - 2, name, { ...ink, weight: 600 }), text(center, middle + 12, size, ink)];

@@ -163,11 +163,16 @@ export function opShare({ ops }, { first, last }, { from, to }) {
   return Math.round((100 * sum) / (to - from));
 }
 
-// How many percent of a window copies take.
+// How many percent of a window copies take, in order of time; what a device sends while it gets something counts once.
 export function copyShare({ copies }, numbers, { from, to }) {
   const { start, seconds } = copies;
-  const busy = (copy) => (Math.min(start[copy] + seconds[copy], to) - Math.max(start[copy], from)) * shareOf(copies, copy);
-  return to > from ? Math.round((100 * numbers.reduce((all, copy) => all + busy(copy), 0)) / (to - from)) : 0;
+  let [busy, until] = [0, from];
+  for (const copy of numbers) {
+    const end = Math.min(start[copy] + seconds[copy], to);
+    busy += Math.max(0, end - Math.max(start[copy], until)) * shareOf(copies, copy);
+    until = Math.max(until, end);
+  }
+  return to > from ? Math.round((100 * busy) / (to - from)) : 0;
 }
 
 // What a reader can go to in a lane, in order of time: numbers of ops and copies (see `stopOf`) that have a mark of their own.

@@ -204,8 +204,11 @@ class Schedule:
         }
 
     def share(self, pieces: Pieces[Work] | Pieces[Transfer]) -> int:
-        """Returns how many percent of the time some pieces of one device take."""
-        return round(100 * float(pieces.seconds.sum()) / self.seconds) if self.seconds else 0
+        """Returns how many percent of the time some pieces of one device take; what overlaps counts once."""
+        ends = np.maximum.accumulate(pieces.end)
+        earlier = np.concatenate([[0.0], ends])[: len(ends)]
+        busy = np.maximum(ends - np.maximum(pieces.start, earlier), 0.0)
+        return round(100 * float(busy.sum()) / self.seconds) if self.seconds else 0
 
     @cached_property
     def has_phases(self) -> bool:

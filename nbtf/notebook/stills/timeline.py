@@ -8,6 +8,7 @@ from math import floor, log10
 from nbtf import runtime
 from nbtf.notebook import catalogue
 from nbtf.notebook.stills.decision import reason_in_words
+from nbtf.notebook.stills.device_facts import short_in_cluster
 from nbtf.notebook.stills.flow import flowed
 from nbtf.notebook.stills.glyphs import width_of
 from nbtf.notebook.stills.lanes import (
@@ -212,7 +213,11 @@ class _Timeline:
         return words["traceSentence"].format(name=name, why=", ".join(reasons))
 
     def _label(self, lane: str) -> list[Text]:
-        name, schedule, words = Text(_MARGIN, 0, lane, size=13, weight=650), self._schedule, self._words
+        name, schedule, words = (
+            Text(_MARGIN, 0, short_in_cluster(lane), size=13, weight=650),
+            self._schedule,
+            self._words,
+        )
         if is_host(lane):
             return [Text(_MARGIN, 0, f"{lane} {words['host']}", size=13, weight=650)]
         ops = words["ops"].format(percent=schedule.share(schedule.ops_on(lane)))

@@ -1,0 +1,68 @@
+// The devices of a cluster in little room: a line of cells for each host, and of many hosts a cell for each, whose cards have
+// rows below. A cell is filled as high as what came and went is of the most.
+
+import { attr, h, keyed, put, rounded, rove } from "./dom.js";
+import { hostOfDevice, shortInCluster } from "./map_flows.js";
+import { WORDS, fill } from "./words.js";
+
+const PER_LINE = 8;
+const MOST_LINES = 16; // of hosts, as on the map
+
+export function makeDeviceCells(choose, open) {
+  const list = h("div", { class: "nbtf-tiles", role: "listbox", "aria-label": WORDS.rows.label });
+  const legend = h("p", { class: "nbtf-legend" }, WORDS.deviceMap.height);
+  const root = h("div", { class: "nbtf-device-tiles" }, list, legend);
+  const self = { list, choose, open, reach: rove(list, ".nbtf-tile") };
+  return Object.assign(root, { update: (hosts, show) => updateCells(self, hosts, show) });
+}
+
+// The devices by host, Map of "worker/1" to rooms; null for the devices of one computer.
+export function hostsOf(rooms) {
+  const hosts = new Map();
+  for (const room of rooms) {
+    const host = hostOfDevice(room.name);
+    if (!hosts.has(host)) hosts.set(host, []);
+    hosts.get(host).push(room);
+  }
+  return hosts.size > 1 ? hosts : null;
+}
+
+// The devices that have rows beside the cells: of many hosts those of the chosen one.
+export function rowsBeside(hosts, chosen) {
+  return hosts.size > MOST_LINES ? hosts.get(hostOfDevice(chosen.name)) : [];
+}
+
+function updateCells(self, hosts, { chosen, running, traffic }) {
+  const cells = hosts.size > MOST_LINES ? [...hosts].map(cellOfHost) : [...hosts].flatMap(([host, members]) => members.map((room, at) => cellOfDevice(host, room, at)));
+  const amounts = new Map(cells.map((cell) => [cell, cell.names.reduce((sum, name) => sum + (traffic.get(name) ?? 0), 0)]));
+  const most = Math.max(1, ...amounts.values());
+  keyed(self.list, cells, (cell) => cell.key, (cell) => makeCell(self, cell), (node, cell) => {
+    const amount = amounts.get(cell);
+    attr(node, "aria-label", `${cell.title}: ${rounded(amount)}`);
+    attr(node, "aria-selected", String(cell.names.includes(chosen)));
+    attr(node, "data-running", cell.names.includes(running) ? "" : null);
+    node.lastChild.style.height = amount ? `max(1.5px, ${(100 * amount) / most}%)` : "0";
+  });
+  self.reach();
+}
+
+function cellOfHost([host, members], at) {
+  const line = at % PER_LINE ? "" : host;
+  const title = `${host}, ${fill(WORDS.deviceMap.gpus, { n: members.length })}`;
+  return { key: host, line, column: at % PER_LINE, words: host.slice(host.lastIndexOf("/") + 1), title, names: members.map(({ name }) => name) };
+}
+
+function cellOfDevice(host, { name }, at) {
+  const words = name.slice(name.lastIndexOf(":") + 1);
+  return { key: name, line: at ? "" : host, column: at % PER_LINE, words, title: shortInCluster(name), names: [name] };
+}
+
+function makeCell({ choose, open }, { names, line, column, words, title }) {
+  const [first] = names;
+  const keys = ({ key }) => key === "Enter" && open(first);
+  const cell = h("div", { class: "nbtf-tile", role: "option", tabindex: "-1", title, "data-line": line || null, onclick: () => choose(first), onfocus: () => choose(first), onkeydown: keys },
+    h("span", { class: "nbtf-tile-name" }, words), h("span", { class: "nbtf-tile-fill" }));
+  if (names.length === 1) attr(cell, "data-device", first);
+  cell.style.gridColumn = column + 2;
+  return cell;
+}

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import itertools
 import os
-import socket
+import platform
 import struct
 import time
 import weakref
@@ -78,7 +78,7 @@ class EventFile:
         """Makes the file with its first message."""
         files.make_folder(folder)
         now = time.time()
-        name = f"events.out.tfevents.{int(now)}.{socket.gethostname()}.{os.getpid()}.{next(_NUMBERS)}{suffix}"
+        name = f"events.out.tfevents.{int(now)}.{platform.node()}.{os.getpid()}.{next(_NUMBERS)}{suffix}"
         self.path = os.path.join(os.fspath(folder), name)
         self._queue, self._waiting, self._lock = queue, bytearray(), new_lock()
         self._count = 0

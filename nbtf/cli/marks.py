@@ -14,6 +14,7 @@ from typing import Any
 
 from nbtf.cli.command_error import CommandError
 from nbtf.cli.limits import NAMES, read_limits
+from nbtf.cli.needs import missing_modules
 
 RAISES, NOT_RUN = "raises-exception", "skip-execution"
 """nbclient's tags."""
@@ -54,6 +55,7 @@ def marks(cell: Any, name: str = "cell") -> Marks:
     Marks(compared=False, skipped=False, may_raise=True, limits={'kept_memory': '0'})
     """
     cell_marks = Marks(limits=read_limits(cell.get("metadata", {}).get("nbtf", {}).get("limits", {}), name))
+    cell_marks.skipped = bool(missing_modules(cell.get("metadata", {})))
     for mark in (*tags(cell), *_comments(cell["source"])):
         cell_marks.compared = _COMPARED.get(mark, cell_marks.compared)
         cell_marks.skipped |= mark in _SKIPPED

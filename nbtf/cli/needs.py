@@ -1,7 +1,7 @@
-"""Which modules does a notebook say that it needs, and which of them are not here?
+"""Which modules does a notebook, or a cell, say that it needs, and which of them are not here?
 
 A notebook that needs more than nbtf says so in its metadata: `{"nbtf": {"needs": ["torch"]}}`. Where that is not
-installed it is not run, and what is recorded in it stands.
+installed it is not run, and what is recorded in it stands. A cell that alone needs more says so in its own.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ def missing_modules(metadata: Mapping[str, Any]) -> list[str]:
     """Returns the modules that a notebook needs and this Python does not have.
 
     Args:
-      metadata: the notebook's.
+      metadata: the notebook's, or a cell's.
 
     Raises:
       CommandError: it names them otherwise than in a list of texts.
@@ -28,5 +28,7 @@ def missing_modules(metadata: Mapping[str, Any]) -> list[str]:
     needs: object = metadata.get("nbtf", {}).get("needs", [])
     names = cast("list[object]", needs) if isinstance(needs, list) else [None]
     if not all(isinstance(name, str) and name.isidentifier() for name in names):
-        raise CommandError(f'the notebook\'s metadata: "needs" is a list of modules, such as ["torch"]; got {needs!r}')
+        raise CommandError(
+            f'the metadata of a notebook or a cell: "needs" is a list of modules, such as ["torch"]; got {needs!r}'
+        )
     return [name for name in map(str, names) if find_spec(name) is None]

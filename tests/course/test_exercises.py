@@ -46,6 +46,8 @@ def answers(path: Path) -> list[tuple[Exercise, str, str]]:
     tried: list[tuple[Exercise, str, str]] = []
     with client.setup_kernel(cwd=str(FOLDER), cleanup_kc=True):
         for index, cell in enumerate(notebook.cells):
+            if missing_modules(cell.metadata):
+                continue
             client.execute_cell(cell, index)
             if index in known:
                 exercise = known[index]

@@ -287,3 +287,60 @@ def test_a_session_after_which_devices_are_listed_has_hidden_no_host() -> None:
         assert 4 == len(tf.config.list_logical_devices("GPU"))
         with tf.device("/job:worker/task:1/GPU:1"):
             assert worker(1, "GPU:1") == tf.zeros([2]).device
+
+
+# A page without a server
+
+
+IN_A_PAGE = """
+import sys, threading
+import numpy as np
+
+def refuse(thread):
+    raise RuntimeError("can't start new thread")  # as Pyodide says it
+
+before = set(sys.modules)
+threading.Thread.start = refuse
+import nbtf as tf
+
+tf.runtime.simulate_cluster(hosts=2, gpus=2, model="H100")
+times = tf.runtime.all_reduce_times(1_000_000)
+with tf.device("/job:worker/task:1/GPU:0"):
+    x = tf.ones([4])
+with tf.runtime.recording() as record:
+    tf.identity(x)
+    strategy = tf.distribute.MultiWorkerMirroredStrategy()
+    with strategy.scope():
+        model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+        model.compile(tf.keras.optimizers.SGD(0.1), "mse")
+    model.fit(np.ones((8, 4), np.float32), np.ones((8, 1), np.float32), batch_size=8, verbose=0)
+modules = {name.partition(".")[0] for name in set(sys.modules) - before}
+print(sum(op == "CollectiveReduceV2" for op, _ in record.ops), times.chosen, *sorted(modules))
+"""
+"""Trains on hosts of a simulated cluster where no thread can start, and names what was imported."""
+
+
+def test_a_cluster_is_simulated_without_a_thread_a_socket_or_a_process() -> None:
+    ran = subprocess.run([sys.executable, "-c", IN_A_PAGE], capture_output=True, text=True, check=True)
+    summed, chosen, *modules = ran.stdout.splitlines()[-1].split()
+
+    assert (4, "hierarchical") == (int(summed), chosen)  # once on each card: all gradients are one pack
+    assert {"nbtf"} == {name for name in modules if name not in sys.stdlib_module_names} - {
+        "numpy",
+        "cython_runtime",  # of NumPy's random numbers
+        *[name for name in modules if name.startswith("_cython_")],
+    }
+    assert [] == [name for name in modules if name in FORBIDDEN]
+
+
+FORBIDDEN = (
+    "socket",
+    "_socket",
+    "ssl",
+    "select",
+    "asyncio",
+    "multiprocessing",
+    "subprocess",
+    "concurrent",
+    "distributed",
+)

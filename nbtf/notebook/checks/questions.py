@@ -22,6 +22,7 @@ _BY_LESSON = """
     11 default_pool abC · visible_cards aBc · closed_session aBc · forty_percent abC · second_session aBc
     12 log_and_ladder abC · hidden_cards aBc · factor aBc
     13 pytorch_losses Abc · backward_line aB · full_card abC
+    14 bare_gpu aBc · host_copy abC · one_number Abc · thousand_gpus abC · lost_worker aBc
 """
 
 QUESTIONS: Mapping[str, str] = MappingProxyType(

@@ -51,6 +51,29 @@ def allreduce(answers: Answers) -> Verdict:
 
 
 @exercise
+def one_crossing(answers: Answers) -> Verdict:
+    """A tensor for all GPUs of another host, sent between the hosts once; tried on two hosts of eight."""
+    spread = answers.call("spread")
+    tf.runtime.restart()
+    tf.runtime.simulate_cluster(hosts=2, gpus=8, model="H100")
+    with tf.device("/job:worker/task:0/GPU:0"):
+        x = tf.range(5.0)
+    with tf.runtime.recording() as attempt:
+        copies: list[Any] = list(spread(x))
+    targets = [f"/job:worker/task:1/GPU:{number}" for number in range(8)]
+    devices = sorted(short_device(copy) for copy in copies)
+    if devices != targets:
+        return Verdict(
+            False, f"the copies are on {', '.join(devices) or 'no device'}. Wanted: {targets[0]} to {targets[-1]}."
+        )
+    if any(copy.numpy().tolist() != x.numpy().tolist() for copy in copies):
+        return Verdict(False, "the copies have other values than the tensor.")
+    crossing = sum("/task:1/" not in source for source, target, _ in attempt.copies if "/task:1/" in target)
+    report = f"{crossing} {'copy' if crossing == 1 else 'copies'} between the hosts."
+    return Verdict(True, report) if crossing == 1 else Verdict(False, f"{report} Wanted: 1.")
+
+
+@exercise
 def today(answers: Answers) -> Verdict:
     """The towers of the graph, run line by line: same result, same places."""
     expected = _devices_of(answers.read("then", tf.runtime.Recording))

@@ -50,7 +50,7 @@ function updateRows(self, state, scene, position) {
   self.list.hidden = !inRows.length;
   keyed(self.list, inRows, (room) => room.name, (room) => makeDeviceRow(self, room), (row, room) => fillDeviceRow(self, row, room, show));
   put(self.place, footOf(state, scene, rooms));
-  put(self.host, hostOf(scene, gpus));
+  put(self.host, hosts ? "" : hostOf(scene, gpus));
   self.surprise.update(state, scene);
   self.memory.update(state, rooms.map((room) => room.device), chosen?.name, position);
   showChosen(self, chosen, scene, state);

@@ -40,3 +40,13 @@ def test_needs_that_are_no_list_of_modules_are_refused(tmp_path: Path, needs: ob
 
     assert (summary(verdict), 2) == ("cannot be checked", verdict.status)
     assert '"needs" is a list of modules' in verdict.problems[0]
+
+
+def test_a_cell_that_needs_a_missing_module_is_left_alone_and_the_others_run(tmp_path: Path) -> None:
+    needing = cell("import no_such_module", stream("recorded elsewhere\n"))
+    needing["metadata"] = {"nbtf": {"needs": ["no_such_module"]}}
+    path = save(tmp_path / "lesson.ipynb", cell("print('a')", stream("a\n")), needing)
+    verdict = wait_for(check(path, Plan({})))
+
+    assert [State.SAME, State.SKIPPED] == [cell.state for cell in verdict.cells]
+    assert (False, True) == (verdict.is_wrong, verdict.is_compared)

@@ -37,6 +37,7 @@ DRAWINGS: Mapping[str, Drawing] = MappingProxyType(
         "11_session_memory_options": memory.options,
         "12_is_my_gpu_used": several.used,
         "13_your_own_pytorch_notebook": libraries.pytorch,
+        "14_one_machine_is_not_enough": several.hosts,
     }
 )
 """By the lesson's name."""

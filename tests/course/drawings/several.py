@@ -1,4 +1,4 @@
-"""What do the drawings of lessons 08, 09, 10 and 12 show? Work on several GPUs, graphs, and the ladder of questions."""
+"""What do the drawings of lessons 08, 09, 10, 12 and 14 show? Work on several GPUs, graphs, questions, and hosts."""
 
 from __future__ import annotations
 
@@ -86,3 +86,22 @@ def used(say: Say) -> Picture:
     marks += label(630, 130, say("simulated"), "soft", SMALL, anchor="middle")
     marks += block(580, 142, 100, 26, "MatMul", "fwd")
     return picture(say("Is my GPU used? Five questions, and a log answers only some of them"), 232, marks)
+
+
+def hosts(say: Say) -> Picture:
+    """Three hosts with four GPUs each: short wide links inside a host, one long thin link between two of them."""
+    marks: list[Mark] = []
+    for task in range(3):
+        x = MARGIN + task * 236.0
+        marks += room(x, 56, 208, 118, f"/job:worker/task:{task}")
+        for gpu in range(4):
+            left, top = x + 14 + gpu % 2 * 104, 88 + gpu // 2 * 44.0
+            marks += block(left, top, 76, 30, f"GPU:{gpu}", "fwd")
+        marks += [Line(x + 90, y, x + 118, y, "cpy", 9) for y in (103.0, 147.0)]
+        marks += [Line(left, 118, left, 132, "cpy", 9) for left in (x + 52, x + 156)]
+    for task in range(2):
+        x = MARGIN + task * 236.0
+        marks += arrow((x + 104, 174), (x + 104, 192), (x + 340, 192), (x + 340, 175), stroke="cpy", width=1.4)
+    marks += label(MARGIN, 214, say("inside a host: 12 µs for 4 MB"), "soft")
+    marks += label(_RIGHT, 214, say("between hosts: 334 µs, modelled"), "soft", anchor="end")
+    return picture(say("Between two computers the same bytes take much longer than inside one"), 232, marks)

@@ -11,6 +11,7 @@ from math import prod
 from typing import Any, NamedTuple
 
 from nbtf._devices.cpu import CPU
+from nbtf._ops.nn import winograd
 from nbtf._ops.nn.windows import Pair, Steps, Window, cropped, padded, views
 
 BLOCK_BYTES = 1 << 20
@@ -61,6 +62,30 @@ def _matrix(xp: Any, view: Any) -> Any:
 
 def convolve(xp: Any, wide: Any, filters: Any, w: Window, target: Any) -> None:
     """Writes the products of filters with what lies under the window into `target`, [N, rows, columns, filters]."""
+    if winograd.serves(xp, filters, w, target) and _convolve_in_fours(xp, wide, filters, w, target):
+        return
+    _convolve_windows(xp, wide, filters, w, target)
+
+
+def _convolve_in_fours(xp: Any, wide: Any, filters: Any, w: Window, target: Any) -> bool:
+    """Does so with fewer products; tells whether all results are finite: inf and nan would not stay where they belong.
+
+    A last line or column without a partner is computed by itself.
+    """
+    rows, columns = target.shape[1] // 2, target.shape[2] // 2
+    matrices = winograd.filters_in_16(xp, filters)
+    for images, lines in blocks(xp, (len(target), rows, columns), 16 * wide.shape[3], wide.dtype.itemsize):
+        results = target[images, 2 * lines.start : 2 * lines.stop, : 2 * columns]
+        tiles = wide[images, 2 * lines.start : 2 * lines.stop + 2]
+        winograd.convolve(xp, tiles, matrices, results)
+        if not xp.isfinite(xp.add.reduce(results, None)):
+            return False
+    _convolve_windows(xp, wide[:, 2 * rows :], filters, w, target[:, 2 * rows :])
+    _convolve_windows(xp, wide[:, :, 2 * columns :], filters, w, target[:, : 2 * rows, 2 * columns :])
+    return True
+
+
+def _convolve_windows(xp: Any, wide: Any, filters: Any, w: Window, target: Any) -> None:
     matrix = filters.reshape(-1, filters.shape[3])
     under = under_windows(xp, wide, w, *target.shape[1:3])
     whole = target.flags.c_contiguous

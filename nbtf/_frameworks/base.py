@@ -48,7 +48,8 @@ class Arrays(NamedTuple):
 
     `gradient` returns the array that another one keeps where Python cannot see it; None where it keeps none.
     `is_pythons` tells whether arrays that share a piece of memory are held by Python's references alone, beside so many
-    others each. `saved` returns what an array keeps for its backward pass.
+    others each. `saved` returns what an array keeps for its backward pass, `shards` the pieces beside the first of one
+    with parts on several cards.
     """
 
     library: str
@@ -58,6 +59,12 @@ class Arrays(NamedTuple):
     gradient: Callable[[Any], Any] = lambda array: None
     is_pythons: Callable[[Sequence[Any], int], bool] = lambda arrays, held_elsewhere: False
     saved: Callable[[Any], SavedTensors] = lambda array: SavedTensors(0, [])
+    shards: Callable[[Any], Sequence[Holding]] = lambda array: ()
+
+    def pieces(self, array: Any) -> list[Holding]:
+        """Returns all pieces of memory that an array holds; the first stands for it."""
+        first = self.holding(array)
+        return [] if first is None else [first, *self.shards(array)]
 
 
 class Activity(ABC):

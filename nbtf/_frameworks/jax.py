@@ -51,9 +51,9 @@ class Jax(Framework):
 
     @cautious(lambda: None)
     def arrays(self) -> Arrays | None:
-        """Returns what its arrays are; of one with parts on several cards the first counts."""
+        """Returns what its arrays are, each part on its card."""
         concrete = getattr(sys.modules.get("jaxlib._jax"), "ArrayImpl", None) or self._module.Array
-        return Arrays(self.name, concrete, _holding, describe)
+        return Arrays(self.name, concrete, _holding, describe, shards=_further_shards)
 
     def activity(self) -> Activity:
         """Returns what knows whether it has begun to work."""
@@ -74,7 +74,16 @@ def _ordinal(device: Any) -> int:
 
 @cautious(lambda: None)  # a deleted or donated array
 def _holding(array: Any) -> Holding | None:
-    shard = array.addressable_shards[0]
+    return _piece(array.addressable_shards[0])
+
+
+@cautious(list[Holding])
+def _further_shards(array: Any) -> list[Holding]:
+    return [holding for shard in array.addressable_shards[1:] if (holding := _piece(shard)) is not None]
+
+
+def _piece(shard: Any) -> Holding | None:
+    """Returns the memory of a part of an array, which is a copy where the array is replicated."""
     if shard.device.platform not in _CARDS:
         return None
     return piece(_ordinal(shard.device), shard.data.unsafe_buffer_pointer(), shard.data.nbytes)

@@ -60,13 +60,17 @@ class Holders:
         is_late = lambda: time.monotonic() > deadline  # noqa: E731
         self._freeing = Freeing(self._names, last_error.frames(shell), shell.user_ns, is_late)
         self.by_piece: dict[Piece, list[int]] = {}
-        for number, holding in self._graph.holdings.items():
-            self.by_piece.setdefault((holding.device, holding.region, holding.offset), []).append(number)
+        self._holdings: dict[Piece, runtime.Holding] = {}
+        for number, holdings in self._graph.holdings.items():
+            for holding in holdings:
+                piece = holding.device, holding.region, holding.offset
+                self.by_piece.setdefault(piece, []).append(number)
+                self._holdings.setdefault(piece, holding)
 
     @property
     def largest_first(self) -> list[Piece]:
         """The pieces of memory whose holders were found."""
-        return sorted(self.by_piece, key=lambda piece: -self._graph.holdings[self.by_piece[piece][0]].nbytes)
+        return sorted(self.by_piece, key=lambda piece: -self.nbytes(piece))
 
     @property
     def looked(self) -> int:
@@ -91,12 +95,12 @@ class Holders:
         first, *other_numbers = numbers
         names = self._names.of(first)
         views = [path for number in other_numbers for path in self._names.of(number)]
-        unknown = self._is_shared_by_others(numbers) or not self._all_references_known(numbers)
+        unknown = self._is_shared_by_others(piece) or not self._all_references_known(numbers)
         return Held(names, views, unknown)
 
     def nbytes(self, piece: Piece) -> int:
         """Returns the bytes of a piece that was found."""
-        return self._graph.holdings[self.by_piece[piece][0]].nbytes
+        return self._holdings[piece].nbytes
 
     def objects_of(self, piece: Piece) -> list[Any]:
         """Returns the objects that were found to hold a piece."""
@@ -113,7 +117,7 @@ class Holders:
     def lines(self, pieces: Sequence[Piece]) -> list[str] | None:
         """Returns the lines that free pieces together; None where none are known to."""
         groups = [self.by_piece[piece] for piece in pieces]
-        if any(map(self._is_shared_by_others, groups)):
+        if any(map(self._is_shared_by_others, pieces)):
             return None
         return self._freeing.lines([number for numbers in groups for number in numbers], all_items=len(pieces) > 1)
 
@@ -121,9 +125,8 @@ class Holders:
         """Returns the names of who holds a piece."""
         return [path for number in self.by_piece.get(piece, ()) for path in self._names.of(number)]
 
-    def _is_shared_by_others(self, numbers: list[int]) -> bool:
-        sharers = self._graph.holdings[numbers[0]].sharers
-        return sharers not in (len(numbers), UNKNOWN)
+    def _is_shared_by_others(self, piece: Piece) -> bool:
+        return self._holdings[piece].sharers not in (len(self.by_piece[piece]), UNKNOWN)
 
     def _all_references_known(self, numbers: list[int]) -> bool:
         return all(self._graph.counts[number] == len(self._graph.into[number]) for number in numbers)

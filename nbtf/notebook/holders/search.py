@@ -13,7 +13,7 @@ import sys
 import sysconfig
 import time
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from types import FrameType, FunctionType, ModuleType
 from typing import Any
 
@@ -39,7 +39,7 @@ _AT_ONCE = 1 << 16
 
 Look = Callable[[], Iterable[tuple[str, object]]]
 
-Kind = tuple[type, Callable[[Any], "runtime.Holding | None"]]
+Kind = tuple[type, Callable[[Any], Sequence[runtime.Holding]]]
 """A class of other libraries that holds device memory, and what tells which piece one of its objects holds."""
 
 
@@ -58,7 +58,7 @@ class Graph:
     """The objects reached, by number in the order they were found: the nearest first.
 
     `into` tells for each the numbers of those that refer to it, once for each reference; `counts` how many references
-    there are in all, for those that lead to a holder; `holdings` which piece of memory a tensor holds.
+    there are in all, for those that lead to a holder; `holdings` which pieces of memory a tensor holds.
     """
 
     def __init__(
@@ -80,7 +80,7 @@ class Graph:
         self._holders = (*HOLDERS, *[cls for cls, _ in self._kinds])
         self.objects: list[Any] = [object(), *roots]  # nobody refers to the first: with it references are gauged
         self.into: list[list[int]] = [[] for _ in self.objects]
-        self.holdings: dict[int, runtime.Holding] = {}
+        self.holdings: dict[int, Sequence[runtime.Holding]] = {}
         self.counts: dict[int, int] = {}
         self.running: set[int] = {id(frame) for frame in running}
         self.finished = False
@@ -130,15 +130,16 @@ class Graph:
                 objects.append(obj)
                 into.append([parent])
                 if issubclass(type(obj), self._holders):
-                    holding = self._holding(obj, objects[parent])
-                    if holding is not None:
-                        self.holdings[number] = holding
+                    holdings = self._holdings(obj, objects[parent])
+                    if holdings:
+                        self.holdings[number] = holdings
 
-    def _holding(self, obj: Any, parent: Any) -> runtime.Holding | None:
+    def _holdings(self, obj: Any, parent: Any) -> Sequence[runtime.Holding]:
         for cls, look in self._kinds:
             if issubclass(type(obj), cls):
-                return None if issubclass(type(parent), HOLDERS) else look(obj)  # the array behind a tensor is its own
-        return runtime.holding(obj)
+                return () if issubclass(type(parent), HOLDERS) else look(obj)  # the array behind a tensor is its own
+        holding = runtime.holding(obj)
+        return () if holding is None else (holding,)
 
     def referents(self, obj: Any) -> list[Any]:
         """Returns what an object refers to, once for each reference."""

@@ -131,7 +131,7 @@ def _holder_rows(
     with collector_paused():
         blocks = [block for gpu in gpus if gpu.in_use for block in _blocks(gpu)]
         blocks.sort(key=lambda block: -block.nbytes)
-        holders = Holders(session, seconds, [(each.type, each.holding) for each in arrays])
+        holders = Holders(session, seconds, [(each.type, each.pieces) for each in arrays])
         rows = _rows(session, blocks, holders, gather)
         notes = _notes(gpus, rows)
         rows += foreign_rows(holders, arrays, cards, gather)

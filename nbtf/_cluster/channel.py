@@ -21,7 +21,7 @@ from nbtf._cluster.engine import Address, Connection, Message
 from nbtf._cluster.records import Copy, Free, Get, Listen, Look, Put, Record, Run, Writer
 from nbtf._cluster.tables import Failure, error_of
 from nbtf._devices.base import Label, Spec
-from nbtf._devices.names import full_name, task_name
+from nbtf._devices.names import task_name
 from nbtf._devices.remote import RemoteArray, RemoteDevice
 from nbtf._devices.sites import WORDING, CallSite, Site
 from nbtf._locks import new_lock
@@ -112,7 +112,7 @@ class Channel:
         numbers, lists = sending.numbers_of(self, inputs)
         waits = specs is None
         results = (1 if not op.many else sending.MOST_RESULTS) if specs is None else len(specs)
-        name = full_name(self.devices[device].type, self.devices[device].index, self.task)
+        name = self.devices[device].name
         template, draw = sending.template_of(op, device, name, inputs, attrs, lists, results, waits)
         line = self._site_text(site)
         ticket = Ticket() if waits else None

@@ -95,6 +95,16 @@ class Cluster:
 
     def wait(self) -> None:
         """Waits for all tasks; raises the error of a lost one, or else the first that nobody has heard of."""
+        errors = self._errors()
+        if errors:
+            raise next((error for error in errors if isinstance(error, UnavailableError)), errors[0])
+
+    def forget_failures(self) -> None:
+        """Waits for all tasks; whatever has failed there is told nobody."""
+        self._errors()
+
+    def _errors(self) -> list[OpError]:
+        """Waits for all tasks; returns what nobody has heard of."""
         alive = [channel for channel in self.channels if channel.departure() is None]
         errors: list[OpError] = []
         self.flush()
@@ -103,8 +113,7 @@ class Cluster:
                 channel.wait()
             except OpError as error:
                 errors.append(error)
-        if errors:
-            raise next((error for error in errors if isinstance(error, UnavailableError)), errors[0])
+        return errors
 
     def end(self, error: OpError) -> None:
         """Closes all sessions; what they have made says so from now on."""

@@ -43,6 +43,12 @@ def finish(context: Context) -> None:
         context.cluster.wait()
 
 
+def forget_failures(context: Context) -> None:
+    """Lets all tasks finish after an error; what failed there with it is not told again."""
+    if context.cluster is not None:
+        context.cluster.forget_failures()
+
+
 def _use(context: Context, devices: Sequence[Any]) -> None:
     for device in devices:
         physical = PhysicalDevice(device.name.replace("/device:", "/physical_device:"), device.type)

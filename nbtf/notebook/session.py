@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
 from nbtf import config, runtime
-from nbtf._runtime.cluster import finish
+from nbtf._runtime.cluster import finish, forget_failures
 from nbtf._runtime.context import CURRENT
 from nbtf.errors import OpError
 from nbtf.notebook.card_use import CardUses
@@ -174,6 +174,8 @@ class Session:
                 finish(CURRENT.context)
             except OpError as error:
                 self._fail(result, error)
+        elif result is not None and isinstance(result.error_in_exec, OpError):
+            forget_failures(CURRENT.context)
 
     def _restore(self) -> None:
         """Restores what an interrupted cell may have left behind in the runtime, once no cell runs."""

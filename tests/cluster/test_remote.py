@@ -297,8 +297,14 @@ def test_an_error_of_a_cell_is_shown_below_it(two: Connected) -> None:
     try:
         result = shell.run_cell("with tf.device(GPU_1):\n    x = tf.linalg.inv(tf.zeros([2, 2]))")
         following = shell.run_cell("1 + 1")
+        read = shell.run_cell(
+            "with tf.device(GPU_1):\n    x, y = tf.linalg.inv(tf.zeros([2, 2])), tf.linalg.inv(tf.zeros([3, 3]))\n"
+            "x.numpy()"
+        )
+        after = shell.run_cell("2 + 2")
     finally:
         shell.run_line_magic("unload_ext", "nbtf")
 
     assert isinstance(result.error_in_exec, tf.errors.InvalidArgumentError)
-    assert following.result == 2
+    assert isinstance(read.error_in_exec, tf.errors.InvalidArgumentError)
+    assert (2, 4) == (following.result, after.result)

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import nbtf as tf
+from nbtf._cluster.session import TaskSession
 from tests.cluster.connected import GPU_0, GPU_1, Connected
 
 
@@ -142,6 +143,60 @@ def expected_state(strategy: Any) -> tuple[list[Any], Any]:
     model = model_of(tf.distribute.MirroredStrategy(["CPU:0"]))
     model.fit(*data(), batch_size=16, verbose=0, shuffle=False)
     return state_of(model), strategy
+
+
+class KeepStates(tf.keras.callbacks.Callback):
+    """Keeps the state after each step, and arms what kills after the first."""
+
+    def __init__(self, dying: DyingSession | None = None) -> None:
+        super().__init__()
+        self.dying, self.states = dying, {}
+
+    def on_train_batch_end(self, batch: int, logs: Any = None) -> None:
+        if self.dying is None:
+            self.states[self.model.optimizer.iterations.numpy()] = bytes_of(state_of(self.model))
+        else:
+            self.dying.armed = True
+
+
+class DyingSession:
+    """Kills task 1 when it is about to handle, or has handled, one of the next batches of records."""
+
+    def __init__(self, engine: Any, seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+        random = np.random.default_rng(seed)
+        self.armed, self.left, after = False, int(random.integers(1, 12)), bool(random.integers(0, 2))
+        handle = TaskSession.handle
+
+        def dying_handle(session: TaskSession, batch: Any) -> Any:
+            of_task = session._task.name.endswith("task:1")
+            self.left -= self.armed and of_task
+            dies = self.armed and of_task and self.left == 0
+            if dies and not after:
+                engine.kill("worker", 1)
+            answer = handle(session, batch)
+            if dies and after:
+                engine.kill("worker", 1)
+            return answer
+
+        monkeypatch.setattr(TaskSession, "handle", dying_handle)
+
+
+@pytest.mark.parametrize("seed", range(16))
+def test_a_kill_at_any_batch_of_records_leaves_the_last_finished_step(
+    two: Connected, seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    strategy = tf.distribute.MirroredStrategy([GPU_0, GPU_1])
+    undisturbed = KeepStates()
+    model_of(strategy).fit(*data(), batch_size=16, epochs=2, verbose=0, shuffle=False, callbacks=[undisturbed])
+    model = model_of(strategy)
+    dying = DyingSession(two.engine, seed, monkeypatch)
+    with pytest.raises(tf.errors.UnavailableError, match=r"/job:worker/replica:0/task:1"):
+        model.fit(*data(), batch_size=16, epochs=8, verbose=0, shuffle=False, callbacks=[KeepStates(dying)])
+
+    strategy.replace("/job:worker/task:1")
+
+    assert undisturbed.states[model.optimizer.iterations.numpy()] == bytes_of(state_of(model))
+    model.fit(*data(), batch_size=16, verbose=0)
 
 
 def test_nobody_is_left(two: Connected) -> None:

@@ -17,12 +17,13 @@ from nbtf._graph.function import Function
 from nbtf._ops.arrays.creation import zeros_like
 from nbtf._ops.ragged_and_sparse.indexed_slices import IndexedSlices
 from nbtf._ops.variables.creation import VariableAggregation
-from nbtf._runtime.cluster import finish
+from nbtf._runtime.cluster import finish, forget_failures
 from nbtf._runtime.context import CURRENT
 from nbtf._runtime.device import device
 from nbtf.distribute.reduction import ReduceOp, reduce_values
 from nbtf.distribute.values import PerReplica, mapped, replica_number
 from nbtf.distribute.variables import SyncOnReadVariable
+from nbtf.errors import OpError
 from nbtf.keras.optimizers import LossScaleOptimizer
 from nbtf.keras.training.feeding import unpack_batch
 from nbtf.keras.training.replica_parts import SHARE, Share, part_for, place_batch, rows_of
@@ -93,6 +94,8 @@ class Steps:
             self._tell_device(error)
             if self._restorable is not None:
                 self._restorable.bring_back()
+            if isinstance(error, OpError):
+                forget_failures(CURRENT.context)
             raise
         if self._restorable is not None:
             self._restorable.forget()

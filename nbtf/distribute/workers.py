@@ -22,8 +22,9 @@ _JOBS = (*TRAINING_JOBS, "evaluator", "ps")
 """Jobs that a cluster may have. Source: `multi_worker_util._validate_cluster_spec`."""
 
 WAY_OUT = (
-    "nbtf works in one process: each worker would train a model of its own. Take tf.distribute.MirroredStrategy(), "
-    "which uses all GPUs of this computer; or simulate the workers, whom one program controls: "
+    "one program controls all workers here: in several, each would train a model of its own. Take "
+    "tf.distribute.MirroredStrategy(), which uses all GPUs of this computer; or let the program start its workers: "
+    "tf.distribute.MultiWorkerMirroredStrategy(tf.distribute.LocalCluster(worker={hosts}, gpus=1)); or simulate them: "
     "tf.runtime.simulate_cluster(hosts={hosts}, gpus=8), then tf.distribute.MultiWorkerMirroredStrategy()."
 )
 
@@ -52,7 +53,7 @@ def count_workers(cluster_resolver: Any = None) -> int:
     is_process_of_several = count > 1 and (cluster_resolver is None or task_type is not None)
     if count > max(hosts, 1) or is_process_of_several:
         raise UnimplementedError(
-            f"{source} names {count} workers, but {WAY_OUT.format(hosts=count)} Either runs without TF_CONFIG."
+            f"{source} names {count} workers, but {WAY_OUT.format(hosts=count)} All three run without TF_CONFIG."
         )
     return count or hosts or 1
 
@@ -144,7 +145,7 @@ class Server:
     >>> tf.distribute.Server(tf.train.ClusterSpec({"worker": ["a:2222", "b:2222"]}), job_name="worker", task_index=0)
     Traceback (most recent call last):
       ...
-    nbtf.errors.UnimplementedError: tf.distribute.Server makes this process one of several, but nbtf works in one ...
+    nbtf.errors.UnimplementedError: tf.distribute.Server makes this process one of several, but one program ...
     """
 
     def __init__(

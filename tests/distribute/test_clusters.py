@@ -254,7 +254,7 @@ def test_several_processes_are_told_what_to_write_instead(hosts: int, monkeypatc
     monkeypatch.setenv("TF_CONFIG", json.dumps(config))
     message = (
         r"TF_CONFIG names 2 workers, but .*tf\.runtime\.simulate_cluster\(hosts=2, gpus=8\), then "
-        r"tf\.distribute\.MultiWorkerMirroredStrategy\(\)\. Either runs without TF_CONFIG\."
+        r"tf\.distribute\.MultiWorkerMirroredStrategy\(\)\. All three run without TF_CONFIG\."
     )
     with cluster(hosts, 1) if hosts else machine(1), pytest.raises(tf.errors.UnimplementedError, match=message):
         tf.distribute.MultiWorkerMirroredStrategy()

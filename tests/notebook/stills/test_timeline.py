@@ -15,6 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import nbtf as tf
+from nbtf._ops.collectives import all_reduce
 from nbtf._runtime.work import work_of_events
 from nbtf.notebook import catalogue
 from nbtf.notebook.stills.lanes import bytes_in_words, seconds_in_words
@@ -24,7 +25,7 @@ from nbtf.notebook.stills.schedule import Schedule, schedule_of, timed
 from nbtf.notebook.stills.stacks import Scale, stacked
 from nbtf.notebook.stills.svg import to_svg
 from nbtf.notebook.stills.timeline import timeline
-from tests.machines import machine
+from tests.machines import cluster, machine, worker
 from tests.notebook.conftest import Shell
 
 WORDS = catalogue.words("timeline")
@@ -439,3 +440,18 @@ def test_names_of_flags_never_run_into_each_other(records: dict[str, tf.runtime.
 
 def test_recordings_without_traces_have_no_row_for_them(records: dict[str, tf.runtime.Recording]) -> None:
     assert [] == flags(drawn(records["lines"]))
+
+
+def test_what_a_card_sends_while_it_gets_something_counts_once() -> None:
+    gpus = [worker(task, "GPU:0") for task in range(3)]
+    with cluster(3, 1):
+        tensors: list[Any] = []
+        for name in gpus:
+            with tf.device(name):
+                tensors.append(tf.zeros([1 << 18]))
+        with tf.runtime.recording() as record:
+            all_reduce(tensors, gpus, "ring")
+    texts = [text.words for text in texts_of(timeline(scheduled(record), 960).marks)]
+
+    assert ["worker/0 GPU:0", "worker/1 GPU:0", "worker/2 GPU:0"] == [words for words in texts if "GPU" in words][:3]
+    assert ["copies 100 %"] * 3 == [words for words in texts if words.startswith("copies ")]

@@ -115,3 +115,4 @@ def share_from_environment() -> None:
         if configuration.machine is not None:
             text = f"nbtf: {configuration.machine.sentence()} {names_of_devices(libraries, len(cards))}"
             print(text, file=sys.stderr)  # noqa: T201  # the announcement
+            configuration.is_announced = True

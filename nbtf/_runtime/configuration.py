@@ -70,6 +70,8 @@ class Configuration:
         self.environ = environ
         self.machine = machine
         self.machine_from_environment = False
+        self.is_announced = False
+        """Whether the machine of the environment has been said."""
         self.frozen = False
         self.shares_simulated_gpus = False
         """Whether another library has them too, by CUDA's numbers."""

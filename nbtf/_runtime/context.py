@@ -266,8 +266,9 @@ class Context:
         is_worker = processes is not None and processes.parent_process() is not None
         if is_worker or "nbtf._cluster.dask_process" in sys.modules:
             return  # what it works for has said so
-        if self.configuration.machine_from_environment and self.configuration.machine is not None:
-            print(f"nbtf: {self.configuration.machine.sentence()}", file=sys.stderr)  # noqa: T201  # the announcement
+        configuration = self.configuration
+        if configuration.machine_from_environment and configuration.machine and not configuration.is_announced:
+            print(f"nbtf: {configuration.machine.sentence()}", file=sys.stderr)  # noqa: T201  # the announcement
 
     # What listeners and scopes change
 

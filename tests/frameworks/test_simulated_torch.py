@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
@@ -74,13 +74,59 @@ def test_two_devices_in_an_op_are_refused() -> None:
         _ = torch.ones(2, device="cuda:0") + torch.ones(2, device="cuda:1")
 
 
-def test_none_are_left_after_simulating_none() -> None:
+@pytest.mark.parametrize(
+    "ask",
+    [
+        lambda: torch.zeros(1, device="cuda"),
+        lambda: torch.zeros(1).cuda(),
+        lambda: torch.tensor([1.0], device="cuda:0"),
+        lambda: torch.nn.Linear(2, 2).to("cuda"),
+        lambda: torch.rand(2, device="cuda"),
+        lambda: torch.empty_like(torch.zeros(1), device="cuda"),
+        torch.cuda.current_device,
+    ],
+    ids=["zeros", "cuda", "tensor", "module", "rand", "empty-like", "current"],
+)
+def test_after_simulating_none_pytorch_says_what_it_says_without_a_gpu(ask: Callable[[], object]) -> None:
     tf.runtime.restart()
     tf.runtime.simulate_gpus(0)
 
     assert not torch.cuda.is_available()
-    with pytest.raises((AssertionError, NotImplementedError)):
-        torch.zeros(1, device="cuda")
+    with pytest.raises(AssertionError, match="Torch not compiled with CUDA enabled"):
+        ask()
+
+
+@pytest.mark.parametrize("count", [0, 1, 4])
+@pytest.mark.parametrize(
+    "use",
+    [
+        lambda x: x + 1,
+        lambda x: x.cpu(),
+        lambda x: x[1:].sum(),
+        lambda x: x[0].item(),
+        repr,
+        lambda x: torch.ones(3).copy_(x),
+        lambda x: torch.cat([x, x]),
+        lambda x: x.sum().backward(),
+    ],
+    ids=["add", "cpu", "view", "item", "repr", "copy", "cat", "backward"],
+)
+def test_a_tensor_from_before_a_restart_says_so(use: Callable[[Any], object], count: int) -> None:
+    x = torch.ones(3, device="cuda:2", requires_grad=True)
+    tf.runtime.restart()
+    tf.runtime.simulate_gpus(count, frameworks="torch")
+
+    with pytest.raises(RuntimeError, match=r"made on cuda:2 before the simulated GPUs were changed .*restart"):
+        use(x)
+
+
+def test_what_is_new_is_not_taken_for_what_was_before() -> None:
+    x = torch.ones(1000, device="cuda")
+    tf.runtime.restart()
+    tf.runtime.simulate_gpus(1, frameworks="torch")
+    del x
+
+    assert [1000.0] * 50 == [torch.ones(1000, device="cuda").sum().item() for _ in range(50)]
 
 
 @pytest.mark.parametrize(("size", "words"), [(1 << 38, "GPU 0 has a total capacity"), (1 << 33, "this computer")])

@@ -18,11 +18,10 @@ torch: Any = pytest.importorskip("torch")
 
 @pytest.fixture(autouse=True)
 def shared(shell: Shell) -> Iterator[None]:
-    from nbtf._frameworks.torch.simulation.switch import SWITCH
-
     tf.runtime.simulate_gpus(2, memory="2GiB", frameworks="torch")
     yield
-    SWITCH.off()
+    tf.runtime.restart()
+    tf.runtime.simulate_gpus(0)
 
 
 def test_a_gpu_has_the_number_by_which_pytorch_has_it(shell: Shell) -> None:

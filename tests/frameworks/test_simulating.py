@@ -29,6 +29,13 @@ def test_pytorch_has_what_the_environment_asks_for(first: str, second: str) -> N
     assert "PyTorch has them as cuda:0 to cuda:1." in process.stderr
 
 
+@pytest.mark.parametrize("libraries", ["torch", ""])
+def test_the_machine_of_the_environment_is_announced_once(libraries: str) -> None:
+    process = run("import nbtf as tf; tf.constant(1.0); tf.constant(2.0)", NBTF_SIMULATE=libraries)
+
+    assert 1 == process.stderr.count("2 simulated GPUs"), process.stderr
+
+
 def test_without_a_word_pytorch_is_left_alone() -> None:
     pytest.importorskip("torch")
 

@@ -161,12 +161,14 @@ class Death(ref["Allocation"]):
 class Allocation:
     """Memory that was allocated. It belongs to whoever holds this object, and is given back when the object dies."""
 
-    __slots__ = ("__weakref__", "_death", "address", "label", "requested", "size", "stream")
+    __slots__ = ("__weakref__", "_death", "address", "host", "label", "requested", "size", "stream")
 
     def __init__(self, requested: int, stream: int, label: Any, at_death: Callable[[Any], object]) -> None:
         """Stands for nothing yet."""
         self.requested, self.stream, self.label = requested, stream, label
         self.address = self.size = 0
+        self.host = 0
+        """Where its values are in this computer's memory, where it has any."""
         self._death = Death(self, at_death)
         self._death.block = None
 

@@ -34,6 +34,8 @@ class Installation:
 
     _was_initialized: ClassVar[bool] = False
     """Whether PyTorch's core has had `torch.cuda` initialized: it asks for that once in a process."""
+    _removed: ClassVar[Installation | None] = None
+    """What was removed last, whose kernels refuse what is left of it."""
 
     def __init__(
         self, torch: Any, cards: Sequence[PhysicalGPU], values: bool = True, read_as: float | None = None
@@ -52,7 +54,11 @@ class Installation:
         settings = AllocatorSettings.parse(environ.get("PYTORCH_CUDA_ALLOC_CONF", ""))
         opened = [CURRENT.context.gpus.opened(card) or card.memory_bytes for card in cards]
         allocators = [CachingAllocator(memory, settings, device=number) for number, memory in enumerate(opened)]
-        self.machine = Machine(torch, cards, allocators, values, read_as)
+        removed, leftovers = self._removed, self._removed and self._removed.machine.leftovers
+        self.machine = Machine(torch, cards, allocators, values, read_as, leftovers)
+        if removed is not None:
+            Installation._removed = None
+            removed._kernels.remove()
         self._torch, self._replacements = torch, Replacements()
         self._kernels = Kernels(self.machine, special_kernels(self.machine), composites(self.machine))
         self._kernels.register()
@@ -67,7 +73,7 @@ class Installation:
             torch.cuda.init()
 
     def remove(self) -> None:
-        """Takes them out; tensors that are left cannot be used any more."""
+        """Takes them out. The kernels stay until others come, and refuse tensors that are left."""
         for card in self._lent:
             card.memory.tell_end()
         CURRENT.context.observers.collect()
@@ -75,8 +81,8 @@ class Installation:
             LENT.remove(card)
             card.memory.card.pools.discard(card.memory)
         self._replacements.undo()
-        self._kernels.remove()
         self.machine.remove()
+        Installation._removed = self
         cuda = self._torch.cuda
         Installation._was_initialized |= cuda._initialized
         cuda._initialized, cuda._cached_device_count = False, None

@@ -14,6 +14,7 @@ from typing import Any
 
 from nbtf._frameworks.torch.simulation.agreement import check_devices
 from nbtf._frameworks.torch.simulation.machine import Machine
+from nbtf._frameworks.torch.simulation.requests import Requests
 
 _NATIVE = frozenset({"aten::_unsafe_view", "aten::lift", "aten::lift_fresh"})
 """Ops that PyTorch makes of others for all devices, and whose results share memory without a word in their schema."""
@@ -90,6 +91,8 @@ class Kernels:
 
 
 _NOTHING = nullcontext()
+_UNFIT: Any = object()
+"""Stands for the result of an op whose outputs have not the shape that they must have."""
 
 
 def _refuse_group(*_args: Any, **_kwargs: Any) -> Any:
@@ -119,9 +122,10 @@ class HostKernel:
 
     def __init__(self, machine: Machine, name: str, schema: Any) -> None:
         """Reads from the schema which arguments the op writes to, and which of them it returns."""
-        self._machine, self._name, self._label = machine, name, name.partition(".")[0]
+        self._machine, self._name, self.label = machine, name, name.partition(".")[0]
         self._op: Any = None
-        self._run: Any = None
+        self.run: Any = None
+        """The op of the CPU."""
         self._arguments = [argument.name for argument in schema.arguments]
         written = {
             alias: argument.name
@@ -136,10 +140,12 @@ class HostKernel:
         self._is_factory = "Optional[Device]" in argument_types and not any(
             ["Tensor" in argument_type for argument_type in argument_types]
         )
-        self._returned = [
+        self.returned = [
             next((written[alias] for alias in returned.alias_info.before_set), None) if returned.alias_info else None
             for returned in schema.returns
         ]
+        self._makes_tensors = None in self.returned
+        self._requests = Requests(machine, self)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Runs it."""
@@ -147,7 +153,7 @@ class HostKernel:
         with machine.plain():
             if self._op is None:
                 self._op = machine.op(self._name)
-                self._run = self._op._op  # not a redispatch, which takes no numbers for tensors
+                self.run = self._op._op  # not a redispatch, which takes no numbers for tensors
                 self._is_random = machine.torch.Tag.nondeterministic_seeded in self._op.tags
             numbers: list[int] = []
             lower = machine.lower
@@ -158,32 +164,36 @@ class HostKernel:
                 check_devices(machine, self._name, self._arguments, args, kwargs)
             if self._is_factory:
                 return self._new(host_args, host_kwargs, number)
+            grants = self._requests.take(host_args, host_kwargs, number) if self._makes_tensors else []
             with machine.generators[number].drawing() if self._is_random else _NOTHING:
                 try:
-                    result = self._run(*host_args, **host_kwargs)
-                except RuntimeError as error:
-                    machine.check_computer(error, number, self._label)
+                    result = self.run(*host_args, **host_kwargs)
+                except BaseException as error:
+                    machine.give_back(grants, number)
+                    machine.check_computer(error, number, self.label)
                     if self._is_pure or "not resizable" not in str(error):
                         raise
-                    return self._resized(args, kwargs, host_args, host_kwargs, number)
+                    result = _UNFIT
+            if result is _UNFIT:
+                return self._resized(args, kwargs, host_args, host_kwargs, number)
             if machine.timing.is_wanted:
                 self._add_time(number, host_args, host_kwargs, result)
             if self._is_pure:
-                return machine.put_on_card(result, number, self._label)
-            return self._with_written(result, args, kwargs, number)
+                return machine.put_on_card(result, number, self.label, grants)
+            return self._with_written(result, args, kwargs, number, grants)
 
     def _new(self, args: Sequence[Any], kwargs: dict[str, Any], number: int) -> Any:
         """Makes a tensor of nothing: the device is asked for its memory before this computer is."""
         machine = self._machine
         as_meta = {key: machine.meta if value is machine.tensors.device else value for key, value in kwargs.items()}
-        outline = self._run(*args, **as_meta)
-        memory = machine.charge(outline.untyped_storage().nbytes(), number, machine.label(self._label, outline))
+        outline = self.run(*args, **as_meta)
+        memory = machine.charge(outline.untyped_storage().nbytes(), number, machine.label(self.label, outline))
         if machine.timing.is_wanted:
-            machine.timing.add_op(number, self._label, (), {}, outline)
+            machine.timing.add_op(number, self.label, (), {}, outline)
         if not machine.tensors.has_values:
-            return machine.put_on_card(outline, number, self._label, memory)
+            return machine.put_on_card(outline, number, self.label, [memory])
         with machine.generators[number].drawing() if self._is_random else _NOTHING:
-            return machine.put_on_card(self._run(*args, **kwargs), number, self._label, memory)
+            return machine.put_on_card(self.run(*args, **kwargs), number, self.label, [memory])
 
     def _resized(
         self,
@@ -197,35 +207,42 @@ class HostKernel:
         machine, torch = self._machine, self._machine.torch
         by_name = dict(zip(self._arguments, args, strict=False)) | kwargs
         lowered = dict(zip(self._arguments, host_args, strict=False)) | host_kwargs
-        empty = {
-            name: torch.empty(0, dtype=by_name[name].dtype, device=machine.tensors.device)
-            for name in self._written
-            if isinstance(by_name.get(name), torch.Tensor)
-        }
-        result = self._run(**{**lowered, **empty})
+        written = [name for name in self._written if isinstance(by_name.get(name), torch.Tensor)]
+
+        def empty(device: Any) -> dict[str, Any]:
+            return {name: torch.empty(0, dtype=by_name[name].dtype, device=device) for name in written}
+
+        grants, outputs = (
+            self._requests.take_written(lowered, empty(machine.meta), number),
+            empty(machine.tensors.device),
+        )
+        with machine.generators[number].drawing() if self._is_random else _NOTHING:
+            result = self.run(**{**lowered, **outputs})
         if machine.timing.is_wanted:
             self._add_time(number, host_args, host_kwargs, result)
-        for name, tensor in empty.items():
-            placed = machine.put_on_card(tensor, number, self._label)
+        all_placed = machine.put_on_card([*outputs.values()], number, self.label, grants)
+        for name, placed in zip(outputs, all_placed, strict=True):  # none before there was room for all
             self._set(by_name[name], placed.untyped_storage(), 0, placed.size(), placed.stride())
-        outputs = [by_name[name] for name in self._returned if name is not None]
-        return tuple(outputs) if len(outputs) > 1 else outputs[0]
+        returned = [by_name[name] for name in self.returned if name is not None]
+        return tuple(returned) if len(returned) > 1 else returned[0]
 
     def _add_time(self, number: int, args: Sequence[Any], kwargs: dict[str, Any], result: Any) -> None:
         """Has the card do the op; an output that was given by name is written, and not read."""
-        if not self._returned:
+        if not self.returned:
             by_name = dict(zip(self._arguments, args, strict=False)) | kwargs
             result = [by_name[name] for name in self._written if name in by_name]
         read = {name: value for name, value in kwargs.items() if name not in self._written}
-        self._machine.timing.add_op(number, self._label, args, read, result)
+        self._machine.timing.add_op(number, self.label, args, read, result)
 
-    def _with_written(self, result: Any, args: Sequence[Any], kwargs: dict[str, Any], number: int) -> Any:
+    def _with_written(
+        self, result: Any, args: Sequence[Any], kwargs: dict[str, Any], number: int, grants: list[Any]
+    ) -> Any:
         """Returns what was written to as itself, and the rest as tensors of the device."""
-        if not self._returned:
+        if not self.returned:
             return None
         by_name = dict(zip(self._arguments, args, strict=False)) | kwargs
         outputs = [
-            self._machine.put_on_card(value, number, self._label) if name is None else by_name[name]
-            for value, name in zip(result if len(self._returned) > 1 else (result,), self._returned, strict=True)
+            self._machine.put_on_card(value, number, self.label, grants) if name is None else by_name[name]
+            for value, name in zip(result if len(self.returned) > 1 else (result,), self.returned, strict=True)
         ]
         return tuple(outputs) if len(outputs) > 1 else outputs[0]

@@ -15,6 +15,7 @@ from nbtf._devices.cards import PhysicalGPU
 from nbtf._devices.sites import CallSite
 from nbtf._frameworks.torch.hearing import hearing_of_thread
 from nbtf._frameworks.torch.simulation.guard import MOST_DEVICES, Guard
+from nbtf._frameworks.torch.simulation.leftovers import Leftovers, of_before
 from nbtf._frameworks.torch.simulation.tensors import Outlines, Tensors
 from nbtf._frameworks.torch.simulation.timing import Timing
 
@@ -47,6 +48,7 @@ class Machine:
         allocators: Sequence[CachingAllocator],
         values: bool = True,
         read_as: float | None = None,
+        leftovers: Leftovers | None = None,
     ) -> None:
         """Makes them.
 
@@ -56,6 +58,7 @@ class Machine:
           allocators: what looks after its memory.
           values: whether tensors have values; without, they take no memory of this computer.
           read_as: what every value is that somebody reads where there are none; reading raises when None.
+          leftovers: what is left of the devices before these.
         """
         if len(cards) > MOST_DEVICES:
             raise ValueError(f"PyTorch can have {MOST_DEVICES} simulated GPUs at most; got {len(cards)}.")
@@ -71,7 +74,7 @@ class Machine:
         self._dtypes: dict[Any, str] = {}
         self._generator_base = torch._C.Generator
         self._guard = Guard(torch, lambda: len(cards))
-        self.remove = self._guard.remove
+        self.leftovers = leftovers or Leftovers()
         self.generators: Sequence[Any] = ()
         self.generator_addresses: set[int] = set()
 
@@ -106,6 +109,8 @@ class Machine:
         """
         if isinstance(value, self._tensor_class):
             number = value.get_device()
+            if number >= 0 and self.leftovers and self.leftovers.has(value):
+                raise RuntimeError(of_before(f"cuda:{number}"))
             numbers.append(number)
             return self.tensors.below(value) if number >= 0 else self.tensors.of_cpu(value)
         if value.__class__ is list or value.__class__ is tuple:
@@ -119,14 +124,14 @@ class Machine:
             raise RuntimeError("Expected a 'cuda' device type for generator but found 'cpu'")
         return value
 
-    def put_on_card(self, value: Any, number: int, op: str, memory: Any = None) -> Any:
+    def put_on_card(self, value: Any, number: int, op: str, grants: list[Any] | None = None) -> Any:
         """Returns what an op of the CPU has returned, with its tensors on a device, charged there.
 
         Args:
           value: a tensor, several, or anything else.
           number: of the device.
           op: which op has returned it, such as `aten::mm`.
-          memory: what was taken there for a tensor already.
+          grants: what was taken there for its tensors already, in their order; it is used up.
 
         Raises:
           OutOfMemoryError: PyTorch's, where the device has no room.
@@ -134,11 +139,14 @@ class Machine:
         if isinstance(value, self._tensor_class):
             if value.layout is not self._strided:
                 raise NotImplementedError(SPARSE)
-            memory = memory or self.charge(_extent(value), number, self.label(op, value))
+            nbytes, memory = extent_of(value), grants.pop(0) if grants else None
+            if memory is None or memory.requested != nbytes:  # the CPU has laid it out in another way
+                self.give_back([memory], number)
+                memory = self.charge(nbytes, number, self.label(op, value))
             return self.tensors.on_card(value, number, memory)
         if value.__class__ is list or value.__class__ is tuple:
             elements: Any = value
-            return elements.__class__([self.put_on_card(element, number, op) for element in elements])
+            return elements.__class__([self.put_on_card(element, number, op, grants) for element in elements])
         return value
 
     def unknown(self, tensor: Any) -> Any:
@@ -153,7 +161,35 @@ class Machine:
             )
         return self.torch.full(tensor.size(), self.read_as, dtype=tensor.dtype, device=self.cpu)
 
-    def check_computer(self, error: RuntimeError, number: int, op: str) -> None:
+    def remove(self) -> None:
+        """Takes the devices away: what is left of their tensors says so, and PyTorch that it has no CUDA."""
+        self._guard.remove()
+        self.leftovers.add_living()
+        self.lower, self.charge = self._refuse_to_lower, self._refuse_to_charge
+
+    def _refuse_to_lower(self, value: Any, numbers: list[int]) -> Any:
+        if isinstance(value, self._tensor_class) and value.get_device() >= 0:
+            raise RuntimeError(of_before(f"cuda:{value.get_device()}"))
+        if value.__class__ is list or value.__class__ is tuple:
+            return [self._refuse_to_lower(element, numbers) for element in value]
+        if value.__class__ is self._device_class and value.type == "cuda":
+            self._refuse_device()
+        return value
+
+    def _refuse_to_charge(self, nbytes: int, number: int, label: Label) -> Any:
+        self._refuse_device()
+
+    def _refuse_device(self) -> None:
+        """Raises what PyTorch raises where there is no CUDA."""
+        self.torch.cuda._lazy_init()
+        raise RuntimeError(of_before("a simulated GPU"))
+
+    def give_back(self, grants: Sequence[Any], number: int) -> None:
+        """Gives memory of a device back, now: a traceback may keep what holds it."""
+        for memory in grants:
+            self.allocators[number].free(memory)
+
+    def check_computer(self, error: BaseException, number: int, op: str) -> None:
         """Says which of the two is too small where this computer had no memory for an op: the card, or the computer.
 
         Raises:
@@ -163,7 +199,7 @@ class Machine:
         if refused is None:
             return
         nbytes = int(refused[1])
-        self.charge(nbytes, number, Label(op, "uint8", (nbytes,), self._site()))
+        self.charge(nbytes, number, Label(op, "uint8", (nbytes,), self.site()))
         free = self.allocators[number].free_bytes
         raise self.torch.OutOfMemoryError(
             f"CUDA out of memory (simulated). Tried to allocate {format_size(int(refused[1]))}. Simulated GPU {number} "
@@ -180,9 +216,10 @@ class Machine:
     def label(self, op: str, tensor: Any) -> Label:
         """Returns what memory of a tensor is for: its op, and the line where somebody watches."""
         dtype = self._dtypes.get(tensor.dtype) or self._dtypes.setdefault(tensor.dtype, str(tensor.dtype)[6:])
-        return Label(op, dtype, tuple(tensor.size()), self._site())
+        return Label(op, dtype, tuple(tensor.size()), self.site())
 
-    def _site(self) -> CallSite | None:
+    def site(self) -> CallSite | None:
+        """Returns the place for which memory is taken now, where somebody watches."""
         hearing = hearing_of_thread(self.torch)
         return None if hearing is None else hearing.call_site_here()
 
@@ -205,7 +242,10 @@ class Machine:
             of_nbtf = self.allocators[number].card.mapped_by("")
             if of_nbtf:
                 refusal.add_note(_of_nbtf(of_nbtf))
-        raise refusal
+        try:
+            raise refusal
+        finally:
+            del refusal  # else it and this frame keep each other, and all tensors of the frames above, alive
 
 
 def _of_nbtf(nbytes: int) -> str:
@@ -215,7 +255,7 @@ def _of_nbtf(nbytes: int) -> str:
     )
 
 
-def _extent(tensor: Any) -> int:
+def extent_of(tensor: Any) -> int:
     """Returns the bytes that a tensor reaches over: a kernel of the CPU may have left it in larger memory."""
     nbytes = tensor.untyped_storage().nbytes()
     if tensor.numel() * tensor.element_size() == nbytes:

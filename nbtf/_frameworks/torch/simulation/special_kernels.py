@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from nbtf._frameworks.torch.simulation.kernels import ViewKernel
-from nbtf._frameworks.torch.simulation.machine import Machine
+from nbtf._frameworks.torch.simulation.machine import Machine, extent_of
 
 
 def special_kernels(machine: Machine) -> dict[str, Callable[..., Any]]:
@@ -85,8 +85,14 @@ class _Copying:
             if device is None or device.type == "cuda":
                 if device is not None:
                     machine.lower(device, numbers)
+                outline = machine.torch.empty_strided(
+                    lowered.size(), lowered.stride(), dtype=lowered.dtype, device=machine.meta
+                )
+                expected = self._to_copy(outline, **options)
+                label = machine.label("aten::_to_copy", expected)
+                grants = [machine.charge(extent_of(expected), numbers[-1], label)]
                 copy = self._to_copy(lowered, device=machine.tensors.device, **options)
-                result = machine.put_on_card(copy, numbers[-1], "aten::_to_copy")
+                result = machine.put_on_card(copy, numbers[-1], "aten::_to_copy", grants)
             else:
                 if not machine.tensors.has_values:
                     lowered = machine.unknown(lowered)
@@ -122,10 +128,11 @@ class _Resizing:
             storage, offset = tensor.untyped_storage(), tensor.storage_offset()
             needed = (offset + layout.numel()) * tensor.element_size()
             if needed > storage.nbytes():
-                tensors = self._machine.tensors
+                tensors, number = self._machine.tensors, tensor.get_device()
+                grants = [self._machine.charge(needed, number, self._machine.label("aten::resize_", layout))]
                 larger = torch.empty(needed, dtype=torch.uint8, device=tensors.device)
                 if tensors.has_values:
                     larger[: storage.nbytes()] = self._machine.bytes_of(tensor)
-                storage = self._machine.put_on_card(larger, tensor.get_device(), "aten::resize_").untyped_storage()
+                storage = self._machine.put_on_card(larger, number, "aten::resize_", grants).untyped_storage()
             self._set(tensor, storage, offset, layout.size(), layout.stride())
         return tensor

@@ -39,6 +39,8 @@ class Tensors:
         if tensor._is_zerotensor():  # such as gradients that are known to be 0: they have no memory
             tensor = self._empty_like(tensor).zero_()
         tensor._card_memory = memory
+        if memory is not None:
+            memory.host = tensor.data_ptr()
         capsule = self._export(tensor)
         address: Any = _pointer(capsule, b"dltensor")
         _int32(address + _DEVICE_TYPE).value = _CUDA

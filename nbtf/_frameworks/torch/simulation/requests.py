@@ -1,0 +1,105 @@
+"""How much memory does an op ask a simulated card for, before it runs?
+
+PyTorch's own functions of shapes tell it, the ones for devices of type `meta`; what they have told is remembered. Where
+results depend on values nobody can tell, and their memory is taken afterwards.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from nbtf._devices.base import Label
+from nbtf._frameworks.torch.simulation.machine import Machine, extent_of
+
+if TYPE_CHECKING:
+    from nbtf._frameworks.torch.simulation.kernels import HostKernel
+
+_REMEMBERED = 1024
+"""Calls of one op; a loop over ever new shapes must not fill the memory."""
+
+
+class Requests:
+    """The requests of one op."""
+
+    def __init__(self, machine: Machine, kernel: HostKernel) -> None:
+        """Takes the kernel of the op."""
+        self._machine, self._kernel, self._tensor = machine, kernel, machine.torch.Tensor
+        self._known_requests: dict[Any, list[tuple[int, Label]]] = {}
+
+    def take(self, args: Sequence[Any], kwargs: Mapping[str, Any], number: int) -> list[Any]:
+        """Takes the memory of the tensors that an op makes, as far as it can be told; in their order.
+
+        Raises:
+          OutOfMemoryError: PyTorch's, where the device has no room for all of them.
+        """
+        try:
+            key: Any = (*map(self._key, args), *[(name, self._key(kwargs[name])) for name in kwargs])
+            requests = self._known_requests.get(key)
+        except TypeError:  # an argument without a hash
+            key, requests = None, None
+        if requests is None:
+            if len(self._known_requests) >= _REMEMBERED:
+                self._known_requests.clear()
+            requests = self._known_requests[key] = self._told_by_shapes(args, kwargs)
+        return self._granted(requests, number)
+
+    def take_written(self, kwargs: Mapping[str, Any], outputs: Mapping[str, Any], number: int) -> list[Any]:
+        """Takes the memory of outputs that get another shape; they are given empty, without values."""
+        try:
+            self._kernel.run(**{**{name: self._outline(value) for name, value in kwargs.items()}, **outputs})
+        except Exception:
+            return []
+        return self._granted([self._request(output) for output in outputs.values()], number)
+
+    def _key(self, value: Any) -> Any:
+        """Returns what of an argument decides over shapes."""
+        if isinstance(value, self._tensor):
+            return value.shape, value.stride(), value.dtype
+        if value.__class__ is list or value.__class__ is tuple:
+            return tuple([self._key(element) for element in value])
+        return float if value.__class__ is float else (value.__class__, value)
+
+    def _told_by_shapes(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> list[tuple[int, Label]]:
+        """Returns what PyTorch says of results; nothing where it cannot, or where the op will raise."""
+        try:
+            result = self._kernel.run(
+                *[self._outline(value) for value in args], **{name: self._outline(kwargs[name]) for name in kwargs}
+            )
+        except Exception:
+            return []
+        returned = self._kernel.returned
+        results = (result,) if len(returned) < 2 else result
+        new = [value for value, name in zip(results, returned, strict=True) if name is None]
+        return [self._request(tensor) for tensor in self._tensors(new)]
+
+    def _outline(self, value: Any) -> Any:
+        """Returns an argument with a tensor's shape in place of its values."""
+        if isinstance(value, self._tensor):
+            return self._machine.torch.empty_strided(
+                value.size(), value.stride(), dtype=value.dtype, device=self._machine.meta
+            )
+        if value.__class__ is list or value.__class__ is tuple:
+            return [self._outline(element) for element in value]
+        return self._machine.meta if value is self._machine.cpu else value
+
+    def _tensors(self, values: Sequence[Any]) -> Iterator[Any]:
+        for value in values:
+            if isinstance(value, self._tensor):
+                yield value
+            elif value.__class__ is list or value.__class__ is tuple:
+                yield from self._tensors(value)
+
+    def _request(self, outline: Any) -> tuple[int, Label]:
+        return extent_of(outline), self._machine.label(self._kernel.label, outline)._replace(site=None)
+
+    def _granted(self, requests: Sequence[tuple[int, Label]], number: int) -> list[Any]:
+        """Takes memory for all requests, or for none."""
+        machine, site, grants = self._machine, self._machine.site(), list[Any]()
+        try:
+            for nbytes, label in requests:
+                grants.append(machine.charge(nbytes, number, label if site is None else label._replace(site=site)))
+        except BaseException:
+            machine.give_back(grants, number)
+            raise
+        return grants

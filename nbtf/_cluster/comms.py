@@ -6,7 +6,7 @@ A connection (`comm`) reads and writes dictionaries; `OSError` says that it has 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Coroutine, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from typing import Any, Protocol
@@ -19,6 +19,9 @@ from nbtf.errors import OpError
 
 PING = "nbtf_ping"
 """What a worker answers at once, whatever its task is busy with."""
+
+SERVE = "nbtf_serve"
+"""What another task asks."""
 
 Frames = Callable[[Any], Any]
 """Marks an array as one that is written as it is: Dask's `to_serialize`."""
@@ -149,3 +152,59 @@ class Serving:
                 batch = await self._batches.get()
                 answer = await loop.run_in_executor(self._thread, self._session.handle, batch)
                 await self._comm.write(packed(answer, self._as_frame))
+
+
+class PeerComms:
+    """How a task reaches others; see `engine.Peers`. A connection serves one request at a time, and then the next."""
+
+    def __init__(
+        self,
+        loop: asyncio.AbstractEventLoop,
+        reach: Callable[[str, float], Coroutine[Any, Any, Any]],
+        as_frame: Frames,
+    ) -> None:
+        """Knows nobody yet.
+
+        Args:
+          loop: of the worker.
+          reach: returns a new connection to an address, in so many seconds.
+          as_frame: for `packed`.
+        """
+        self._loop, self._reach, self._as_frame = loop, reach, as_frame
+        self._idle: dict[str, list[Any]] = {}
+
+    def fetch(self, location: str, request: Message, seconds: float) -> Message:
+        """Asks another task, on the thread of a session; see `Peers`."""
+        return asyncio.run_coroutine_threadsafe(self._fetch(location, request, seconds), self._loop).result()
+
+    async def _fetch(self, location: str, request: Message, seconds: float) -> Message:
+        try:
+            async with asyncio.timeout(seconds):
+                answer = await self._exchange(location, {"op": SERVE, **packed(request, self._as_frame)}, seconds)
+        except TimeoutError:
+            raise TimeoutError(f"{location} has not answered within {seconds:g} s") from None
+        except OSError as error:
+            raise ConnectionError(f"{location} is lost: {error}") from error
+        if answer is None or "head" not in answer:
+            raise ConnectionError(f"there is no task at {location}")
+        return unpacked(answer)
+
+    async def _exchange(self, location: str, request: dict[str, Any], seconds: float) -> dict[str, Any] | None:
+        """Returns the answer, by a connection on which nothing else is asked meanwhile."""
+        idle = [comm for comm in self._idle.pop(location, []) if not comm.closed()]
+        comm = idle.pop() if idle else await self._reach(location, seconds)
+        self._idle.setdefault(location, []).extend(idle)
+        try:
+            await comm.write(request)
+            answer: dict[str, Any] | None = await comm.read()
+        except BaseException:
+            comm.abort()
+            raise
+        self._idle.setdefault(location, []).append(comm)
+        return answer
+
+    def close(self) -> None:
+        """Closes the connections."""
+        while self._idle:
+            for comm in self._idle.popitem()[1]:
+                comm.abort()

@@ -18,8 +18,8 @@ from distributed.comm.core import CommClosedError, FatalCommClosedError
 from distributed.core import Status
 
 from nbtf._cluster import courier
-from nbtf._cluster.comms import PING, CommConnection, Serving, packed, unpacked
-from nbtf._cluster.engine import Address, Engine, Host, Listener, Message
+from nbtf._cluster.comms import PING, SERVE, CommConnection, PeerComms, Serving, packed, unpacked
+from nbtf._cluster.engine import Address, Engine, Host, Listener
 from nbtf._cluster.loop_thread import LoopThread
 from nbtf._cluster.task_numbers import number_tasks
 from nbtf.errors import (
@@ -41,10 +41,13 @@ _CLOSING = 2.0
 _SOON = 0.5
 """Seconds in which a scheduler answers that is not lost: whoever asks has lost a task, and waits."""
 
+_KNOCK = 0.1
+"""Seconds that a connection may take before somebody looks whether anyone is there."""
+
 _MOST_REQUESTS = 4096
 """Requests of other tasks that may wait for one another; each has a thread."""
 
-_PLUGIN, _SESSION, _SERVE = "nbtf", "nbtf_session", "nbtf_serve"
+_PLUGIN, _SESSION = "nbtf", "nbtf_session"
 
 _LOOPBACK = ("127.", "localhost", "[::1]", "::1")
 
@@ -260,18 +263,29 @@ def _by_value(module: Any, name: str) -> Callable[..., Any]:
 
 
 async def _connect(address: str, connection_args: Mapping[str, Any], timeout: float) -> Any:
-    """Returns a connection; at once the error that nobody listens there, which Dask itself tries for long.
+    """Returns a connection; soon the error that nobody listens there, which Dask itself tries for long.
 
     Raises:
       OSError: nobody listens there, or the certificate was refused.
       TimeoutError: it takes too long.
     """
+    attempt = asyncio.ensure_future(connect(address, timeout=timeout, **connection_args))
+    try:
+        async with asyncio.timeout(timeout):
+            while not (await asyncio.wait({attempt}, timeout=_KNOCK))[0]:
+                await _knock(address)
+            return attempt.result()
+    finally:
+        attempt.cancel()
+
+
+async def _knock(address: str) -> None:
+    """Raises an `OSError` where nobody listens at an address."""
     scheme, _, location = address.partition("://")
     if scheme in ("tcp", "tls"):
         host, _, port = location.rpartition(":")
-        _, writer = await asyncio.wait_for(asyncio.open_connection(host.strip("[]"), int(port)), timeout)
+        _, writer = await asyncio.open_connection(host.strip("[]"), int(port))
         writer.close()
-    return await asyncio.wait_for(connect(address, timeout=timeout, **connection_args), timeout)
 
 
 # In the notebook
@@ -446,15 +460,17 @@ class TaskPlugin(distributed.WorkerPlugin):
         from nbtf._cluster.task import Task  # late: a controller needs none
 
         self._worker, self._loop = worker, asyncio.get_running_loop()
+        self._peers = PeerComms(self._loop, self._reach, to_serialize)
         self._threads = ThreadPoolExecutor(_MOST_REQUESTS, "nbtf: answers tasks")  # they wait for one another
-        self.task: Host = await asyncio.to_thread(Task, self._job, self._number, self)
+        self.task: Host = await asyncio.to_thread(Task, self._job, self._number, self._peers)
         worker.handlers[_SESSION] = self.session
-        worker.handlers[_SERVE] = self.serve
+        worker.handlers[SERVE] = self.serve
         worker.handlers[PING] = self.ping
 
     def teardown(self, worker: Any) -> None:
         """Ends all sessions."""
         self.task.close()
+        self._peers.close()
         self._threads.shutdown(wait=False, cancel_futures=True)
 
     async def session(self, comm: Any, incarnation: str) -> Any:
@@ -479,22 +495,5 @@ class TaskPlugin(distributed.WorkerPlugin):
         request = unpacked({"head": head, "frames": frames})
         return packed(await self._loop.run_in_executor(self._threads, self.task.serve, request), to_serialize)
 
-    def fetch(self, location: str, request: Message, seconds: float) -> Message:
-        """Asks another task, on the thread of a session; see `Peers`."""
-        future = asyncio.run_coroutine_threadsafe(self._fetch(location, request, seconds), self._loop)
-        return future.result()
-
-    async def _fetch(self, location: str, request: Message, seconds: float) -> Message:
-        pool = self._worker.rpc
-        try:
-            if not pool.available.get(location):
-                comm = await _connect(location, pool.connection_args, seconds)
-                await comm.close()
-            answer = await asyncio.wait_for(getattr(pool(location), _SERVE)(**packed(request, to_serialize)), seconds)
-        except TimeoutError:
-            raise TimeoutError(f"{location} has not answered within {seconds:g} s") from None
-        except OSError as error:
-            raise ConnectionError(f"{location} is lost: {error}") from error
-        if answer is None:
-            raise ConnectionError(f"there is no task at {location}")
-        return unpacked(answer)
+    async def _reach(self, location: str, seconds: float) -> Any:
+        return await _connect(location, self._worker.security.get_connection_args("worker"), seconds)

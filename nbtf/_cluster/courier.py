@@ -117,7 +117,8 @@ def _borrowing(package: bytes, dask_worker: Any, seconds: float) -> dict[str, An
 def _report(dask_worker: Any, seconds: float, is_used: bool) -> dict[str, Any]:
     from nbtf._cluster.report import report  # late: this process may only now have it
 
-    return report(_roots(dask_worker), seconds, is_used)
+    plugins: Mapping[str, Any] = getattr(dask_worker, "plugins", {})
+    return report(_roots(dask_worker), seconds, is_used, getattr(plugins.get(PACKAGE), "task", None))
 
 
 def _roots(dask_worker: Any) -> dict[str, Any]:

@@ -16,13 +16,14 @@ from nbtf._runtime.holding import holding
 from nbtf._runtime.inventory import DeviceInfo, devices
 
 
-def report(roots: Mapping[str, Any], seconds: float, is_used: bool) -> dict[str, Any]:
+def report(roots: Mapping[str, Any], seconds: float, is_used: bool, task: Any = None) -> dict[str, Any]:
     """Returns plain data. A look: it starts no card, and imports no library.
 
     Args:
       roots: what the process keeps, by the words that say what it is.
       seconds: how long the search for holders may take.
       is_used: whether nbtf itself may be in use there.
+      task: of a cluster, where the process is one: a program elsewhere has tensors on its devices.
     """
     monitor = CardMonitor()
     try:
@@ -33,6 +34,7 @@ def report(roots: Mapping[str, Any], seconds: float, is_used: bool) -> dict[str,
     libraries = frameworks()
     cards = cards or [_card(reading) for reading in _of_libraries(libraries, missing or "")]
     own_devices = [device for device in devices() if device.device_type == "GPU"] if is_used else []
+    own_devices = _devices_of(task) or own_devices
     uuids = {f"cuda:{card.number}": card.uuid for library in libraries for card in library.cards()}
     arrays = [each for library in libraries if (each := library.arrays()) is not None]
     has_memory = any(library.pools() for library in libraries) or any(device.in_use for device in own_devices)
@@ -43,7 +45,7 @@ def report(roots: Mapping[str, Any], seconds: float, is_used: bool) -> dict[str,
         "missing": missing,
         "pools": [_pool(library, pool, uuids) for library in libraries for pool in library.pools()],
         "devices": [device._asdict() for device in own_devices],
-        "holders": holders + _unnamed(libraries, own_devices, holders, uuids),
+        "holders": holders + _unnamed(libraries, own_devices, holders, uuids, task is not None),
         "complete": is_complete,
     }
 
@@ -64,6 +66,18 @@ def _of_libraries(libraries: list[Framework], problem: str) -> list[CardReading]
         CardReading(number=card.number, name=card.model, uuid=card.uuid, total=card.total, missing=missing)
         for card in cards.values()
     ]
+
+
+def _devices_of(task: Any) -> list[DeviceInfo]:
+    """Returns the GPUs that a task has begun to use."""
+    infos: list[DeviceInfo] = []
+    for device in () if task is None else task._devices:
+        if device.type == "GPU" and device.memory is not None:
+            stats, card = device.memory.stats(), device.card
+            facts: dict[str, Any] = {} if card is None else {"simulated": card.simulated, "model": card.card.name}
+            facts |= {"memory_limit": stats.limit, "in_use": stats.in_use, "peak": stats.peak, "pool": stats.pool}
+            infos.append(DeviceInfo(f"GPU:{device.index}", "GPU", **facts))
+    return infos
 
 
 def _of_nbtf(own_devices: list[DeviceInfo]) -> list[Arrays]:
@@ -95,8 +109,10 @@ def _unnamed(
     own_devices: list[DeviceInfo],
     holders: list[dict[str, Any]],
     uuids: Mapping[str, str | None],
+    is_task: bool,
 ) -> list[dict[str, Any]]:
     """Returns what is in use, or kept for later, beside what the roots hold."""
+    nobody = "tensors of a program that is connected" if is_task else "no key leads to it"
     accounts = [
         (library.name, pool.device, pool.in_use, pool.reserved) for library in libraries for pool in library.pools()
     ]
@@ -106,7 +122,8 @@ def _unnamed(
         base = {"library": library, "device": device, "uuid": uuids.get(device), "tensor": ""}
         held_bytes = sum([row["nbytes"] for row in holders if (row["library"], row["device"]) == (library, device)])
         if in_use > held_bytes:
-            rows.append(base | {"holder": f"{library}: no key leads to it", "nbytes": in_use - held_bytes})
+            text = f"{library}: {nobody if library == 'nbtf' else 'no key leads to it'}"
+            rows.append(base | {"holder": text, "nbytes": in_use - held_bytes})
         if reserved > in_use:
             rows.append(base | {"holder": f"{library}: kept for later arrays", "nbytes": reserved - in_use})
     return rows

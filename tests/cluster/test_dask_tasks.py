@@ -88,6 +88,19 @@ def test_two_processes_take_from_each_other_in_turn(connected: Cluster) -> None:
     assert [41.0] == x.numpy().tolist()
 
 
+def test_a_look_tells_what_programs_have_on_a_task(connected: Cluster, processes: Any) -> None:
+    with tf.device(GPU_1):
+        x = tf.zeros([1 << 20])
+    connected.wait()
+
+    [host] = tf.runtime.look_at_cluster(processes, 120.0)
+
+    in_use = {worker.worker: worker.devices[0].in_use for worker in host.workers}
+    assert x.shape == [1 << 20]
+    assert (in_use["worker-1"] or 0) >= 4 << 20 > (in_use["worker-0"] or 0)
+    assert "worker-1: nbtf: tensors of a program that is connected" in [each.holder for each in host.holders]
+
+
 def test_another_controller_has_tensors_of_its_own(connected: Cluster, processes: Any) -> None:
     with tf.device(GPU_0):
         x = tf.fill([3], 2.0)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import sys
+from importlib.util import find_spec
 from typing import Any
 
 import pytest
@@ -92,3 +94,8 @@ def test_without_dask_the_error_says_how_to_install_it(monkeypatch: pytest.Monke
 
     with pytest.raises(ImportError, match=r"distributed.*not installed.*\[cluster\]"):
         tf.runtime.look_at_cluster("tls://127.0.0.1:1")
+
+
+@pytest.mark.skipif(not os.environ.get("CI"), reason="only continuous integration must have it")
+def test_continuous_integration_skips_no_real_process() -> None:
+    assert [] == [name for name in ("distributed", "cryptography") if find_spec(name) is None]

@@ -5,6 +5,7 @@ from nbtf._runtime.configuration import LogicalDevice as LogicalDevice
 from nbtf._runtime.configuration import LogicalDeviceConfiguration as LogicalDeviceConfiguration
 from nbtf._runtime.configuration import PhysicalDevice as PhysicalDevice
 from nbtf.config._cluster import experimental_connect_to_cluster as experimental_connect_to_cluster
+from nbtf.config._cluster import experimental_connect_to_host as experimental_connect_to_host
 from nbtf.config._devices import functions_run_eagerly as functions_run_eagerly
 from nbtf.config._devices import get_logical_device_configuration as get_logical_device_configuration
 from nbtf.config._devices import get_soft_device_placement as get_soft_device_placement

@@ -60,3 +60,33 @@ def experimental_connect_to_cluster(
             "tf.config.experimental_connect_to_cluster(cluster)."
         )
     connect(engine(), cluster_spec_or_resolver)
+
+
+def experimental_connect_to_host(remote_host: str | None = None, job_name: str = "worker") -> None:
+    """Makes the devices of a cluster's tasks available, which the address of its Dask scheduler names.
+
+    Args:
+      remote_host: where the scheduler listens, `"tls://10.0.0.1:8786"`; without a protocol it is `tls`.
+      job_name: of the tasks; it is `worker`, as Dask's workers are.
+
+    Raises:
+      ImportError: Dask's `distributed` is not installed.
+      ValueError: no address, or one of another machine that is not encrypted.
+      UnimplementedError: another job.
+      UnavailableError: the scheduler or a task cannot be reached.
+      FailedPreconditionError: a task has other versions of nbtf, NumPy or Python.
+
+    >>> tf.config.experimental_connect_to_host("tcp://10.0.0.1:8786")
+    Traceback (most recent call last):
+    ValueError: ...
+    """
+    from nbtf._cluster.controller import connect  # loads on first use
+    from nbtf._cluster.look import dask_engine
+
+    if not remote_host:
+        raise ValueError("Must provide at least one remote_host")
+    if job_name != "worker":
+        raise UnimplementedError(f"Workers of Dask are tasks of the job 'worker'. Got job_name={job_name!r}.")
+    dask = dask_engine()
+    address = remote_host if "://" in remote_host else f"tls://{remote_host}"
+    connect(dask.DaskEngine(dask.find_scheduler(address)), address)

@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
+from importlib import import_module as _import_module
 from typing import TYPE_CHECKING
+from typing import Any as _Any
 
-from nbtf._cluster.look import CardHolder as CardHolder
-from nbtf._cluster.look import ClusterLook as ClusterLook
-from nbtf._cluster.look import HostReport as HostReport
-from nbtf._cluster.look import WorkerReport as WorkerReport
-from nbtf._cluster.look import look_at_cluster as look_at_cluster
-from nbtf._cluster.status import TaskStatus as TaskStatus
-from nbtf._cluster.status import cluster_tasks as cluster_tasks
 from nbtf._devices.first_use import Compiling as Compiling
 from nbtf._devices.names import short_name as short_name
 from nbtf._devices.names import without_cuda as without_cuda
@@ -81,6 +76,13 @@ from nbtf.runtime._settings import set_default_device as set_default_device
 from nbtf.runtime._settings import tell_code_lines as tell_code_lines
 
 if TYPE_CHECKING:
+    from nbtf._cluster.look import CardHolder as CardHolder
+    from nbtf._cluster.look import ClusterLook as ClusterLook
+    from nbtf._cluster.look import HostReport as HostReport
+    from nbtf._cluster.look import WorkerReport as WorkerReport
+    from nbtf._cluster.look import look_at_cluster as look_at_cluster
+    from nbtf._cluster.status import TaskStatus as TaskStatus
+    from nbtf._cluster.status import cluster_tasks as cluster_tasks
     from nbtf._frameworks.base import Arrays as Arrays
     from nbtf._frameworks.base import Card as Card
 
@@ -88,5 +90,24 @@ version = "1.0.0"
 """The version of nbtf; `tf.__version__` is that of the TensorFlow whose behaviour it follows."""
 
 
+_FETCHED_ON_FIRST_USE = {
+    "CardHolder": "nbtf._cluster.look",
+    "ClusterLook": "nbtf._cluster.look",
+    "HostReport": "nbtf._cluster.look",
+    "WorkerReport": "nbtf._cluster.look",
+    "look_at_cluster": "nbtf._cluster.look",
+    "TaskStatus": "nbtf._cluster.status",
+    "cluster_tasks": "nbtf._cluster.status",
+}
+"""Names that need other machines: `import nbtf` does without them."""
+
+if not TYPE_CHECKING:
+
+    def __getattr__(name: str) -> _Any:
+        if name in _FETCHED_ON_FIRST_USE:
+            return globals().setdefault(name, getattr(_import_module(_FETCHED_ON_FIRST_USE[name]), name))
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
 def __dir__() -> list[str]:
-    return _public_names(__name__)
+    return sorted({*_public_names(__name__), *_FETCHED_ON_FIRST_USE})

@@ -197,3 +197,25 @@ def test_a_task_that_was_started_anew_is_not_the_one_before(processes: Any) -> N
     with pytest.raises(tf.errors.UnavailableError, match="started anew"):
         engine.connect(address._replace(incarnation="0"), listener)
     engine.close()
+
+
+def test_an_address_of_a_scheduler_is_enough() -> None:
+    distributed = pytest.importorskip("distributed")
+    with (
+        distributed.LocalCluster(n_workers=1, threads_per_worker=1, dashboard_address=None, host="127.0.0.1") as dask,
+        use_context(Context(None, {})),
+    ):
+        tf.config.experimental_connect_to_host(dask.scheduler_address)
+        with tf.device("/job:worker/task:0"):
+            x = tf.constant(1.0) + 1.0
+
+        assert ("/job:worker/replica:0/task:0/device:CPU:0", 2.0) == (x.device, x.numpy())
+        current: Any = CURRENT.context.cluster
+        current.end(AbortedError("The test is over."))
+        current.engine.close()
+
+
+@pytest.mark.parametrize("host", [None, ""])
+def test_no_address_is_refused(host: Any) -> None:
+    with pytest.raises(ValueError, match="at least one remote_host"):
+        tf.config.experimental_connect_to_host(host)

@@ -64,7 +64,7 @@ def main(argv: list[str] | None = None) -> int:
 
 def _arguments(argv: list[str] | None) -> argparse.Namespace:
     asked = argparse.ArgumentParser(description=__doc__.partition("\n")[0] if __doc__ else None)
-    asked.add_argument("--stage", type=int, action="append", help="a number from 0 to 15; may be given several times")
+    asked.add_argument("--stage", type=int, action="append", help="a number from 0 to 17; may be given several times")
     asked.add_argument("--quick", action="store_true", help="fewer repetitions: about three minutes")
     asked.add_argument("--out", type=Path, help="where results go")
     asked.add_argument(

@@ -172,3 +172,28 @@ def test_a_trace_of_pytorchs_is_replayed() -> None:
     assert allocator.level() == (2 * mib, 20 * mib)
     assert allocator.stats()["reserved_bytes.all.peak"] == 70 * mib
     assert [*held] == [3 * mib]
+
+
+def test_predictions_are_compared_but_for_workspaces() -> None:
+    from tests.gpu.stages.torch_predicted import compare
+
+    record = Record()
+    compare(record, "growing", [100, 200], [100, 200], 8)
+    compare(record, "sorting", [100, 200], [108, 200], 8)
+    compare(record, "emptied", [100, 200], [101, 200], 8)
+    compare(record, "LSTM", [100, 200], [3 << 20, 4 << 20], 8)
+
+    assert [check["passed"] for check in record.checks] == [True, True, False]
+    assert [*record.figures] == ["LSTM: workspaces and what is modelled"]
+    assert len(record.models) == 8
+
+
+@pytest.mark.parametrize("name", ["growing", "LSTM"])
+def test_what_was_predicted_is_still_predicted(name: str) -> None:
+    pytest.importorskip("torch")
+    from tests.gpu.stages.torch_predicted import PREDICTED, PROGRAMS, predict
+
+    predicted = json.loads(PREDICTED.read_text(encoding="utf-8"))
+
+    assert {*PROGRAMS} == {*predicted}
+    assert predict(name) == predicted[name]

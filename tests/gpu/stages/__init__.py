@@ -32,4 +32,5 @@ STAGES = (
     Stage(14, "NCCL", "nccl", 10),
     Stage(15, "PyTorch, watched", "torch_watched", 60),
     Stage(16, "PyTorch's memory", "torch_memory", 60),
+    Stage(17, "PyTorch, predicted", "torch_predicted", 90),
 )

@@ -1,4 +1,6 @@
-"""Checks nbtf on a machine with a GPU: `python tests/gpu/check.py`. Fourteen minutes at most, offline; no setting is changed.
+"""Checks nbtf on a machine with a GPU: `python tests/gpu/check.py`.
+
+Fourteen minutes at most, offline; no setting is changed.
 
 Each stage runs in a process of its own, with a time limit, and leaves its findings in a file: a crash, or an error that
 breaks CUDA for a process, costs one stage. Results go to tests/gpu/results/DATE-CARD/: `summary.md` and `results.json`.

@@ -9,7 +9,7 @@ from __future__ import annotations
 import queue
 import threading
 from collections.abc import Mapping, Sequence
-from time import sleep
+from time import monotonic, sleep
 from typing import Any
 
 from nbtf._cluster.engine import Address, Connection, Engine, Host, Listener, Message
@@ -228,9 +228,12 @@ class _Peers:
         source = self._engine.process_at(location)
         if source is None or source.killed.is_set():
             raise ConnectionError(f"nobody answers at {location}")
-        if source.silent or self.process.is_cut:
-            source.killed.wait(seconds)
-            raise TimeoutError("it is silent")
+        until = monotonic() + seconds
+        while source.silent or self.process.is_cut:  # what is sent to a stopped process waits for it
+            if source.killed.wait(_STEP):
+                raise ConnectionError("it was killed")
+            if monotonic() > until:
+                raise TimeoutError("it is silent")
         answer = source.host.serve(request)
         if source.killed.is_set():
             raise ConnectionError("it closed the connection while it worked")

@@ -10,6 +10,7 @@ from typing import Any
 from nbtf._devices.base import Device
 from nbtf._devices.names import split_task, task_name
 from nbtf._runtime.arguments import check_has
+from nbtf._runtime.cluster_spec import ClusterSpec
 from nbtf._runtime.context import CURRENT
 from nbtf.config import experimental_connect_to_cluster
 from nbtf.distribute.strategy import Strategy
@@ -137,10 +138,14 @@ def read_tf_config(environ: Mapping[str, str]) -> tuple[dict[str, list[Any]], di
 
 
 class Server:
-    """Makes this process a task of a cluster of processes: not there.
+    """The server of a cluster of one task, which is this process; of several tasks it is not there.
+
+    Args:
+      server_or_cluster_def: names the tasks, as `tf.train.ClusterSpec` takes them.
+      job_name, task_index, protocol, config, start: accepted: there is one task, and nobody connects to it.
 
     Raises:
-      UnimplementedError: always, with what there is instead.
+      UnimplementedError: the cluster has several tasks; the text says what there is instead.
 
     >>> tf.distribute.Server(tf.train.ClusterSpec({"worker": ["a:2222", "b:2222"]}), job_name="worker", task_index=0)
     Traceback (most recent call last):
@@ -157,19 +162,33 @@ class Server:
         config: Any = None,
         start: bool = True,
     ) -> None:
-        """Says what to use instead."""
-        raise self._refusal()
+        """Looks at how many tasks there are."""
+        jobs = ClusterSpec(server_or_cluster_def).as_dict()
+        if sum(map(len, jobs.values())) > 1:
+            raise UnimplementedError(
+                f"tf.distribute.Server makes this process one of several, but {WAY_OUT.format(hosts=2)}"
+            )
 
     @staticmethod
     def create_local_server(config: Any = None, start: bool = True) -> Server:
-        """Says what to use instead."""
-        raise Server._refusal()
+        """Returns the server of a cluster whose one task is this process."""
+        return Server({"local": ["localhost:0"]})
 
-    @staticmethod
-    def _refusal() -> UnimplementedError:
-        return UnimplementedError(
-            f"tf.distribute.Server makes this process one of several, but {WAY_OUT.format(hosts=2)}"
-        )
+    @property
+    def target(self) -> str:
+        """What a session takes to run here: nothing, since it does so anyway."""
+        return ""
+
+    def start(self) -> None:
+        """Does nothing: what runs here needs no server."""
+
+    def join(self) -> None:
+        """Would wait for ever for other tasks, of which there are none.
+
+        Raises:
+          UnimplementedError: always.
+        """
+        raise UnimplementedError("This cluster has one task, which is this process: there is nobody to wait for.")
 
 
 class ParameterServerStrategyV2(Strategy):

@@ -60,7 +60,7 @@ def open_page(browser: str, tmp_path_factory: pytest.TempPathFactory) -> Iterato
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as playwright, ExitStack() as closing:
-        start = {"executable_path": browser, "args": ARGUMENTS}
+        start: dict[str, Any] = {"executable_path": browser, "args": ARGUMENTS}
 
         @cache
         def usual() -> Any:

@@ -113,12 +113,22 @@ def test_a_strategy_has_the_resolver_that_it_was_given(monkeypatch: pytest.Monke
 
 
 @pytest.mark.parametrize("server", [tf.distribute.Server, tf.compat.v1.train.Server], ids=["distribute", "train"])
-def test_a_server_says_what_there_is(server: Any) -> None:
+def test_a_server_of_several_tasks_says_what_there_is(server: Any) -> None:
     jobs = tf.train.ClusterSpec({"worker": ["a:2222", "b:2222"]})
 
-    for start in (lambda: server(jobs, job_name="worker", task_index=0), server.create_local_server):
-        with pytest.raises(tf.errors.UnimplementedError, match=r"tf\.runtime\.simulate_cluster"):
-            start()
+    with pytest.raises(tf.errors.UnimplementedError, match=r"tf\.runtime\.simulate_cluster"):
+        server(jobs, job_name="worker", task_index=0)
+
+
+@pytest.mark.parametrize("server", [tf.distribute.Server, tf.compat.v1.train.Server], ids=["distribute", "train"])
+def test_a_server_of_one_task_is_this_process(server: Any) -> None:
+    one_task = tf.train.ClusterSpec({"worker": ["localhost:2222"]})
+
+    for local in (server(one_task, job_name="worker", task_index=0), server.create_local_server()):
+        with tf.Graph().as_default(), tf.compat.v1.Session(local.target) as session:
+            assert 3 == session.run(tf.constant(3))
+        with pytest.raises(tf.errors.UnimplementedError, match="nobody to wait for"):
+            local.join()
 
 
 @pytest.mark.parametrize("text", ["{", "[]", '{"cluster": 3}', '{"task": "worker"}'])

@@ -50,7 +50,9 @@ class SimpleClusterResolver(ClusterResolver):
             raise TypeError("cluster_spec must be a `tf.train.ClusterSpec`.")
         self._spec, self._master, self._rpc_layer = cluster_spec, master, rpc_layer
         self._accelerators = num_accelerators
-        self.task_type, self.task_id, self.environment = task_type, task_id, environment
+        self.task_type: str | None = task_type
+        self.task_id: int | None = task_id
+        self.environment: str = environment
 
     def cluster_spec(self) -> ClusterSpec:
         """Returns the jobs."""
@@ -98,9 +100,9 @@ class TFConfigClusterResolver(ClusterResolver):
         """Reads the variable for the first time."""
         _, task = read_tf_config(os.environ)
         index = task.get("index")
-        self.task_type = str(task["type"]) if task_type is None and "type" in task else task_type
-        self.task_id = int(index) if task_id is None and index is not None else task_id
-        self.environment = environment or ""
+        self.task_type: str | None = str(task["type"]) if task_type is None and "type" in task else task_type
+        self.task_id: int | None = int(index) if task_id is None and index is not None else task_id
+        self.environment: str = environment or ""
         self.rpc_layer = rpc_layer
 
     def cluster_spec(self) -> ClusterSpec:

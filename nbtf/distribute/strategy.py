@@ -230,7 +230,7 @@ class Strategy:
 class StrategyExtended:
     """What libraries need to know of a strategy."""
 
-    membership = 0
+    membership: int = 0
     """How often its devices have changed: what was traced for others has the variables of others."""
 
     def __init__(self, strategy: Strategy, devices: tuple[str, ...]) -> None:

@@ -119,7 +119,8 @@ class LossFunctionWrapper(Loss):
         **kwargs: Any,
     ) -> None:
         super().__init__(name or getattr(fn, "__name__", None), reduction, dtype)
-        self.fn, self._fn_kwargs = fn, kwargs
+        self.fn: Callable[..., Any] = fn
+        self._fn_kwargs = kwargs
 
     def call(self, y_true: Any, y_pred: Any) -> Any:
         """Returns a loss for each example."""

@@ -87,8 +87,9 @@ class Program:
         self, torch: Any, machine: Any, cells: Sequence[Cell], seconds: float, limit: TimeLimit | None = None
     ) -> None:
         """Takes PyTorch with its simulated devices, the cells, and how long a loop, and all runs, may take."""
-        self._torch, self._machine, self.cells, self._seconds = torch, machine, cells, seconds
-        self.limit = limit or TimeLimit(0)
+        self._torch, self._machine, self._seconds = torch, machine, seconds
+        self.cells: Sequence[Cell] = cells
+        self.limit: TimeLimit = limit or TimeLimit(0)
         self._shell: Any = InteractiveShell.instance()
         self._shell.compile.get_code_name = self._code_name
         self._shell.showtraceback = _show_nothing  # nobody reads it, and it takes time

@@ -87,5 +87,4 @@ def test_on_a_card_that_is_too_small_it_ends_in_pytorchs_error_and_the_holder_is
     assert isinstance(error, torch.OutOfMemoryError)
     assert re.match(r"CUDA out of memory\. Tried to allocate .*GPU \d has a total capacity of 2\.00 MiB", str(error))
     rows = holders.rows
-    assert [row for row in rows if row.get("names")]
-    assert sum(row["nbytes"] for row in rows) >= in_use > 0
+    assert sum(row["nbytes"] for row in rows if row.get("names")) >= 0.9 * in_use > 0

@@ -121,6 +121,19 @@ def test_a_refused_op_changes_nothing(machine: Any) -> None:
     assert refusals > 50
 
 
+def test_an_error_that_is_kept_keeps_nothing_of_the_op(machine: Any) -> None:
+    x = torch.ones(30, 30, device="cuda")
+    before = machine.allocators[0].allocated
+
+    with Refusal(machine, 1), pytest.raises(torch.OutOfMemoryError) as caught:
+        torch.linalg.multi_dot([x, x, x])  # the product of two of them first
+
+    assert before == machine.allocators[0].allocated
+    assert "nbtf" not in {
+        frame.frame.f_globals.get("__name__", "").partition(".")[0] for frame in caught.traceback[:-1]
+    }
+
+
 def test_refused_dropout_draws_nothing(machine: Any) -> None:
     x = torch.ones(1000, device="cuda")
 

@@ -54,14 +54,15 @@ class Kernels:
                 if has_own or has_kernel(name, "CompositeExplicitAutograd") or name in self._special:
                     kernel = self._special.get(name) or self._kernel(name, has_own)
                     if kernel is not None:
-                        implement(name, "CUDA", kernel)
+                        is_view = isinstance(kernel, ViewKernel)  # it takes no memory
+                        implement(name, "CUDA", kernel if is_view else _unwinding(torch, kernel))
             self._groups = torch.library.Library("c10d", "IMPL")
             for name in torch._C._dispatch_get_all_op_names():
                 if name.startswith("c10d::"):
                     self._groups.m.impl(name, "CUDA", _refuse_group)
             for name, kernel in self._composites.items():
-                implement(name, "AutogradCUDA", kernel)
-                implement(name, "CUDA", kernel)
+                implement(name, "AutogradCUDA", _unwinding(torch, kernel))
+                implement(name, "CUDA", _unwinding(torch, kernel))
 
     def remove(self) -> None:
         """Takes them back."""
@@ -88,6 +89,19 @@ class Kernels:
         if is_view:
             return ViewKernel(self._machine, name) if has_own else None
         return HostKernel(self._machine, name, schema)
+
+
+def _unwinding(torch: Any, kernel: Callable[..., Any]) -> Callable[..., Any]:
+    """Returns a kernel whose frames a full card leaves out of the traceback, which would keep their tensors."""
+
+    def run(*args: Any, **kwargs: Any) -> Any:
+        try:
+            return kernel(*args, **kwargs)
+        except torch.OutOfMemoryError as error:
+            args, kwargs = (), {}
+            raise error.with_traceback(None)  # noqa: B904  # it is the same error
+
+    return run
 
 
 _NOTHING = nullcontext()

@@ -36,6 +36,18 @@ def test_the_machine_of_the_environment_is_announced_once(libraries: str) -> Non
     assert 1 == process.stderr.count("2 simulated GPUs"), process.stderr
 
 
+def test_the_compiler_can_be_loaded_while_gpus_are_simulated() -> None:
+    pytest.importorskip("torch")
+    program = (
+        "import nbtf, torch, warnings; warnings.simplefilter('ignore')\n"
+        "print(torch.compile(torch.nn.Linear(3, 2).cuda())(torch.ones(4, 3, device='cuda')).device)"
+    )
+
+    process = run(program, NBTF_SIMULATE="torch")
+
+    assert "cuda:0\n" == process.stdout, process.stderr
+
+
 def test_without_a_word_pytorch_is_left_alone() -> None:
     pytest.importorskip("torch")
 

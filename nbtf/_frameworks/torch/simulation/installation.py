@@ -97,7 +97,7 @@ class Installation:
         cuda = torch.cuda
         cuda._cached_device_count = None
         replace(cuda, "_exchange_device", driver.exchange_device)
-        replace(cuda, "_maybe_exchange_device", driver.exchange_device)
+        replace(cuda, "_maybe_exchange_device", driver.maybe_exchange_device)
         replace(cuda, "_get_device_properties", driver.properties)
         replace(cuda, "_cudart", SimpleNamespace(cudaMemGetInfo=driver.memory_info))
         replace(torch.backends.cuda, "is_built", lambda: True)

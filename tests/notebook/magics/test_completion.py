@@ -24,7 +24,7 @@ from tests.shells import OLD_IPYTHON
         ("%placement_log show --device C", ["CPU:0"]),
         ("%gpu_memory --l", ["--live"]),
         ("%gpu_memory --live G", ["GPU:0", "GPU:1"]),
-        ("%check one_c", ["one_character"]),
+        ("%check one_ch", ["one_character"]),
         ("%check tower_", ["tower_log", "tower_sum"]),
         ("%timeit ", []),
         ("x = 1", []),

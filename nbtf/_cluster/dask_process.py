@@ -11,7 +11,7 @@ import threading
 from collections.abc import Mapping
 from contextlib import suppress
 from importlib import import_module
-from typing import Any, TextIO
+from typing import Any
 
 from nbtf._cluster.dask_engine import DASK
 
@@ -36,7 +36,7 @@ def serve(settings: Mapping[str, Any]) -> None:
       settings: `role`, `credentials`; of a worker its `name`, and in the next line of the input the `address` of the
         scheduler.
     """
-    answers = os.fdopen(os.dup(1), "w", buffering=1)
+    answers = os.dup(1)
     os.dup2(2, 1)  # what programs print goes elsewhere
     logging.getLogger("distributed").setLevel(logging.CRITICAL)
     import_module("dask.config").set(_QUIET)
@@ -45,7 +45,7 @@ def serve(settings: Mapping[str, Any]) -> None:
         asyncio.run(_serve(settings, security, answers))
 
 
-async def _serve(settings: Mapping[str, Any], security: Any, answers: TextIO) -> None:
+async def _serve(settings: Mapping[str, Any], security: Any, answers: int) -> None:
     loop = asyncio.get_running_loop()
     listening: Mapping[str, Any] = {"security": security, "host": "127.0.0.1", "protocol": "tls://", "port": 0}
     local: Mapping[str, Any] = {"dashboard_address": "127.0.0.1:0", "dashboard": False}
@@ -57,9 +57,9 @@ async def _serve(settings: Mapping[str, Any], security: Any, answers: TextIO) ->
             names: Mapping[str, Any] = {"name": settings["name"], "nthreads": 1, "memory_limit": 0}
             server = await DASK.Worker(json.loads(line)["address"], **names, **listening, **local)
     except Exception as error:
-        answers.write(json.dumps({"error": f"{type(error).__name__}: {error}"}) + "\n")
+        _answer(answers, error=f"{type(error).__name__}: {error}")
         return
-    answers.write(json.dumps({"address": server.address}) + "\n")
+    _answer(answers, address=server.address)
     closed = asyncio.ensure_future(_closed(server))
     threading.Thread(target=_read_on, args=(loop, closed), daemon=True).start()
     with suppress(asyncio.CancelledError):
@@ -67,6 +67,11 @@ async def _serve(settings: Mapping[str, Any], security: Any, answers: TextIO) ->
     with suppress(Exception):
         await asyncio.wait_for(server.close(), _CLOSING)
     os._exit(0)  # threads of sessions may work for long, and nobody hears them
+
+
+def _answer(descriptor: int, **fields: str) -> None:
+    """Tells the notebook's process, in a line."""
+    os.write(descriptor, f"{json.dumps(fields)}\n".encode())
 
 
 async def _closed(server: Any) -> None:

@@ -132,7 +132,7 @@ def looks() -> None:
         a = tf.constant(A)
         with tf.runtime.recording() as record:
             for _ in range(count):
-                a + a
+                _ = a + a
             start = process_time()
             events = record.snapshot().events
             shown = process_time()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from typing import Any
 
 import pytest
 
@@ -19,7 +20,7 @@ def _change(choice: random.Random) -> None:
     tf.runtime.simulate_gpus(count, model=choice.choice(["T4", "A100-40GB"]) if count else None, **_sharing(choice))
 
 
-def _sharing(choice: random.Random) -> dict[str, str]:
+def _sharing(choice: random.Random) -> dict[str, Any]:
     return {"frameworks": "torch"} if choice.random() < 0.6 else {}
 
 

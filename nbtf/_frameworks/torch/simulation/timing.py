@@ -7,6 +7,7 @@ program has; a copy between two cards keeps both busy; the time between two laun
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from importlib import import_module
 from math import prod
 from typing import Any
 
@@ -102,11 +103,7 @@ class Timing:
     def _operations(self, name: str, args: Any, kwargs: Any, result: Any, tensors: Sequence[Any]) -> float:
         """Returns the arithmetic of an op: what PyTorch's own table says, else one operation for each element."""
         if self._formulas is None:
-            from torch.utils.flop_counter import (  # pyright: ignore[reportMissingImports]  # it need not be there
-                flop_registry,  # pyright: ignore[reportUnknownVariableType]
-            )
-
-            registry: dict[Any, Any] = flop_registry
+            registry: Mapping[Any, Any] = import_module("torch.utils.flop_counter").flop_registry
             self._formulas = {f"aten::{getattr(packet, '__name__', packet)}": registry[packet] for packet in registry}
         formula = self._formulas.get(_LIKE.get(name, name)) or self._formulas.get(name.removesuffix("_"))
         if formula is not None:

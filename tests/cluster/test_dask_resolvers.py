@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
@@ -19,17 +19,10 @@ pytest.importorskip("cryptography")
 resolvers = tf.distribute.cluster_resolver
 
 
-@pytest.fixture(scope="module")
-def workers() -> Iterator[Any]:
-    """A cluster that something else has started."""
-    with distributed.LocalCluster(
-        n_workers=2,
-        threads_per_worker=1,
-        security=distributed.Security.temporary(),
-        dashboard_address="127.0.0.1:0",
-        host="127.0.0.1",
-    ) as cluster:
-        yield cluster
+@pytest.fixture
+def workers(dask_cluster: Any) -> Any:
+    """A cluster that something else has started: the same for all tests, of which Dask's older releases want no two."""
+    return dask_cluster
 
 
 class Launched:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 from collections.abc import Iterator
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -199,13 +200,15 @@ def test_a_task_that_was_started_anew_is_not_the_one_before(processes: Any) -> N
     engine.close()
 
 
-def test_an_address_of_a_scheduler_is_enough() -> None:
-    distributed = pytest.importorskip("distributed")
-    with (
-        distributed.LocalCluster(n_workers=1, threads_per_worker=1, dashboard_address=None, host="127.0.0.1") as dask,
-        use_context(Context(None, {})),
-    ):
-        tf.config.experimental_connect_to_host(dask.scheduler_address)
+def test_an_address_of_a_scheduler_is_enough(dask_cluster: Any) -> None:
+    tls = "distributed.comm.tls"
+    certificates = {
+        f"{tls}.ca-file": dask_cluster.security.tls_ca_file,
+        f"{tls}.client.cert": dask_cluster.security.tls_client_cert,
+        f"{tls}.client.key": dask_cluster.security.tls_client_key,
+    }
+    with import_module("dask.config").set(certificates), use_context(Context(None, {})):
+        tf.config.experimental_connect_to_host(dask_cluster.scheduler_address)
         with tf.device("/job:worker/task:0"):
             x = tf.constant(1.0) + 1.0
 

@@ -26,6 +26,7 @@ ALLOWED = {
     ("nbtf/cli/own_wheel.py", "ZipFile"): "into a draft of the storage layer",
     ("nbtf/cli/own_wheel.py", "savez_compressed"): "into memory",
     ("nbtf/notebook/prediction/__main__.py", "fdopen"): "the pipe to the process that asked",
+    ("nbtf/_cluster/dask_process.py", "os.write"): "likewise",
 }
 """File and call, and why it may stand there."""
 

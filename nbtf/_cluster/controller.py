@@ -103,6 +103,12 @@ class Cluster:
         """Waits for all tasks; whatever has failed there is told nobody."""
         self._errors()
 
+    def forget_losses(self) -> None:
+        """Waits for the tasks that are left; what failed there with a lost one is told nobody, any other error is."""
+        others = [error for error in self._errors() if not isinstance(error, UnavailableError | AbortedError)]
+        if others:
+            raise others[0]
+
     def _errors(self) -> list[OpError]:
         """Waits for all tasks; returns what nobody has heard of."""
         alive = [channel for channel in self.channels if channel.departure() is None]
@@ -183,7 +189,7 @@ def connect(engine: Engine, resolver: object = None) -> Cluster:
     previous: Cluster | None = context.cluster
     leave(context, context.joined)
     context.cluster = cluster
-    join(context, cluster.devices)
+    join(context, [device for channel in cluster.channels for device in channel.devices])  # a lost one's say so
     if previous is not None:
         previous.end(AbortedError(_INVALIDATED))
     return cluster

@@ -22,6 +22,7 @@ from nbtf._cluster.comms import PING, SERVE, CommConnection, PeerComms, Serving,
 from nbtf._cluster.engine import Address, Engine, Host, Listener
 from nbtf._cluster.loop_thread import LoopThread
 from nbtf._cluster.task_numbers import number_tasks
+from nbtf._devices.names import task_name
 from nbtf.errors import (
     DeadlineExceededError,
     FailedPreconditionError,
@@ -43,6 +44,9 @@ _SOON = 0.5
 
 _KNOCK = 0.1
 """Seconds that a connection may take before somebody looks whether anyone is there."""
+
+_LOOK_AGAIN = 0.2
+"""Seconds after which the scheduler is asked whether those that have not answered are still there."""
 
 _MOST_REQUESTS = 4096
 """Requests of other tasks that may wait for one another; each has a thread."""
@@ -235,21 +239,37 @@ async def _ask(
         address: asyncio.ensure_future(client.run(function, *values, workers=[address]))
         for address, values in arguments.items()
     }
-    if tasks:
-        await asyncio.wait(tasks.values(), timeout=timeout)
+    gone = await _wait_for(client, tasks, timeout)
     answers: dict[str, Mapping[str, Any]] = {}
     for address, task in tasks.items():
         if not task.done():
             task.cancel()
-            answers[address] = {"problem": f"it has not answered within {timeout:g} s", "silent": True}
+            problem = "its process has ended" if address in gone else f"it has not answered within {timeout:g} s"
+            answers[address] = {"problem": problem, "silent": True, "lost": address in gone}
         elif (error := task.exception()) is not None:
-            answers[address] = {"problem": f"{type(error).__name__}: {error}", "silent": isinstance(error, OSError)}
+            is_lost = isinstance(error, OSError)
+            answers[address] = {"problem": f"{type(error).__name__}: {error}", "silent": is_lost, "lost": is_lost}
         else:
             answers[address] = task.result().get(address) or {
                 "problem": "it left the cluster meanwhile",
                 "silent": True,
+                "lost": True,
             }
     return answers
+
+
+async def _wait_for(client: Any, tasks: Mapping[str, asyncio.Future[Any]], timeout: float) -> set[str]:
+    """Waits for what workers were asked; returns those whose process ended meanwhile, of which the scheduler hears."""
+    waiting = set(tasks)
+    gone: set[str] = set()
+    until = asyncio.get_running_loop().time() + timeout
+    while waiting and (left := until - asyncio.get_running_loop().time()) > 0:
+        await asyncio.wait([tasks[address] for address in waiting], timeout=min(left, _LOOK_AGAIN))
+        waiting = {address for address in waiting if not tasks[address].done()}
+        if waiting:
+            gone |= waiting - set((await client.scheduler.identity())["workers"])
+            waiting -= gone
+    return gone
 
 
 def _by_value(module: Any, name: str) -> Callable[..., Any]:
@@ -328,7 +348,8 @@ class DaskEngine(Engine):
 
         Raises:
           FailedPreconditionError: a worker has no nbtf.
-          DeadlineExceededError: a worker does not answer, the first time they are asked.
+          UnavailableError: a worker is lost meanwhile, the first time they are asked.
+          DeadlineExceededError: a worker does not answer, likewise.
         """
         return self._thread.run(self._ask_addresses())
 
@@ -351,7 +372,9 @@ class DaskEngine(Engine):
                     "same version as here."
                 )
             elif is_first:
-                raise DeadlineExceededError(f"Worker {names[address]} at {address} cannot be a task: {problem}.")
+                error_class = UnavailableError if answer.get("lost") else DeadlineExceededError
+                worker = f"worker {names[address]} at {address}"
+                raise error_class(f"{task_name(*new[address])} is not there: {worker} cannot be a task: {problem}.")
         return sorted(task for address, task in self._addresses.items() if address in names)
 
     def connect(self, address: Address, listener: Listener) -> CommConnection:
@@ -361,6 +384,7 @@ class DaskEngine(Engine):
     async def _open(self, address: Address, listener: Listener) -> CommConnection:
         if self._lost:
             raise self._scheduler_lost()
+        task = f"{task_name(address.job, address.number)} at {address.location}"
         arguments = self.scheduler.security.get_connection_args("client")
         try:
             comm = await _connect(address.location, arguments, self._timeout)
@@ -368,11 +392,11 @@ class DaskEngine(Engine):
             answer = await asyncio.wait_for(comm.read(), self._timeout)
             pulse = await _connect(address.location, arguments, self._timeout)
         except FatalCommClosedError as error:
-            raise UnauthenticatedError(f"{address.location} refuses this certificate.") from error
+            raise UnauthenticatedError(f"{task} refuses this certificate.") from error
         except TimeoutError as error:
-            raise DeadlineExceededError(f"{address.location} has not answered within {self._timeout:g} s.") from error
+            raise DeadlineExceededError(f"{task} has not answered within {self._timeout:g} s.") from error
         except OSError as error:
-            raise await self.loss(f"{address.location} cannot be reached: {error}") from error
+            raise await self.loss(f"{task} cannot be reached: {error}") from error
         if answer is None or answer["incarnation"] != address.incarnation:
             comm.abort()
             pulse.abort()

@@ -49,6 +49,12 @@ def forget_failures(context: Context) -> None:
         context.cluster.forget_failures()
 
 
+def forget_losses(context: Context) -> None:
+    """Lets the tasks that are left finish; what failed there because another was lost is not told again."""
+    if context.cluster is not None:
+        context.cluster.forget_losses()
+
+
 def _use(context: Context, devices: Sequence[Any]) -> None:
     for device in devices:
         physical = PhysicalDevice(device.name.replace("/device:", "/physical_device:"), device.type)

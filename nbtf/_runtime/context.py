@@ -202,8 +202,9 @@ class Context:
     def admit(self, devices: Sequence[Device]) -> None:
         """Places ops on devices of other tasks, too: on these alone."""
         with self._lock:
+            cpus = self._own_cpus()  # before those that leave look like them
             self.joined = tuple(devices)
-            self._use(self._own_cpus())
+            self._use(cpus)
 
     def _own_cpus(self) -> list[Device]:
         """Returns the CPUs that this context has made."""

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import time
 from types import TracebackType
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from nbtf._cluster.look import dask_engine
-from nbtf._cluster.processes import ChildProcess
 from nbtf._devices.machines import SIMULATED_GPUS, simulated_machine
 from nbtf._runtime.cluster_spec import ClusterSpec
 from nbtf.distribute.resolver import ClusterResolver
+
+if TYPE_CHECKING:
+    from nbtf._cluster.processes import ChildProcess
 
 
 class LocalCluster(ClusterResolver):
@@ -86,6 +88,8 @@ class LocalCluster(ClusterResolver):
             self._processes[name].answer(deadline)
 
     def _begin(self, name: str, settings: dict[str, Any]) -> ChildProcess:
+        from nbtf._cluster.processes import ChildProcess  # late: a page without a server has no processes
+
         return ChildProcess(name, settings | {"credentials": self._credentials}, self._environ)
 
     @property

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from nbtf._devices.names import Fields, parse
 from nbtf._ops.variables.creation import VariableAggregation
-from nbtf._runtime.cluster import renew
+from nbtf._runtime.cluster import forget_losses, renew
 from nbtf._runtime.context import CURRENT
 from nbtf._runtime.device import device
 from nbtf._runtime.scopes import merged
@@ -24,6 +24,7 @@ def replace_devices(strategy: MirroredStrategy, lost: str, target: str | None) -
     gone = [name for name in names if _is_part_of(name, lost)]
     if not gone:
         raise ValueError(f"No device of the strategy is of {lost!r}. It has {', '.join(names)}.")
+    forget_losses(CURRENT.context)
     substitutes = dict.fromkeys(gone) if target is None else dict(zip(gone, _targets(gone, target), strict=True))
     survivors = [number for number, name in enumerate(names) if name not in substitutes]
     if not survivors:

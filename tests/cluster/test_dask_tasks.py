@@ -143,6 +143,22 @@ def test_who_pulls_from_a_killed_process_hears_which(connected: Cluster, process
     processes.replace("worker-1")
 
 
+def test_a_process_that_is_killed_while_it_is_connected_with_is_named(
+    processes: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    dask_engine = import_module("nbtf._cluster.dask_engine")
+    ask = dask_engine._ask
+
+    async def ask_after_a_kill(*arguments: Any) -> Any:
+        os.kill(processes.pids["worker-1"], signal.SIGKILL)
+        return await ask(*arguments)
+
+    monkeypatch.setattr(dask_engine, "_ask", ask_after_a_kill)
+    with use_context(Context(None, {})), pytest.raises(tf.errors.UnavailableError, match="task:1 is not there"):
+        connect(processes.engine())
+    processes.replace("worker-1")
+
+
 def test_a_stopped_process_is_named(connected: Cluster, processes: Any) -> None:
     with tf.device(GPU_1):
         y = tf.fill([2], 8.0)

@@ -215,6 +215,18 @@ def test_connecting_again_ends_what_was_before(connected: Callable[..., Connecte
     assert first.cluster.devices == []
 
 
+def test_devices_that_a_later_cluster_lacks_are_gone(connected: Callable[..., Connected]) -> None:
+    connected()
+    tf.config.experimental_connect_to_cluster(InProcessEngine({"worker": 1}, 1))
+
+    remote = [device.name for device in tf.config.list_logical_devices() if "worker" in device.name]
+    tf.config.set_soft_device_placement(False)
+
+    assert ["/job:worker/replica:0/task:0"] * 2 == [name.partition("/device")[0] for name in remote]
+    with pytest.raises(tf.errors.InvalidArgumentError, match="task:1"), tf.device("/job:worker/task:1/device:CPU:0"):
+        tf.ones([2])
+
+
 def test_addresses_alone_are_no_cluster() -> None:
     spec = tf.train.ClusterSpec({"worker": ["a:2222", "b:2222"]})
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from threading import Event
 from typing import Any
 
 import numpy as np
@@ -197,6 +198,36 @@ def test_a_kill_at_any_batch_of_records_leaves_the_last_finished_step(
 
     assert undisturbed.states[model.optimizer.iterations.numpy()] == bytes_of(state_of(model))
     model.fit(*data(), batch_size=16, verbose=0)
+
+
+def test_what_failed_with_a_lost_task_is_not_told_after_its_replacement(
+    two: Connected, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    strategy = tf.distribute.MirroredStrategy([GPU_0, GPU_1])
+    model = model_of(strategy)
+    model.fit(*data(), batch_size=16, verbose=0)
+    with tf.device(GPU_1):
+        x = tf.ones([2])
+    two.cluster.wait()
+    handle, is_handled = TaskSession.handle, Event()
+
+    def handle_after_a_kill(session: TaskSession, batch: Any) -> Any:
+        two.engine.kill("worker", 1)
+        answer = handle(session, batch)
+        is_handled.set()
+        return answer
+
+    with monkeypatch.context() as patch:
+        patch.setattr(TaskSession, "handle", handle_after_a_kill)
+        with tf.device(GPU_0):
+            y = tf.identity(x)
+        assert is_handled.wait(60)
+
+    strategy.replace("/job:worker/task:1")
+
+    model.fit(*data(), batch_size=16, verbose=0)
+    with pytest.raises(tf.errors.UnavailableError, match="task:1"):
+        y.numpy()
 
 
 def test_nobody_is_left(two: Connected) -> None:

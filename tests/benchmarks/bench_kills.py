@@ -1,0 +1,193 @@
+"""How soon is a killed process named, and what is left of the training? `python tests/benchmarks/bench_kills.py`.
+
+Two workers on this computer, by TLS. One of them is killed at a random moment of waiting, ops, pulls from task to task,
+steps of `fit`, all-reduces, saving and connecting, in turn. Whatever was going on has to end with an `UnavailableError`
+that names the task; weights and slots then have to be those of the last finished step, to the bit, on the task that is
+left, or with a new process in the place of the lost one.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import random
+import signal
+import statistics
+import tempfile
+import threading
+import time
+from collections import defaultdict
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import nbtf as tf
+
+GPUS = [f"/job:worker/task:{number}/device:GPU:0" for number in range(2)]
+STEPS = 150
+BATCH = 32
+
+
+class Kill:
+    """A process that is killed some time after it was asked for."""
+
+    def __init__(self, cluster: Any, task: int, delay: float) -> None:
+        self.task, self.at, self.done = task, 0.0, threading.Event()
+        self._pid: int = cluster.pids[f"worker-{task}"]
+        self._timer = threading.Timer(delay, self._kill)
+        self._timer.start()
+
+    def _kill(self) -> None:
+        self.at = time.perf_counter()
+        os.kill(self._pid, signal.SIGKILL)
+        self.done.set()
+
+    def named(self, work: Callable[[], object]) -> float:
+        """Returns how many seconds after the kill the work ended with an error that names the task."""
+        try:
+            while True:
+                work()
+        except tf.errors.UnavailableError as error:
+            seconds, text = time.perf_counter() - self.at, str(error)
+        assert self.done.is_set(), text
+        assert f"/task:{self.task}" in text, text
+        return seconds
+
+
+class Training:
+    """A model on both tasks, and what its state is after each step when nobody disturbs it."""
+
+    states: dict[int, bytes]
+
+    def __init__(self) -> None:
+        self.strategy = tf.distribute.MirroredStrategy(GPUS)
+        tf.keras.utils.set_random_seed(1)
+        with self.strategy.scope():
+            self.model = tf.keras.Sequential([tf.keras.layers.Dense(64, activation="relu"), tf.keras.layers.Dense(10)])
+            self.model.compile(tf.keras.optimizers.Adam(), tf.keras.losses.MeanSquaredError())
+        draw = np.random.default_rng(0)
+        self._data = [draw.normal(size=(BATCH, size)).astype(np.float32) for size in (32, 10)]
+        self.step()
+
+    def step(self) -> float:
+        """Takes one step; returns its seconds."""
+        begin = time.perf_counter()
+        self.model.fit(*self._data, batch_size=BATCH, verbose=0, shuffle=False)
+        return time.perf_counter() - begin
+
+    def state(self) -> tuple[int, bytes]:
+        """Returns the number of the last step, and the weights and slots after it."""
+        variables = [*self.model.weights, *self.model.optimizer.variables]
+        return int(self.model.optimizer.iterations), b"".join([each.numpy().tobytes() for each in variables])
+
+    def all_reduce(self) -> None:
+        """Adds up 4 MB of each replica."""
+
+        def in_replica() -> Any:
+            return tf.distribute.get_replica_context().all_reduce("sum", tf.ones([1 << 20]))
+
+        total = self.strategy.run(in_replica)
+        assert 2.0 == self.strategy.experimental_local_results(total)[0][0].numpy()
+
+
+def ops() -> None:
+    for gpu in GPUS:
+        with tf.device(gpu):
+            (tf.ones([8, 8]) + 1.0).numpy()
+
+
+def pulls() -> None:
+    with tf.device(GPUS[0]):
+        x = tf.ones([1 << random.randrange(2, 18)])
+    with tf.device(GPUS[1]):
+        y = x + 1.0
+    with tf.device(GPUS[0]):
+        tf.reduce_sum(y).numpy()
+
+
+def undisturbed() -> tuple[dict[int, bytes], float]:
+    """Returns the state after each step, and the seconds of an ordinary step."""
+    training = Training()
+    states, seconds = dict([training.state()]), []
+    for _ in range(STEPS):
+        seconds.append(training.step())
+        number, state = training.state()
+        states[number] = state
+    return states, statistics.median(seconds)
+
+
+def work_at(
+    moment: str, training: Training, kill: Kill, file: Path, connect: Callable[[], None]
+) -> Callable[[], object]:
+    """Returns what goes on at a moment, again and again."""
+    return {
+        "idle": lambda: (kill.done.wait(), ops()),
+        "op": ops,
+        "pull": pulls,
+        "step": training.step,
+        "all-reduce": training.all_reduce,
+        "save": lambda: training.model.save_weights(file),
+        "reconnect": lambda: (connect(), ops()),
+    }[moment]
+
+
+def resumed(cluster: Any, training: Training, kill: Kill, states: dict[int, bytes], comes_back: bool) -> float:
+    """Returns the seconds of the first step after the kill; the state before it must be that of the last finished."""
+    task = f"/job:worker/task:{kill.task}"
+    if comes_back:
+        cluster.replace(f"worker-{kill.task}")
+    training.strategy.replace(task, task if comes_back else None)
+    number, state = training.state()
+    assert states[number] == state, f"after step {number}"
+    return training.step()
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--kills", type=int, default=105)
+    parser.add_argument("--seed", type=int, default=0)
+    arguments = parser.parse_args()
+    random.seed(arguments.seed)
+    moments = ("idle", "op", "pull", "step", "all-reduce", "save", "reconnect")
+    delays: dict[str, list[float]] = defaultdict(list)
+    steps: list[float] = []
+    with tf.distribute.LocalCluster(worker=2, gpus=1, model="K20m") as cluster, tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "w.weights.h5"
+
+        def connect() -> None:
+            tf.config.experimental_connect_to_cluster(cluster)
+
+        connect()
+        states, ordinary = undisturbed()
+        for number in range(arguments.kills):
+            moment = moments[number % len(moments)]
+            training = Training()
+            training.model.save_weights(file)
+            kill = Kill(cluster, 0 if moment == "save" else random.randrange(2), random.uniform(0.0, 0.4))
+            work = work_at(moment, training, kill, file, connect)
+            delays[moment].append(kill.named(work))
+            comes_back = bool(random.randrange(2))
+            if moment != "reconnect":  # which invalidates what was there
+                steps.append(resumed(cluster, training, kill, states, comes_back) - ordinary)
+                training.model.load_weights(file)  # the file is whole
+            if moment == "reconnect" or not comes_back:
+                cluster.replace(f"worker-{kill.task}")
+            connect()
+            print(f"\rkill {number + 1} of {arguments.kills}", end="", flush=True)
+    print()
+    for moment in moments:
+        if delays[moment]:
+            print(
+                f"{moment:<11}{len(delays[moment])} kills, named after {statistics.median(delays[moment]):.3f} s, "
+                f"{max(delays[moment]):.3f} s at most; goal 1"
+            )
+    print(
+        f"resumed step {statistics.median(steps):.2f} s beyond an ordinary one ({ordinary:.3f} s), "
+        f"{max(steps):.2f} s at most; goal 1"
+    )
+
+
+if __name__ == "__main__":
+    main()

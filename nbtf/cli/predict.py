@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import re
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -15,8 +14,8 @@ from nbtf._frameworks.torch.prediction.asking import (
     SECONDS,
     PredictionError,
     ask,
-    card_named,
     read_batches,
+    read_cards,
 )
 from nbtf.cli.command_error import CommandError, require
 from nbtf.cli.execution import code_cells
@@ -93,11 +92,8 @@ def predict(chosen: argparse.Namespace) -> int:
 
 def _cards(text: str) -> tuple[int, str]:
     """How many cards, and which."""
-    match = re.fullmatch(r"(?:(\d+)\s*[xX]\s*)?(.+)", text.strip())
-    if match is None or (match[1] and not int(match[1])):
-        raise argparse.ArgumentTypeError(f"expected cards such as 1xA100-40GB, got {text!r}")
     try:
-        return int(match[1] or 1), card_named(match[2])
+        return read_cards(text)
     except ValueError as error:
         raise argparse.ArgumentTypeError(str(error)) from None
 

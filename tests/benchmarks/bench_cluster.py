@@ -1,14 +1,14 @@
 """What an op on another process costs: `python tests/benchmarks/bench_cluster.py`.
 
-Beside a call of one of Dask's actors, and beside a simulated GPU of this process, by the road that every op takes and by
-the lane that it takes there when nobody listens; two workers on this computer, by TLS.
+Beside a call of one of Dask's actors, and beside a simulated GPU of this process, by the road that every op takes when
+somebody listens and by the lane that it takes otherwise; two workers on this computer, by TLS.
 """
 
 from __future__ import annotations
 
 import statistics
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager, nullcontext
 from typing import Any
 
@@ -59,7 +59,7 @@ def waited(cluster: Any) -> None:
 
 
 @contextmanager
-def on_the_road() -> Iterator[None]:
+def on_the_road() -> Generator[None]:
     """Has this process's simulated GPU take the road that every op takes when somebody listens."""
     model = type(CURRENT.context.gpus.made[0])
     model.lane = False

@@ -49,7 +49,7 @@ class Kill:
         try:
             while True:
                 work()
-        except tf.errors.UnavailableError as error:
+        except (tf.errors.UnavailableError, tf.errors.InvalidArgumentError) as error:  # or it is no device any more
             seconds, text = time.perf_counter() - self.at, str(error)
         assert self.done.is_set(), text
         assert f"/task:{self.task}" in text, text
@@ -86,7 +86,8 @@ class Training:
         """Adds up 4 MB of each replica."""
 
         def in_replica() -> Any:
-            return tf.distribute.get_replica_context().all_reduce("sum", tf.ones([1 << 20]))
+            replica: Any = tf.distribute.get_replica_context()
+            return replica.all_reduce("sum", tf.ones([1 << 20]))
 
         total = self.strategy.run(in_replica)
         assert 2.0 == self.strategy.experimental_local_results(total)[0][0].numpy()

@@ -137,6 +137,15 @@ def test_ops_of_nbtf_are_not_left_out_without_a_word(shell: Any) -> None:
     assert prediction.to_dict()["verdict"] == "fits as far as it is predicted"
 
 
+def test_ops_of_pytorch_that_a_program_has_watched_are_predicted(shell: Any) -> None:
+    shell.run_cell(f"import nbtf as tf\n{SETUP}", store_history=True)
+
+    cell = "%%gpu_memory --predict T4\nwith tf.runtime.watch('torch'):\n    y = torch.ones(9, device=device) + 1"
+    prediction = shell.run_cell(cell, store_history=True).result
+
+    assert "Not predicted" not in repr(prediction)
+
+
 def test_cells_before_that_failed_are_told(shell: Any) -> None:
     shell.run_cell(SETUP, store_history=True)
     shell.run_cell("steps = 1 / 0", store_history=True)

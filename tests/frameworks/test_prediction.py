@@ -15,7 +15,8 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from nbtf._devices.discovery import gpus, simulated_machine  # noqa: E402  # after the skip
+from nbtf import runtime  # noqa: E402  # after the skip
+from nbtf._devices.discovery import gpus, simulated_machine  # noqa: E402
 from nbtf._frameworks.torch.simulation.installation import Installation  # noqa: E402
 from nbtf.notebook.prediction.batches import BatchSize, largest  # noqa: E402
 from nbtf.notebook.prediction.changes import changes  # noqa: E402
@@ -316,6 +317,28 @@ def test_errors_of_cells_before_are_told() -> None:
 
     assert outcome.unprepared == ("cell 3, line 2: model = load('here') raises NameError: name 'load' is not defined",)
     assert outcome.error == "cell 4, line 1: y = model(1) raises NameError: name 'model' is not defined"
+
+
+@pytest.mark.usefixtures("quiet")
+def test_what_a_notebook_says_of_this_computer_does_not_concern_the_card() -> None:
+    source = """%load_ext nbtf
+import nbtf as tf
+tf.runtime.simulate_gpus(4, model="T4", frameworks="torch")
+tf.runtime.restart()
+%placement_log watch torch
+%devices --map
+%check nothing
+x = torch.ones(1 << 10, device=device)"""
+    asked = runtime.simulate_gpus
+
+    with machine() as devices:
+        cells = [Cell(1, IMPORTS, False), Cell(2, source, False)]
+        outcome = Program(torch, devices, [*cells, Cell(3, "%%placement --no-copies\ny = x + 1", True)], 600).run()
+
+    assert ((), "") == (outcome.unprepared, outcome.error)
+    assert outcome.peak is not None
+    assert 2 * 4096 == outcome.peak.allocated
+    assert runtime.simulate_gpus is asked
 
 
 @pytest.mark.usefixtures("quiet")

@@ -8,7 +8,7 @@ from typing import Any
 
 from IPython.core.error import UsageError
 
-from nbtf._frameworks.torch.prediction.asking import PredictionError, ask, card_named, read_batches
+from nbtf._frameworks.torch.prediction.asking import PredictionError, ask, read_batches, read_cards
 from nbtf.notebook.magics.options import Options, typed
 from nbtf.notebook.prediction.report import Prediction
 from nbtf.notebook.session import Session, say
@@ -20,9 +20,9 @@ def add_prediction(options: Options) -> None:
     """Adds the options of a prediction."""
     options.add_argument(
         "--predict",
-        metavar="CARD",
-        type=typed(card_named),
-        help="what it would take on such a card, as in A100-40GB; the cell is not run here",
+        metavar="NxCARD",
+        type=typed(read_cards),
+        help="what it would take on such a card, as in A100-40GB or 4xT4; the cell is not run here",
     )
     options.add_argument(
         "--batch",
@@ -50,14 +50,15 @@ def predicted(session: Session, chosen: Any, body: str) -> Prediction:
         for index, source in enumerate(history[:-1])
         if source.strip() and not _QUESTION.match(source)
     ]
-    name, batches = chosen.batch
+    (count, card), (name, batches) = chosen.predict, chosen.batch
     say(f"Runs {_cells(len(cells))} again in a process of its own, without values. Nothing is run here.")
     try:
         # One line stands above the body, so that line numbers are those of the cell.
         answer = ask(
             f"cell {number - 1}",
             [*cells, (number - 1, f"\n{body}", True)],
-            chosen.predict,
+            card,
+            count,
             batches=batches,
             batch_name=name,
         )

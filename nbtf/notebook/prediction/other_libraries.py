@@ -30,7 +30,9 @@ class LeftOut:
             stop()
 
     def _see(self, event: runtime.Event) -> None:
-        if isinstance(event, runtime.OpPlaced) and event.op != _CONSTANT:
+        if not isinstance(event, runtime.OpPlaced) or event.op == _CONSTANT:
+            return
+        if "::" not in event.op:  # else PyTorch's, which the program has watched
             self._ops[event.op] += 1
 
     @property

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 from IPython.core.interactiveshell import InteractiveShell
 
+from nbtf import runtime
 from nbtf._frameworks.torch.prediction.files import Files
 from nbtf._frameworks.torch.prediction.host import Host
 from nbtf._frameworks.torch.prediction.ledger import Ledger, Peak, WatchedAllocator
@@ -22,8 +23,12 @@ from nbtf.notebook.prediction.time_limit import TimeLimit, TimeUp
 
 _CODE_NAME = "<predicted cell {}>"
 _CODE_FILE = re.compile(r"<predicted cell (\d+)>")
-_LEFT_OUT = re.compile(r"^\s*(?:!|%pip|%conda|%%gpu_memory\s.*--predict).*$", re.MULTILINE)
-"""Lines that are not run again: they install, or are the question itself."""
+_OWN_MAGICS = "check|cluster|device|devices|gpu_memory|placement|placement_log|(?:load|unload|reload)_ext nbtf"
+_LEFT_OUT = re.compile(rf"^\s*(?:!|%pip|%conda|%%?(?:{_OWN_MAGICS})(?![\w.])).*$", re.MULTILINE)
+"""Lines that are not run again: they install, show or check what this computer has, or are the question itself."""
+
+_MACHINE_CALLS = ("restart", "simulate_cluster", "simulate_gpus")
+"""Functions of `tf.runtime` that do nothing: the program has the cards that it is predicted for."""
 
 _STEPS = 3
 """Steps of an optimizer without a new peak, after which a loop that takes long is ended."""
@@ -120,6 +125,9 @@ class Program:
             for handle in ledger.listen():
                 stack.callback(handle.remove)
             stack.enter_context(change())
+            for name in _MACHINE_CALLS:
+                stack.callback(setattr, runtime, name, getattr(runtime, name))
+                setattr(runtime, name, _do_nothing)
             if not self._machine.tensors.has_values:
                 stack.enter_context(Files(self._torch, ledger, host, notes).held_in_memory())
                 stack.enter_context(host.without_values())
@@ -209,6 +217,10 @@ class Program:
         line = line_of_code + blank_lines(source)
         text = lines[line - 1].strip() if line <= len(lines) else ""
         return f"cell {number}, line {line}: {text[:LONGEST]}"
+
+
+def _do_nothing(*_: Any, **__: Any) -> None:
+    """Stands for a function of `_MACHINE_CALLS`."""
 
 
 def _show_nothing(*_: Any, **__: Any) -> None:

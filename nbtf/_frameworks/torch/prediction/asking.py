@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -92,16 +93,19 @@ def ask(
     return answer
 
 
-def card_named(name: str) -> str:
-    """Returns the full name of a card of the catalog.
+def read_cards(text: str) -> tuple[int, str]:
+    """Returns how many cards a text asks for, and the full name of such a card in the catalog.
 
     Raises:
-      ValueError: there is none, or several have these words; the text lists them.
+      ValueError: there is none, or several have these words, which the text of the error lists; or the number is 0.
 
-    >>> card_named("A100-40GB")
-    'NVIDIA A100-SXM4-40GB'
+    >>> read_cards("4xA100-40GB"), read_cards("T4")
+    ((4, 'NVIDIA A100-SXM4-40GB'), (1, 'Tesla T4'))
     """
-    return find_card(name).name
+    match = re.fullmatch(r"(?:(\d+)\s*[xX]\s*)?(.+)", text.strip())
+    if match is None or (match[1] and not int(match[1])):
+        raise ValueError(f"expected cards such as 1xA100-40GB, got {text!r}")
+    return int(match[1] or 1), find_card(match[2]).name
 
 
 def read_batches(text: str) -> tuple[str | None, tuple[int, ...]]:

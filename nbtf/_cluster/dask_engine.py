@@ -1,6 +1,6 @@
 """How does nbtf speak to Dask? The only file that imports `distributed`.
 
-Tried with the releases 2024.8.0 and 2026.8.0.
+Tried with the release 2026.8.0.
 """
 
 from __future__ import annotations

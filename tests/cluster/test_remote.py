@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import gc
 from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
 import pytest
-from IPython.core.interactiveshell import InteractiveShell
 
 import nbtf as tf
 from nbtf._cluster.in_process import InProcessEngine
 from tests.cluster.connected import GPU_0, GPU_1, Connected
+from tests.shells import interactive_shell
 
 CPU_1 = "/job:worker/task:1/device:CPU:0"
 
@@ -302,11 +303,10 @@ def test_a_map_tells_whose_memory_a_piece_is(two: Connected) -> None:
     assert [4000, 4000, 8000] == [chunks[piece.offset].requested for piece in pieces if piece is not None]
 
 
-def test_an_error_of_a_cell_is_shown_below_it(two: Connected) -> None:
-    shell = InteractiveShell()
-    shell.run_line_magic("load_ext", "nbtf")
-    shell.push({"tf": tf, "GPU_1": GPU_1})
-    try:
+def test_an_error_of_a_cell_is_shown_below_it(two: Connected, tmp_path: Path) -> None:
+    with interactive_shell(tmp_path) as shell:
+        tf.load_ipython_extension(shell)
+        shell.push({"tf": tf, "GPU_1": GPU_1})
         result = shell.run_cell("with tf.device(GPU_1):\n    x = tf.linalg.inv(tf.zeros([2, 2]))")
         following = shell.run_cell("1 + 1")
         read = shell.run_cell(
@@ -314,8 +314,7 @@ def test_an_error_of_a_cell_is_shown_below_it(two: Connected) -> None:
             "x.numpy()"
         )
         after = shell.run_cell("2 + 2")
-    finally:
-        shell.run_line_magic("unload_ext", "nbtf")
+        tf.unload_ipython_extension(shell)
 
     assert isinstance(result.error_in_exec, tf.errors.InvalidArgumentError)
     assert isinstance(read.error_in_exec, tf.errors.InvalidArgumentError)

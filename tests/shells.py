@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import atexit
 import builtins
+import sys
 from collections.abc import Generator
 from contextlib import contextmanager
 from importlib.metadata import version
@@ -29,6 +30,7 @@ def interactive_shell(folder: Path) -> Generator[Any]:
 
     with pytest.MonkeyPatch.context() as patches:
         patches.setenv("IPYTHONDIR", str(folder))
+        patches.setitem(sys.modules, "__main__", sys.modules["__main__"])  # which becomes the shell's
         patches.delattr(builtins, "_", raising=False)  # a doctest leaves it, and IPython then gives users no `_`
         before = set(vars(builtins))
         config = Config({"HistoryManager": {"enabled": False}, "InteractiveShell": {"colors": NO_COLOURS}})

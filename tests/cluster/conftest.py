@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -28,6 +29,7 @@ def dask_cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     folder = tmp_path_factory.mktemp("driver")
     (folder / "pynvml.py").write_text(DRIVER, encoding="utf-8")
     with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sys.modules["__main__"], "__spec__", None, raising=False)  # a shell's has none, and Dask asks
         patch.syspath_prepend(folder)  # which processes that Dask starts inherit
         with distributed.LocalCluster(
             n_workers=2,

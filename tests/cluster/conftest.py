@@ -30,15 +30,17 @@ def dask_cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     (folder / "pynvml.py").write_text(DRIVER, encoding="utf-8")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(sys.modules["__main__"], "__spec__", None, raising=False)  # a shell's has none, and Dask asks
+        patch.setitem(sys.modules, "pynvml", None)  # this process has no such cards
         patch.syspath_prepend(folder)  # which processes that Dask starts inherit
-        with distributed.LocalCluster(
+        cluster = distributed.LocalCluster(
             n_workers=2,
             threads_per_worker=1,
             security=distributed.Security.temporary(),
             dashboard_address="127.0.0.1:0",
             host="127.0.0.1",
-        ) as cluster:
-            yield cluster
+        )
+    with cluster:
+        yield cluster
 
 
 @pytest.fixture

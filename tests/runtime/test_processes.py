@@ -153,8 +153,8 @@ def test_every_lock_of_the_package_is_one_that_forks_look_after(tmp_path: Path) 
                         pass
 
         things = [module for name, module in sys.modules.items() if name.startswith("nbtf")]
-        things += [one for one in gc.get_objects() if (type(one).__module__ or "").startswith("nbtf")]
-        things += [one for one in gc.get_objects() if isinstance(one, type) and one.__module__.startswith("nbtf")]
+        things += [one for one in gc.get_objects() if str(type(one).__module__).startswith("nbtf")]
+        things += [one for one in gc.get_objects() if isinstance(one, type) and str(one.__module__).startswith("nbtf")]
         ours = {id(lock) for lock in _locks._all_locks()}
         found = {id(value) for thing in things for value in values(thing) if isinstance(value, LOCKS)}
         print(len(found) > 5, found <= ours)

@@ -262,14 +262,15 @@ async def _wait_for(client: Any, tasks: Mapping[str, asyncio.Future[Any]], timeo
     """Waits for what workers were asked; returns those whose process ended meanwhile, of which the scheduler hears."""
     waiting: set[str] = set(tasks)
     gone: set[str] = set()
-    until = asyncio.get_running_loop().time() + timeout
-    while waiting and (left := until - asyncio.get_running_loop().time()) > 0:
-        await asyncio.wait([tasks[address] for address in waiting], timeout=min(left, _LOOK_AGAIN))
-        waiting = {address for address in waiting if not tasks[address].done()}
-        if waiting:
-            present: Mapping[str, Any] = (await client.scheduler.identity())["workers"]
-            gone |= {address for address in waiting if address not in present}
-            waiting -= gone
+    with suppress(TimeoutError):  # a scheduler that is stopped does not answer either
+        async with asyncio.timeout(timeout):
+            while waiting:
+                await asyncio.wait([tasks[address] for address in waiting], timeout=_LOOK_AGAIN)
+                waiting = {address for address in waiting if not tasks[address].done()}
+                if waiting:
+                    present: Mapping[str, Any] = (await client.scheduler.identity())["workers"]
+                    gone |= {address for address in waiting if address not in present}
+                    waiting -= gone
     return gone
 
 

@@ -105,9 +105,9 @@ class Cluster:
 
     def forget_losses(self) -> None:
         """Waits for the tasks that are left; what failed there with a lost one is told nobody, any other error is."""
-        others = [error for error in self._errors() if not isinstance(error, UnavailableError | AbortedError)]
-        if others:
-            raise others[0]
+        defects = [error for error in self._errors() if not isinstance(error, UnavailableError | AbortedError)]
+        if defects:
+            raise defects[0]
 
     def _errors(self) -> list[OpError]:
         """Waits for all tasks; returns what nobody has heard of."""

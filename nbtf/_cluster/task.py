@@ -57,6 +57,7 @@ class Task:
         self.incarnation = secrets.token_hex(8)
         self.peers = peers
         self._context = Context(machine, environ)
+        self._context.configuration.is_announced = True  # the program whose task this is says what is simulated
         self._devices: list[Device] = []
         self._sessions: dict[str, TaskSession] = {}
         self._lock = new_lock()

@@ -265,7 +265,7 @@ class Context:
         """GPUs that only the environment asked for say once what they are."""
         processes = sys.modules.get("multiprocessing")
         is_worker = processes is not None and processes.parent_process() is not None
-        if is_worker or "nbtf._cluster.dask_process" in sys.modules:
+        if is_worker:
             return  # what it works for has said so
         configuration = self.configuration
         if configuration.machine_from_environment and configuration.machine and not configuration.is_announced:

@@ -199,7 +199,9 @@ def test_nothing_is_sent_after_unloading(kernel: Kernel) -> None:
     last = kernel.run("%unload_ext nbtf")
     after = kernel.run("b = a + a", f"time.sleep({2 * HEART})")
 
-    assert ([True], [], []) == ([state["ended"] for state in last.states], after.states, kernel.quiet())
+    ended = [state["ended"] for state in last.states]  # on a slow machine the view hears first that a cell runs
+    assert ([True], [], []) == ([end for end in ended if end], after.states, kernel.quiet())
+    assert ended[-1]
     assert "nbtf-views" not in kernel.run("import threading", "print(threading.enumerate())").text
 
 

@@ -9,25 +9,18 @@ import os
 import shutil
 import sys
 from collections.abc import Generator, Iterator
-from contextlib import ExitStack
-from functools import cache
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
-from unittest.mock import patch
 
-import numpy as np
 import pytest
 
 from nbtf._devices import discovery
-from nbtf._devices.cards import PhysicalGPU
 from nbtf._devices.cuda.probe import probe
 from nbtf._devices.discovery import simulated_machine
 from nbtf._runtime.context import Context, use_context
 
 ROOT = Path(__file__).parents[1]
-
-Names = dict[str, Any]
-"""Those of an example."""
 
 # The programs that playwright can drive as Chromium, as Debian, Fedora and Google name them.
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
@@ -41,12 +34,23 @@ collect_ignore = ["colab"]
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    config.pluginmanager.register(ForTestsAndDoctests(), "fixtures for tests and doctests")
+    config.pluginmanager.import_plugin("tests.fixtures")  # is there already, unless the options were replaced
+    let_properties_take_their_time()
     if getattr(config.option, "numprocesses", None):
         for library in ("OMP", "OPENBLAS", "MKL"):  # a core for each worker: more threads only wait for each other
             os.environ.setdefault(f"{library}_NUM_THREADS", "1")
     if sys.dont_write_bytecode and hasattr(config, "cache"):
         keep_bytecode(config.cache.mkdir("bytecode"))
+
+
+def let_properties_take_their_time() -> None:
+    """Keeps hypothesis from failing a test because another program keeps the processor busy."""
+    with suppress(ImportError):  # what has no properties runs without it
+        import hypothesis
+
+        too_slow = [hypothesis.HealthCheck.too_slow]
+        hypothesis.settings.register_profile("untimed", deadline=None, suppress_health_check=too_slow)
+        hypothesis.settings.load_profile("untimed")
 
 
 def keep_bytecode(folder: Path) -> None:
@@ -93,29 +97,6 @@ def pytest_report_header() -> str:
     return f"GPUs: {probe(os.environ).reason} Tests over tests/fake_cupy have a fake GPU: no GPU code is executed."
 
 
-def no_cards(environ: object) -> tuple[PhysicalGPU, ...]:
-    """What tests find instead of the cards of the machine they run on."""
-    return ()
-
-
-def imports_tensorflow_1(request: pytest.FixtureRequest) -> bool:
-    """Whether a name of the test's file stands for `nbtf.compat.v1`, or for something from it; examples start anew."""
-    names = vars(request.module) if isinstance(request.node, pytest.Function) else {}
-    origins = (getattr(value, "__module__", None) or getattr(value, "__name__", None) for value in names.values())
-    return any(str(origin).startswith(("nbtf.compat._v1", "nbtf.compat.v1")) for origin in origins)
-
-
-def forget_tensorflow_1(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Makes the next import of `nbtf.compat.v1` the first of its program, and its next graph the first."""
-    everywhere = sys.modules.get("nbtf.compat._v1._surface.everywhere")
-    if everywhere is not None:
-        everywhere.run_at_once()
-    for name in [name for name in sys.modules if f"{name}.".startswith("nbtf.compat.v1.")]:
-        monkeypatch.delitem(sys.modules, name)
-    if "nbtf.compat" in sys.modules:
-        monkeypatch.delitem(vars(sys.modules["nbtf.compat"]), "v1", raising=False)
-
-
 def pytest_collection_finish() -> None:
     freeze()
 
@@ -133,41 +114,6 @@ def freeze() -> None:
     """Leaves all that is there out of garbage collections and of looks at all objects, which many tests ask for."""
     gc.collect()
     gc.freeze()
-
-
-class ForTestsAndDoctests:
-    """Fixtures for both. They are a plugin, since those of this file itself are not seen by the doctests in nbtf/."""
-
-    @pytest.fixture
-    def doctest_namespace(self, fresh_context: Context, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Names]:
-        """The names that the example in a docstring may use: `tf`, `np`, and `get_ipython`, as in a notebook."""
-        tf = importlib.import_module("nbtf")
-        with ExitStack() as stack:
-
-            @cache
-            def get_ipython() -> Any:
-                from tests.shells import interactive_shell
-
-                shell = stack.enter_context(interactive_shell(tmp_path_factory.mktemp("ipython")))
-                stack.callback(tf.unload_ipython_extension, shell)
-                return shell
-
-            yield {"tf": tf, "np": np, "get_ipython": get_ipython}
-
-    @pytest.fixture(autouse=True)
-    def fresh_context(self, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[Context]:
-        """Every test and every docstring has devices of its own, and none of the caller's environment or cards.
-
-        It leaves the environment as it was. Nor is `nbtf.compat.v1` imported, which switches it to graphs, unless the
-        file of the test does so.
-        """
-        monkeypatch.setattr(discovery, "real_cards", no_cards)
-        if imports_tensorflow_1(request):
-            importlib.import_module("nbtf.compat.v1")
-        else:
-            forget_tensorflow_1(monkeypatch)
-        with patch.dict(os.environ), use_context(Context(environ={})) as context:
-            yield context
 
 
 @pytest.fixture(scope="session")

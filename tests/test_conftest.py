@@ -1,13 +1,26 @@
-"""Does a test that needs a browser skip with a reason, and fail in CI, and can any report be sent?"""
+"""Do the examples of one file run alone, and does a test that needs a browser skip with a reason, and fail in CI?"""
 
 from __future__ import annotations
 
 import importlib.util
+import subprocess
+import sys
 from pathlib import Path
 
+import hypothesis
 import pytest
 
-from tests.conftest import browser_or_outcome, encodable
+from tests.conftest import ROOT, browser_or_outcome, encodable
+
+
+def test_the_examples_of_one_file_run_alone() -> None:
+    command = [sys.executable, "-m", "pytest", "-q", "-n0", "-p", "no:cacheprovider", "nbtf/debugging.py"]
+
+    assert subprocess.run(command, cwd=ROOT, capture_output=True, text=True).returncode == 0
+
+
+def test_no_property_has_a_time_limit() -> None:
+    assert hypothesis.settings().deadline is None
 
 
 def test_browser_on_the_path_is_found(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

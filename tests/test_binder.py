@@ -13,7 +13,7 @@ BINDER = ROOT / "binder"
 def test_it_installs_this_repository_with_what_notebooks_need() -> None:
     lines = (BINDER / "requirements.txt").read_text().splitlines()
 
-    assert [".[lab]"] == [line for line in lines if not line.startswith("#")]
+    assert [".[lab,cluster]"] == [line for line in lines if not line.startswith("#")]
 
 
 def test_its_python_is_one_that_nbtf_names() -> None:

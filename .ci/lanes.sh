@@ -1,0 +1,56 @@
+# How sections run, and what several of them use. `.ci/run` has the sections; it sets `python` and `scratch` before.
+
+# The processes of a job are a group, of which the first is the leader: what ends early leaves none of them behind.
+set -m
+trap 'trap - EXIT; end_jobs; rm -rf "$scratch"' EXIT
+end_jobs() {
+  local leader
+  for leader in $(jobs -p); do kill -- "-$leader" 2>/dev/null || true; done
+  wait
+}
+
+# Runs a section; prints how long it took and what it said when it has ended, so that two of them never mix.
+section() {
+  local start=$SECONDS status=0
+  "$1" >"$scratch/$1.log" 2>&1 &
+  wait $! || status=$?
+  printf '==== %s: %s after %d s\n%s\n' "$1" "$([ $status = 0 ] && echo passed || echo FAILED)" \
+    $((SECONDS - start)) "$(cat "$scratch/$1.log")"
+  return $status
+}
+
+# Runs sections one after the other, and ends where one fails: in no place where a shell looks at a status itself,
+# since it does not stop at a failing line there.
+lane() {
+  local name
+  for name in "$@"; do section "$name"; done
+}
+
+# An environment of its own, active for the rest of the section.
+environment() {
+  "$python" -m venv "$scratch/$1"
+  export PATH="$scratch/$1/bin:$PATH" VIRTUAL_ENV="$scratch/$1"
+}
+
+# Installs as pip would, bytecode included, in less than half its time; pip itself where it matters what pip does.
+install_packages() {
+  "$scratch/uv/bin/uv" pip install --quiet --compile-bytecode "$@"
+}
+
+# The packages of the active environment, a line each: NAME=VERSION. pip says nothing while it is quiet.
+installed_packages() {
+  PIP_QUIET=0 pip list --format=freeze
+}
+
+# Those of some notebooks that say what they need beside nbtf, a line each; what a cell needs it says itself.
+notebooks_with_needs() {
+  python - "$@" <<'END'
+import json
+import sys
+
+for path in sys.argv[1:]:
+    with open(path, encoding="utf-8") as file:
+        if "needs" in json.load(file)["metadata"].get("nbtf", {}):
+            print(path)
+END
+}

@@ -12,21 +12,22 @@ from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from threading import Condition  # noqa: TID251  # over a lock of ours
 from time import monotonic
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
 from nbtf._cluster import sending
 from nbtf._cluster.engine import Address, Connection, Message
 from nbtf._cluster.records import Copy, Free, Get, Listen, Look, Put, Record, Run, Writer
-from nbtf._cluster.tables import Failure, error_of
+from nbtf._cluster.tables import Failure
+from nbtf._cluster.wording import INTERRUPTED, error_of_op, overdue
 from nbtf._devices.base import Label, Spec
 from nbtf._devices.names import task_name
 from nbtf._devices.remote import RemoteArray, RemoteDevice
-from nbtf._devices.sites import WORDING, CallSite, Site
+from nbtf._devices.sites import CallSite, Site
 from nbtf._locks import new_lock
 from nbtf._types import as_dtype
-from nbtf.errors import AbortedError, DeadlineExceededError, OpError, UnavailableError
+from nbtf.errors import DeadlineExceededError, OpError, UnavailableError
 
 WORTH_SENDING = 64
 """So many records go at once."""
@@ -40,12 +41,14 @@ _MOST_WAITING = 1024
 class Ticket:
     """Stands for an answer that somebody waits for."""
 
-    __slots__ = ("reply", "values")
+    __slots__ = ("abandoned", "reply", "values")
 
     def __init__(self) -> None:
         """Begins without an answer."""
         self.reply: dict[str, Any] | None = None
         self.values: Any = None
+        self.abandoned: int | None = None
+        """The number of the first result, where nobody waits any more, and so nobody will give the results up."""
 
 
 class _Batch:
@@ -57,11 +60,19 @@ class _Batch:
         self.number, self.tickets, self.sources, self.sent_at = number, tickets, sources, monotonic()
 
 
+class Owner(Protocol):
+    """Whose channel it is, among those to other tasks."""
+
+    def drop(self) -> None:
+        """Hears that the program was interrupted while it waited: no task is to do what it has not begun."""
+        ...
+
+
 class Channel:
     """The way to one task: the `Link` of its devices, and the `Listener` of its connection."""
 
     def __init__(
-        self, address: Address, cluster: object, poke: Callable[[], None], heartbeat: float, deadline: float
+        self, address: Address, cluster: Owner, poke: Callable[[], None], heartbeat: float, deadline: float
     ) -> None:
         """Begins unconnected; `poke` wakes the postman of its cluster."""
         self.cluster = cluster
@@ -82,6 +93,7 @@ class Channel:
         self._under_way: deque[_Batch] = deque()
         self._batches = 0
         self._next = 0
+        self._dropped = 0
         self._order = new_lock()
         self._changed = Condition(new_lock())
         self._end: OpError | None = None
@@ -123,7 +135,13 @@ class Channel:
                 for at, spec in enumerate(specs)
             ]
         assert ticket is not None
-        reply = self._answer_to(ticket)
+        try:
+            reply = self._answer_to(ticket)
+        except BaseException:
+            with self._changed:
+                ticket.abandoned = first
+                self._free_abandoned(ticket)
+            raise
         return [
             RemoteArray(self, first + at, tuple(shape), as_dtype(dtype).np_dtype)
             for at, (shape, dtype) in enumerate(reply["specs"])
@@ -220,6 +238,14 @@ class Channel:
             self._urgent = True
             self._poke()
 
+    def drop(self) -> None:
+        """Has nothing more be done of what was asked until now, here and there; who reads a result of it hears why."""
+        self._dropped = self._next
+        if self._end is None and self.connection is not None and self.hello is not None:
+            request = {"session": self.hello["session"], "drop": self._dropped}
+            self.connection.urge(Message(json.dumps(request).encode()))
+            self.flush()
+
     # Waiting
 
     def _add(
@@ -227,6 +253,9 @@ class Channel:
     ) -> int:
         """Appends a record, which is made for the number of its first result; waits while too many do."""
         waiting = self._waiting
+        if len(waiting) >= _MOST_WAITING:  # first: an interrupt of the wait leaves no record whose results nobody has
+            self._poke()
+            self._wait_until(lambda: len(waiting) < _MOST_WAITING)
         with self._order:
             first = self._next
             self._next = first + results
@@ -234,11 +263,8 @@ class Channel:
         if self.idle:  # the postman says so before it sleeps, and looks once more: see `due`
             self.idle = False
             self._poke()
-        count = len(waiting)
-        if count % WORTH_SENDING == 0:
+        if len(waiting) % WORTH_SENDING == 0:
             self._poke()
-            if count >= _MOST_WAITING:
-                self._wait_until(lambda: len(waiting) < _MOST_WAITING)
         return first
 
     def _ask(self, record: Record, ticket: Ticket | None = None) -> dict[str, Any]:
@@ -262,19 +288,18 @@ class Channel:
 
     def _wait_until(self, condition: Callable[[], bool]) -> None:
         until = monotonic() + self.deadline
-        with self._changed:
-            while not condition():
-                self.check()
-                left = until - monotonic()
-                if left <= 0:
-                    raise DeadlineExceededError(self._overdue())
-                self._changed.wait(min(left, 60.0))
-
-    def _overdue(self) -> str:
-        return (
-            f"{self.task} has not answered for {self.deadline:g} s, though it gave a sign of life "
-            f"{monotonic() - self.heard_at:.1f} s ago. It may be busy with a long op: raise the cluster's deadline."
-        )
+        try:
+            with self._changed:
+                while not condition():
+                    self.check()
+                    left = until - monotonic()
+                    if left <= 0:
+                        raise DeadlineExceededError(overdue(self.task, self.deadline, self.heard_at))
+                    self._changed.wait(min(left, 60.0))
+        except KeyboardInterrupt as interrupt:
+            self.cluster.drop()
+            interrupt.add_note(INTERRUPTED)
+            raise
 
     # What the postman does
 
@@ -297,6 +322,8 @@ class Channel:
         sources: list[Any] = []
         for _ in range(len(self._waiting)):
             record, ticket, values = self._waiting.popleft()
+            if ticket is None and isinstance(record, Run | Put | Copy) and record.first < self._dropped:
+                record, values = sending.dropped(record), None  # whoever has a ticket hears from the task
             records.append(record)
             if ticket is not None:
                 tickets.append(ticket)
@@ -347,9 +374,15 @@ class Channel:
                 if "frame" in reply:
                     ticket.values = answer.frames[reply["frame"]]
                 ticket.reply = reply
+                self._free_abandoned(ticket)
             self._changed.notify_all()
         self._poke()
         del batch  # last, and outside of the lock: what it kept may die now
+
+    def _free_abandoned(self, ticket: Ticket) -> None:
+        if ticket.abandoned is not None and ticket.reply is not None:
+            for at in range(len(ticket.reply.get("specs", ()))):
+                self.free(ticket.abandoned + at)
 
     def alive(self) -> None:
         """Hears a sign of life."""
@@ -396,15 +429,8 @@ class Channel:
     # Errors, lines and labels
 
     def _error(self, failure: Failure) -> OpError:
-        """Returns the error of an op as TensorFlow tells it, with the line that asked for it if somebody listened."""
-        if failure.error in (UnavailableError.__name__, AbortedError.__name__, DeadlineExceededError.__name__):
-            return error_of(failure, failure.message)
-        device = self.devices[failure.device].name
-        message, newline, hint = failure.message.partition("\n")
-        text = f"{{{{function_node __wrapped__{failure.op}_device_{device}}}}} {message} [Op:{failure.op}] name: "
-        site = sending.site_of_text(failure.site)
-        place_text = f"\nAsked for in {WORDING.describe(site)}." if site is not None else ""
-        return error_of(failure, text + newline + hint + place_text)
+        """Returns the error of an op, with the line that asked for it if somebody listened."""
+        return error_of_op(failure, self.devices[failure.device].name, sending.site_of_text(failure.site))
 
     def _site_text(self, site: Site | CallSite) -> str:
         """Returns the line of a place as it is sent; the place itself stays here, for events."""

@@ -53,7 +53,7 @@ class Owner(Protocol):
 class CommConnection(Connection):
     """The connection to a task: two coroutines, of which one writes and the other reads.
 
-    Pings go by a connection of their own: behind a large tensor they would come too late.
+    What cannot wait goes by a connection of its own: behind a large tensor it would come too late.
     """
 
     def __init__(
@@ -65,14 +65,15 @@ class CommConnection(Connection):
           engine: whose connection it is.
           thread: has the loop.
           comm: for batches and answers.
-          pulse: for pings.
+          pulse: for pings, and for what the task is to hear at once.
           listener: hears what comes.
           as_frame: for `packed`.
         """
         self._engine, self._thread, self._comm, self._pulse, self._listener = engine, thread, comm, pulse, listener
         self._as_frame = as_frame
         self._outgoing: asyncio.Queue[dict[str, Any]] = asyncio.Queue()
-        self._pinged = asyncio.Event()
+        self._requests: asyncio.Queue[dict[str, Any]] = asyncio.Queue()
+        self._pinged = False
         self._ended = False
         self._tasks = [asyncio.ensure_future(work) for work in (self._write(), self._read(), self._beat())]
 
@@ -82,7 +83,16 @@ class CommConnection(Connection):
 
     def ping(self) -> None:
         """Asks for a sign of life; see `Connection`."""
-        self._thread.call(self._pinged.set)
+        self._thread.call(self._ask_ping)
+
+    def _ask_ping(self) -> None:
+        if not self._pinged:  # the one before has an answer
+            self._pinged = True
+            self._requests.put_nowait({"op": PING})
+
+    def urge(self, request: Message) -> None:
+        """Has the task answer past its batches; see `Connection`."""
+        self._thread.call(self._requests.put_nowait, {"op": SERVE, **packed(request, self._as_frame)})
 
     def close(self) -> None:
         """Ends the session; see `Connection`."""
@@ -119,10 +129,11 @@ class CommConnection(Connection):
     async def _beat(self) -> None:
         with suppress(OSError):  # as above
             while True:
-                await self._pinged.wait()
-                self._pinged.clear()
-                await self._pulse.write({"op": PING})
+                request = await self._requests.get()
+                await self._pulse.write(request)
                 await self._pulse.read()
+                if request["op"] == PING:
+                    self._pinged = False
                 self._listener.alive()
 
 

@@ -93,6 +93,11 @@ class Cluster:
         for channel in self.channels:
             channel.flush()
 
+    def drop(self) -> None:
+        """Has no task do what it has not begun: the program was interrupted."""
+        for channel in self.channels:
+            channel.drop()
+
     def wait(self) -> None:
         """Waits for all tasks; raises the error of a lost one, or else the first that nobody has heard of."""
         errors = self._errors()

@@ -4,7 +4,7 @@
     Engine.connect(address, listener) ── batch ──▶     Host.open() -> Session; Session.handle(batch) -> answer
     Listener.answered            ◀── answer ───────        │ Peers.fetch, from process to process
     Connection.ping ─▶ Listener.alive                      ▼
-                                                       Host.serve(request) of another task -> answer
+    Connection.urge              ── request ──────▶    Host.serve(request) of another task -> answer
 
 An engine moves messages and never looks into them. It starts processes, or finds them; it tells when one is lost.
 """
@@ -75,6 +75,13 @@ class Connection(ABC):
     @abstractmethod
     def ping(self) -> None:
         """Asks for a sign of life, which the process gives whatever its task is busy with; never waits."""
+
+    @abstractmethod
+    def urge(self, request: Message) -> None:
+        """Has the process `serve` a request at once, past the batches that wait there; its answer is told nobody.
+
+        Never waits. On a connection that is lost it does nothing.
+        """
 
     @abstractmethod
     def close(self) -> None:
@@ -158,7 +165,7 @@ class Host(Protocol):
         ...
 
     def serve(self, request: Message) -> Message:
-        """Answers another task; waits for what is not ready, so each call needs a thread of its own.
+        """Answers another task, or a controller that urges; waits for what is not ready: each call needs a thread.
 
         Never called on the thread of a session.
         """

@@ -175,6 +175,18 @@ class _ThreadConnection(Connection):
         if not self._over and not self._process.silent:
             self._listener.alive()
 
+    def urge(self, request: Message) -> None:
+        """Has the task answer past its thread, as soon as it is not stopped."""
+        if not self._over and not self._process.is_cut:
+            if self._process.stopped:
+                threading.Thread(target=self._serve_late, args=(request,), daemon=True).start()
+            else:
+                self._process.host.serve(request)
+
+    def _serve_late(self, request: Message) -> None:
+        self._wait(0.0)
+        self._process.host.serve(request)
+
     def close(self) -> None:
         """Ends the thread."""
         self._over = True

@@ -75,6 +75,16 @@ class Copy(NamedTuple):
     site: str = ""
 
 
+class Drop(NamedTuple):
+    """Stands for a record whose results nobody will make: the program was interrupted before it was sent."""
+
+    device: int
+    first: int
+    results: int
+    op: str
+    site: str = ""
+
+
 class Free(NamedTuple):
     """Forgets a tensor."""
 
@@ -101,9 +111,9 @@ class Look(NamedTuple):
     question: str
 
 
-Record: TypeAlias = "Run | Put | Copy | Free | Get | Listen | Look"
+Record: TypeAlias = "Run | Put | Copy | Drop | Free | Get | Listen | Look"
 
-_TEXT, _SKIP, _SITE, _PUT, _PUT_FRAME, _COPY, _FREE, _GET, _LISTEN, _LOOK = range(10)
+_TEXT, _SKIP, _SITE, _PUT, _PUT_FRAME, _COPY, _FREE, _GET, _LISTEN, _LOOK, _DROP = range(11)
 _RUN = 16
 """Kinds from here on are ops: the number of their text is added."""
 
@@ -149,6 +159,11 @@ class Writer:
             peer = self._text(out, record.peer)
             write_numbers(out, _COPY, record.device, record.number, peer)
             self._next = record.first + 1
+        elif isinstance(record, Drop):
+            self._write_position(out, record.first, record.site)
+            op = self._text(out, record.op)
+            write_numbers(out, _DROP, record.device, record.results, op)
+            self._next = record.first + record.results
         elif isinstance(record, Listen):
             write_numbers(out, _LISTEN, record.device, int(record.on))
         elif isinstance(record, Look):
@@ -248,6 +263,9 @@ class Reader:
         if tag == _COPY:
             number, peer = numbers.take(), numbers.take()
             return Copy(device, self._results(1), number, self._texts[peer], self._site)
+        if tag == _DROP:
+            count, op = numbers.take(), numbers.take()
+            return Drop(device, self._results(count), count, self._texts[op], self._site)
         if tag == _LISTEN:
             return Listen(device, bool(numbers.take()))
         if tag == _LOOK:

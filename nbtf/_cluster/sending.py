@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from nbtf._cluster.plain import text_of
-from nbtf._cluster.records import DRAWS, Draw, Template
+from nbtf._cluster.records import DRAWS, Copy, Draw, Drop, Put, Run, Template
 from nbtf._devices.remote import RemoteArray
 from nbtf._devices.sites import CallSite, Site, site_of
 from nbtf._ops.op import OPS
@@ -102,6 +102,13 @@ def _draw(op: Any, inputs: Sequence[Any], attrs: Mapping[str, Any], stream: Stre
         count = counted.count
     low, high = stream.take(count)
     return Draw(stream.key, low, high)
+
+
+def dropped(record: Run | Put | Copy) -> Drop:
+    """Returns what is sent in the place of a record that nobody wants any more."""
+    if isinstance(record, Run):
+        return Drop(record.template.device, record.first, record.template.results, record.template.op, record.site)
+    return Drop(record.device, record.first, 1, record.op if isinstance(record, Put) else "copy", record.site)
 
 
 def text_of_site(site: Site | CallSite) -> str:

@@ -10,7 +10,7 @@ import numpy as np
 
 from nbtf._cluster.engine import Message
 from nbtf._cluster.plain import value_of
-from nbtf._cluster.records import DRAWS, Copy, Draw, Free, Get, Listen, Put, Reader, Record, Run, Template
+from nbtf._cluster.records import DRAWS, Copy, Draw, Drop, Free, Get, Listen, Put, Reader, Record, Run, Template
 from nbtf._cluster.tables import Failure, Table, failure_of
 from nbtf._cluster.telling import MemoryReport
 from nbtf._devices.base import Label, Spec
@@ -18,7 +18,7 @@ from nbtf._ops.op import Op, find_op
 from nbtf._runtime.seeds import Stream
 from nbtf._runtime.tensor import Tensor, tensor_of
 from nbtf._types import as_dtype
-from nbtf.errors import AbortedError, DeadlineExceededError, UnavailableError
+from nbtf.errors import AbortedError, CancelledError, DeadlineExceededError, UnavailableError
 
 if TYPE_CHECKING:
     from nbtf._cluster.task import Task
@@ -38,6 +38,7 @@ class TaskSession:
         self._table = Table()
         self._ops: dict[Template, tuple[Op, dict[str, Any], dict[Any, list[Spec] | None]]] = {}
         self._memory: MemoryReport | None = None
+        self._dropped = 0
 
     def handle(self, batch: Message) -> Message:
         """Does what a batch says, and returns the answer; the first one says who is there."""
@@ -56,6 +57,10 @@ class TaskSession:
         answer.content["tensors"] = len(self._table)
         answer.content["memory"] = self._memory.take()
         return _answer(answer.content, answer.frames)
+
+    def drop(self, boundary: int) -> None:
+        """Makes nothing more that has a smaller number; on any thread. The rest of a batch is done, frees among it."""
+        self._dropped = max(self._dropped, boundary)
 
     def lend(self, number: int, seconds: float) -> Message:
         """Returns the values of a tensor to another task; waits for them so long, and else says that it must wait."""
@@ -81,6 +86,8 @@ class TaskSession:
             self._make(record, record.op, record.device, answer, self._put)
         elif isinstance(record, Copy):
             self._make(record, "copy", record.device, answer, self._copy)
+        elif isinstance(record, Drop):
+            self._make(record, record.op, record.device, answer, _dropped)
         elif isinstance(record, Get):
             answer.replies.append(_values(self._table.get(record.number), answer.frames))
         elif isinstance(record, Listen):
@@ -95,21 +102,25 @@ class TaskSession:
     ) -> None:
         """Enters the results of a record, or why there are none: then whatever needs them fails like this."""
         try:
-            results = make(record)
+            results = (make if record.first >= self._dropped else _dropped)(record)
         except Exception as error:  # a record that fails must not end the session: it says so in place of its results
             results = failure_of(error)
-        count = record.template.results if isinstance(record, Run) else 1
+        count = (
+            record.template.results if isinstance(record, Run) else record.results if isinstance(record, Drop) else 1
+        )
         if isinstance(results, Failure):
             failure = results
             if not failure.op:  # this is where it began
                 failure = failure._replace(op=op, number=record.first, device=device, site=record.site)
-                answer.failures.append(failure)
+                if failure.error != _DROPPED.error:  # who interrupts knows
+                    answer.failures.append(failure)
             entries: Sequence[Tensor | Failure] = [failure] * count
         else:
             failure, entries = None, results
-        for number, result in enumerate(entries, record.first):
+        waits = isinstance(record, Run) and record.template.waits
+        for number, result in enumerate(() if waits and failure else entries, record.first):
             self._table.set(number, result)
-        if isinstance(record, Run) and record.template.waits:
+        if waits:
             answer.replies.append(
                 {"specs": [[list(tensor._array.shape), tensor._dtype.as_datatype_enum] for tensor in results]}
                 if not isinstance(results, Failure)
@@ -189,12 +200,22 @@ class TaskSession:
                 return [self._placed(record.device, array, "copy", record.site)]
             if self._closed:
                 raise AbortedError("The session is over.")
+            if record.first < self._dropped:
+                return _DROPPED
             waited += request_fields["seconds"]
         raise DeadlineExceededError(f"A tensor of {name} was not ready in {deadline:g} s.")
 
     @property
     def _closed(self) -> bool:
         return self.identifier not in self._task._sessions
+
+
+_DROPPED = Failure(CancelledError.__name__, "it was dropped")
+
+
+def _dropped(record: Record) -> Failure:
+    """Makes nothing."""
+    return _DROPPED
 
 
 class _Answer:

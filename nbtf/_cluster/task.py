@@ -93,9 +93,16 @@ class Task:
         return session
 
     def serve(self, request: Message) -> Message:
-        """Answers another task that asks for a tensor: with its values, why there are none, or that it must wait."""
+        """Answers another task that asks for a tensor: with its values, why there are none, or that it must wait.
+
+        A controller that was interrupted says here what it no longer wants; of a session that is over it wants nothing.
+        """
         request_fields: dict[str, Any] = json.loads(request.head)
         session = self._sessions.get(request_fields["session"])
+        if "drop" in request_fields:
+            if session is not None:
+                session.drop(request_fields["drop"])
+            return Message(b"{}")
         if session is None:
             text = f"{self.name} has closed the session that had the tensor."
             return Message(json.dumps({"error": Failure(errors.AbortedError.__name__, text)}).encode())

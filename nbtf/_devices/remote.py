@@ -101,7 +101,7 @@ class RemoteArray:
 
     def __init__(self, link: Link, number: int, shape: tuple[int, ...], dtype: np.dtype[Any]) -> None:
         """Takes a number that nobody else has."""
-        self.link, self.number, self.shape, self.dtype = link, number, shape, dtype
+        self.number, self.shape, self.dtype, self.link = number, shape, dtype, link
 
     @property
     def ndim(self) -> int:
@@ -125,7 +125,9 @@ class RemoteArray:
 
     def __del__(self) -> None:
         """Says that nobody needs it any more."""
-        self.link.free(self.number)
+        link = getattr(self, "link", None)
+        if link is not None:  # an interrupt leaves it half made
+            link.free(self.number)
 
 
 class Hold:

@@ -43,6 +43,12 @@ def finish(context: Context) -> None:
         context.cluster.wait()
 
 
+def drop(context: Context) -> None:
+    """Has no task do what it has not begun: the program was interrupted."""
+    if context.cluster is not None:
+        context.cluster.drop()
+
+
 def forget_failures(context: Context) -> None:
     """Lets all tasks finish after an error; what failed there with it is not told again."""
     if context.cluster is not None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
 from nbtf import config, runtime
-from nbtf._runtime.cluster import finish, forget_failures
+from nbtf._runtime.cluster import drop, finish, forget_failures
 from nbtf._runtime.context import CURRENT
 from nbtf.errors import OpError
 from nbtf.notebook.card_use import CardUses
@@ -168,12 +168,17 @@ class Session:
                     self._fail(result, error)
 
     def _wait_for_tasks(self, result: Any) -> None:
-        """Shows errors of tasks of a cluster below the cell that asked for what went wrong; an interrupt waits not."""
+        """Shows errors of tasks of a cluster below the cell that asked for what went wrong.
+
+        After an interrupt nobody waits: what the tasks have not begun is dropped.
+        """
         if result is not None and result.success:
             try:
                 finish(CURRENT.context)
             except OpError as error:
                 self._fail(result, error)
+        elif result is not None and isinstance(result.error_in_exec, KeyboardInterrupt):
+            drop(CURRENT.context)
         elif result is not None and isinstance(result.error_in_exec, OpError):
             forget_failures(CURRENT.context)
 

@@ -16,11 +16,13 @@ from nbtf._cluster.controller import Cluster, connect
 from nbtf._runtime.context import CURRENT, Context, use_context
 from nbtf.errors import AbortedError
 from tests.cluster.connected import GPU_0, GPU_1
+from tests.cluster.presses import pressed
 
 pytest.importorskip("distributed")
 pytest.importorskip("cryptography")
 
-HEARTBEAT = 1.0
+HEARTBEAT = 5.0
+"""Long enough for a machine that has much to do: only what is stopped on purpose is to be silent."""
 
 
 @pytest.fixture(scope="module")
@@ -113,6 +115,21 @@ def test_another_controller_has_tensors_of_its_own(connected: Cluster, processes
     assert [5.0] * 3 == y.numpy().tolist()
     assert list(generator) == []
     assert [2.0] * 3 == x.numpy().tolist()
+
+
+def test_what_a_process_has_not_begun_is_dropped_by_an_interrupt(connected: Cluster) -> None:
+    with tf.device(GPU_1):
+        x = tf.ones([1024, 1024])
+        connected.wait()
+        y = x
+        for _ in range(400):
+            y = tf.matmul(x, y) / 1024.0
+        with pressed(connected), pytest.raises(KeyboardInterrupt):
+            y.numpy()
+
+    with pytest.raises(tf.errors.CancelledError, match=r"was not run on .*task:1/device:GPU:0: .* interrupted"):
+        y.numpy()
+    assert 1024.0**2 == tf.reduce_sum(x).numpy()
 
 
 def test_a_killed_process_is_named_and_replaced(connected: Cluster, processes: Any) -> None:

@@ -7,7 +7,22 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nbtf._cluster.records import DRAWS, Copy, Draw, Free, Get, Listen, Look, Put, Reader, Record, Run, Template, Writer
+from nbtf._cluster.records import (
+    DRAWS,
+    Copy,
+    Draw,
+    Drop,
+    Free,
+    Get,
+    Listen,
+    Look,
+    Put,
+    Reader,
+    Record,
+    Run,
+    Template,
+    Writer,
+)
 
 WORDS = st.integers(0, 2**64 - 1)
 SITES = st.sampled_from(["", "3 train.py", "12 train.py"])
@@ -23,7 +38,7 @@ def batches(draw: Any) -> list[list[Record]]:
         for _ in range(draw(st.integers(0, 12))):
             following += draw(st.sampled_from([0, 0, 0, 1, 70_000]))
             earlier = st.integers(0, max(0, following - 1))
-            match draw(st.integers(0, 6)):
+            match draw(st.integers(0, 7)):
                 case 0:
                     attrs = draw(
                         st.sampled_from(['{"dict":[]}', '{"dict":[["axis",0]]}', f'{{"dict":[["s",{DRAWS}]]}}'])
@@ -48,6 +63,10 @@ def batches(draw: Any) -> list[list[Record]]:
                     records.append(Get(draw(earlier)))
                 case 5:
                     records.append(Listen(2, draw(st.booleans())))
+                case 6:
+                    count = draw(st.integers(1, 3))
+                    records.append(Drop(1, following, count, draw(st.sampled_from(["copy", "AddV2"])), draw(SITES)))
+                    following += count
                 case _:
                     records.append(Look(2, draw(st.sampled_from(["map", "trim"]))))
         result.append(records)

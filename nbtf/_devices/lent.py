@@ -20,9 +20,11 @@ FIRST_LENT_REGION = 1000
 class LentCard:
     """A simulated card as another library has it, as far as recordings ask."""
 
-    def __init__(self, physical: PhysicalGPU, read_name: Callable[[], str], memory: CachingAllocator) -> None:
-        """Takes the card, what says its full name of the moment, and the library's allocator."""
-        self.physical, self._read_name, self.memory = physical, read_name, memory
+    def __init__(
+        self, physical: PhysicalGPU, read_name: Callable[[], str], memory: CachingAllocator, library: str
+    ) -> None:
+        """Takes the card, what says its full name of the moment, the library's allocator, and the library's name."""
+        self.physical, self._read_name, self.memory, self.library = physical, read_name, memory, library
         self._journal: Journal | None = None
 
     @property

@@ -18,6 +18,8 @@ from nbtf._runtime.events import Allocated, Freed
 from nbtf._runtime.inventory import devices
 from nbtf._runtime.notes import next_number, note_of_event
 
+_LIBRARY = "CuPy"
+
 _PIECES: dict[int, tuple[int, Allocated]] = {}
 """What hooks have heard of and is not freed, by address, each with CuPy's number of its card."""
 
@@ -89,7 +91,10 @@ def _hook_class(base: type[Any]) -> Callable[..., Any]:
                 return
             self.tell_freed()
             use = used, int(self._pool.total_bytes())
-            piece = Allocated(_card(event["device_id"]), event["size"], *use, next_number(), time(), _site(self._cupy))
+            site = _site(self._cupy)
+            piece = Allocated(
+                _card(event["device_id"]), event["size"], *use, next_number(), time(), site, library=_LIBRARY
+            )
             _PIECES[event["mem_ptr"]] = event["device_id"], piece
             CURRENT.context.observers.take(note_of_event(piece))
 
@@ -105,7 +110,7 @@ def _hook_class(base: type[Any]) -> Callable[..., Any]:
                 number, piece = self._freed.popleft()
                 with self._cupy.cuda.Device(number):
                     use = int(self._pool.used_bytes()), int(self._pool.total_bytes())
-                back = Freed(piece.device, piece.nbytes, *use, next_number(), time(), piece.site)
+                back = Freed(piece.device, piece.nbytes, *use, next_number(), time(), piece.site, library=_LIBRARY)
                 CURRENT.context.observers.take(note_of_event(back))
 
         def _tells(self) -> bool:

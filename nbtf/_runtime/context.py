@@ -282,8 +282,13 @@ class Context:
                 self.machine = machine._replace(soft=self.settings.soft_placement, default=default)
             self._placed, self._scopes = {}, {}
             self.watched = bool(self.observers.all) or self.log is not None
-            for card in (*self.gpus.made, *self.joined, *(LENT if CURRENT.context is self else ())):
-                card.keep_journal(journal_of(card) if self.observers.all else None)
+            lent = LENT if CURRENT.context is self else ()
+            libraries = [
+                *[(gpu, "") for gpu in (*self.gpus.made, *self.joined)],
+                *[(card, card.library) for card in lent],
+            ]
+            for card, library in libraries:
+                card.keep_journal(journal_of(card, library) if self.observers.all else None)
             listening = self.watched or self.settings.check_numerics
             quiet = not listening and not self._cells and self.settings.default_device is None
             if CURRENT.context is self:

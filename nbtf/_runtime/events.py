@@ -168,7 +168,8 @@ class Allocated(NamedTuple):
 
     `nbytes` were asked for and `size` charged, at `offset` in a region that has `region_size`; these are -1 where the
     allocator keeps its places to itself, as that of real GPUs. `label` says what the memory is for, and `holder` what
-    for as long as it lives, as far as that is known now: one of `phases.HOLDERS`.
+    for as long as it lives, as far as that is known now: one of `phases.HOLDERS`. `library` is whose allocator gave it,
+    such as `PyTorch`; empty for nbtf's own. What is in use and taken is of that allocator alone.
 
     >>> _ = tf.runtime.simulate_gpus(1, memory="1GiB")
     1 simulated GPU (Tesla V100-SXM2-16GB, 1 GiB): NumPy on this computer's CPU. No GPU is used.
@@ -196,6 +197,7 @@ class Allocated(NamedTuple):
     region_size: int = -1
     label: Label | None = None
     holder: str = ""
+    library: str = ""
 
 
 class Freed(NamedTuple):
@@ -230,6 +232,7 @@ class Freed(NamedTuple):
     region_size: int = -1
     label: Label | None = None
     holder: str = ""
+    library: str = ""
 
 
 class Refused(NamedTuple):
@@ -263,6 +266,7 @@ class Refused(NamedTuple):
     layer: str = ""
     label: Label | None = None
     holder: str = ""
+    library: str = ""
 
 
 TraceCause: TypeAlias = Literal["first", "arguments", "variables", "replica", "failure"]

@@ -28,15 +28,15 @@ class NamedMemory(Protocol):
 class PieceSubject:
     """What entries about the pieces of a device's memory begin with: which of the events they are."""
 
-    __slots__ = ("_new", "holder", "sample")
+    __slots__ = ("_new", "holder", "library", "sample")
 
     memory, lanes = None, None
 
-    def __init__(self, event: type[Allocated | Freed], device: NamedMemory) -> None:
-        """Says what happened, and where."""
+    def __init__(self, event: type[Allocated | Freed], device: NamedMemory, library: str) -> None:
+        """Says what happened, where, and whose allocator says so."""
         self._new: Callable[[Any], Event] = partial(cast("Any", tuple).__new__, event)
-        self.holder = device.name
-        self.sample: list[Event] = [event(device.name, 0, 0, 0, 0, 0.0)]
+        self.holder, self.library = device.name, library
+        self.sample: list[Event] = [event(device.name, 0, 0, 0, 0, 0.0, library=library)]
 
     def event(self, entry: Entry, now: float) -> Event:
         """Returns the event."""
@@ -44,21 +44,33 @@ class PieceSubject:
         site_fields, holder, own_label = _origin(label)
         location = region.number, address - region.address, size, region.size
         return self._new(
-            (self.holder, requested, in_use, pool, number, now, *site_fields, *location, own_label, holder)
+            (
+                self.holder,
+                requested,
+                in_use,
+                pool,
+                number,
+                now,
+                *site_fields,
+                *location,
+                own_label,
+                holder,
+                self.library,
+            )
         )
 
 
 class RefusalSubject:
     """What an entry about a refused request begins with."""
 
-    __slots__ = ("holder", "sample")
+    __slots__ = ("holder", "library", "sample")
 
     memory, lanes = None, None
 
-    def __init__(self, device: NamedMemory) -> None:
-        """Says where."""
-        self.holder = device.name
-        self.sample: list[Event] = [Refused(device.name, 0, 0, 0, 0, 0, 0, 0.0)]
+    def __init__(self, device: NamedMemory, library: str) -> None:
+        """Says where, and whose allocator says so."""
+        self.holder, self.library = device.name, library
+        self.sample: list[Event] = [Refused(device.name, 0, 0, 0, 0, 0, 0, 0.0, library=library)]
 
     def event(self, entry: Entry, now: float) -> Event:
         """Returns the event."""
@@ -76,12 +88,14 @@ class RefusalSubject:
             *site_fields,
             label=own_label,
             holder=holder,
+            library=self.library,
         )
 
 
-def journal_of(device: NamedMemory) -> Journal:
-    """Returns the journal of a device's memory."""
-    return Journal(PieceSubject(Allocated, device), PieceSubject(Freed, device), RefusalSubject(device), next_number)
+def journal_of(device: NamedMemory, library: str = "") -> Journal:
+    """Returns the journal of a device's memory, as nbtf's allocator keeps it or that of a library."""
+    granted, freed = (PieceSubject(event, device, library) for event in (Allocated, Freed))
+    return Journal(granted, freed, RefusalSubject(device, library), next_number)
 
 
 def entries_of(flat_entries: list[Any]) -> Iterator[Entry]:

@@ -32,8 +32,9 @@ class Snapshot(NamedTuple):
     target), and `copied_bytes` adds their bytes; `moves` and `moved_bytes` are of the copies of tensors alone, without
     values on their way to a device and back, `small_moves` and `small_moved_bytes` of those under 4 KiB among them, and
     `small_copies` and `small_copied_bytes` of all copies under 4 KiB.
-    `peaks` is the most that was in use on a device, as events told. `modelled` adds the seconds of ops whose time is
-    modelled. `traces` are all that were heard of.
+    `peaks` is the most that nbtf's own tensors had in use on a device, as events told, and `library_peaks` that of each
+    library by (library, device): their allocators count by themselves, and their peaks may come at other moments.
+    `modelled` adds the seconds of ops whose time is modelled. `traces` are all that were heard of.
 
     >>> with tf.runtime.recording() as record:
     ...     c = tf.add(1.0, 2.0)
@@ -59,6 +60,7 @@ class Snapshot(NamedTuple):
     small_copies: Ways
     small_copied_bytes: Ways
     traces: tuple[Traced, ...]
+    library_peaks: dict[tuple[str, str], int]
 
     @property
     def placed(self) -> int:
@@ -172,7 +174,7 @@ class Snapshot(NamedTuple):
         return self.events.recording.memory_of(device) if isinstance(self.events, Events) else ()
 
     def since(self, beginning: Snapshot) -> Snapshot:
-        """Returns the totals of what was heard after another moment of the recorder; `peaks` are those of all.
+        """Returns the totals of what was heard after another moment of the recorder; peaks are those of all.
 
         >>> recorder = tf.runtime.Recorder()
         >>> stop = tf.runtime.start_recorder(recorder)
@@ -186,7 +188,7 @@ class Snapshot(NamedTuple):
         differences = {
             name: _difference(value, getattr(beginning, name))
             for name, value in self._asdict().items()
-            if name not in ("events", "peaks", "traces")
+            if name not in ("events", "peaks", "traces", "library_peaks")
         }
         return self._replace(**differences, traces=self.traces[len(beginning.traces) :])
 
@@ -217,6 +219,7 @@ class Totals:
         self.small_copied_bytes: Counter[tuple[str, str]] = Counter()
         self.allocations: Counter[str] = Counter()
         self.peaks: dict[str, int] = {}
+        self.library_peaks: dict[tuple[str, str], int] = {}
         self.modelled: dict[tuple[str, str, Reason], float] = {}
         self.traces: list[Traced] = []
 
@@ -234,11 +237,12 @@ class Totals:
         if any([subject.memory is not None for subject in times]):
             for subject, level in zip(notes[SUBJECT::NOTE], notes[LEVEL::NOTE], strict=True):
                 if level is not None:
-                    result._reach(subject.holder, level[0])
+                    result._reach(subject.holder, level[0], "")
         for entries in boxes:
             times.update(entries[SUBJECT::ENTRY])
             if len(entries) > ENTRY or not is_scratch(tuple(entries)):  # a GPU that nobody has used has no peak
-                result._reach(entries[SUBJECT].holder, max(entries[_IN_USE::ENTRY]))
+                subject = entries[SUBJECT]
+                result._reach(subject.holder, max(entries[_IN_USE::ENTRY]), subject.library)
         for subject, count in times.items():
             result._add(subject.sample, count)
         return result
@@ -259,7 +263,7 @@ class Totals:
                         self.modelled[placed] = self.modelled.get(placed, 0.0) + times * event.seconds
             elif isinstance(event, Allocated):
                 self.allocations[event.device] += times
-                self._reach(event.device, event.in_use)
+                self._reach(event.device, event.in_use, event.library)
             elif isinstance(event, Copied):
                 self._add_copy(event, times)
             elif isinstance(event, Traced):
@@ -299,8 +303,11 @@ class Totals:
             dict(self.small_copies),
             dict(self.small_copied_bytes),
             tuple(self.traces),
+            dict(self.library_peaks),
         )
 
-    def _reach(self, device: str, in_use: int) -> None:
-        if in_use > self.peaks.get(device, -1):
-            self.peaks[device] = in_use
+    def _reach(self, device: str, in_use: int, library: str) -> None:
+        if library:
+            self.library_peaks[library, device] = max(self.library_peaks.get((library, device), 0), in_use)
+        else:
+            self.peaks[device] = max(self.peaks.get(device, 0), in_use)

@@ -12,6 +12,8 @@ import nbtf as tf
 torch: Any = pytest.importorskip("torch")
 
 MIB = 1 << 20
+OF_A_FILL = 1280 + 256 + 4096
+"""Bytes for 1000 numbers, the one that they are filled with, and TensorFlow's own buffer."""
 
 
 @pytest.fixture(autouse=True)
@@ -77,3 +79,34 @@ def test_the_map_of_a_card_has_the_memory_of_both() -> None:
     assert [30 * MIB] == [region.size for region in before]
     assert (1 << 30, after.limit >= sum([region.size for region in after])) == (after.limit, True)
     assert (kept.numel(), x.shape) == (30 * MIB, (1000,))
+
+
+def test_a_map_tells_lines_of_what_pytorch_took_while_it_was_watched() -> None:
+    with tf.runtime.watch("torch"):
+        kept = bytes_on_card(30)
+
+    [chunk] = [chunk for region in tf.runtime.memory_map("GPU:0") for chunk in region.chunks if chunk.in_use]
+
+    assert kept.numel() == chunk.size
+    assert (__file__, bytes_on_card.__code__.co_firstlineno + 1) == chunk.label.site
+
+
+def test_peaks_of_pytorch_are_not_those_of_nbtfs_own_tensors() -> None:
+    with tf.runtime.recording() as record:
+        kept = bytes_on_card(30)
+        x = tf.fill([1000], 1.0)
+
+    snapshot = record.snapshot()
+    assert {x.device: OF_A_FILL} == snapshot.peaks
+    assert {("PyTorch", x.device): kept.numel()} == snapshot.library_peaks
+
+
+def test_a_budget_counts_memory_of_pytorch_once() -> None:
+    with tf.runtime.recording() as record:
+        x = tf.fill([1000], 1.0)
+        bytes_on_card(30)
+
+    record.expect_memory(at_most=30 * MIB + OF_A_FILL)
+    with pytest.raises(tf.runtime.ExpectationError):
+        record.expect_memory(at_most=30 * MIB + OF_A_FILL - 1)
+    assert x.device.endswith("GPU:0")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from nbtf._devices.base import describe_label
 from nbtf._devices.bfc.chunks import bin_of
 from nbtf._devices.bfc.pool import Driver
 from nbtf._devices.bfc.report import ChunkView, RegionView
@@ -78,7 +79,7 @@ class TellingSegments(Segments):
             for region, block in self._located([*in_use.values(), *free, *self._waiting]):
                 offset, is_used = block.address - region.address, (region.number, block.address) in in_use
                 views[region.number].append(
-                    ChunkView(offset, block.size, True, block.requested, block.label, None)
+                    ChunkView(offset, block.size, True, block.requested, describe_label(block.label), None)
                     if is_used
                     else ChunkView(offset, block.size, False, 0, None, bin_of(block.size))
                 )

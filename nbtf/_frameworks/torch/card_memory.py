@@ -150,7 +150,7 @@ class CardMemory:
         for number in range(len(snapshot["device_traces"])):
             card: Any = CARDS.of(self._torch.device("cuda", number))
             segments = [segment for segment in snapshot["segments"] if segment["device"] == number]
-            self._cards[number] = _CardHistory(journal_of(card), segments)
+            self._cards[number] = _CardHistory(journal_of(card, "PyTorch"), segments)
             self._last[number] = len(snapshot["device_traces"][number])
         return True
 

@@ -23,7 +23,7 @@ SCHEMA = "nbtf-events/1"
 FORMATS = ("csv", "json", "chrome")
 FIELDS = (
     "schema kind seq time op device reason why outputs nbytes seconds timing in_use pool "
-    "start region offset size largest_free limit holder "
+    "start region offset size largest_free limit holder library "
     "source target copy pinned function trace cause arguments differences code node replica phase layer"
 ).split()
 
@@ -71,6 +71,7 @@ def _plain(event: runtime.Event, code_line: CodeLine) -> dict[str, Any]:
     else:
         fields |= {"kind": type(event).__name__.lower(), "device": event.device, "nbytes": event.nbytes}
         fields |= {"in_use": event.in_use, "pool": event.pool, "holder": event.holder or None}
+        fields |= {"library": event.library or None}
         fields |= {"op": None if event.label is None else event.label.op}
         if isinstance(event, runtime.Refused):
             fields |= {"largest_free": event.largest_free, "limit": event.limit}

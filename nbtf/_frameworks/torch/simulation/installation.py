@@ -64,7 +64,7 @@ class Installation:
         self._kernels.register()
         self._replace()
         self._lent = [
-            LentCard(card, partial(name_of_card, torch.device("cuda", number)), allocator)
+            LentCard(card, partial(name_of_card, torch.device("cuda", number)), allocator, "PyTorch")
             for number, (card, allocator) in enumerate(zip(cards, allocators, strict=True))
         ]
         LENT.extend(self._lent)

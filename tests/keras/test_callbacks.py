@@ -13,7 +13,9 @@ import numpy as np
 import pytest
 
 from nbtf.keras import callbacks, layers, models, optimizers
+from nbtf.keras.training import progress
 from nbtf.keras.training.progress import Progbar
+from tests.clocks import set_clock
 
 X = np.random.RandomState(0).rand(10, 3).astype(np.float32)
 Y = np.random.RandomState(1).rand(10, 1).astype(np.float32)
@@ -317,7 +319,7 @@ def test_a_line_is_rewritten_at_most_twenty_times_a_second(monkeypatch: pytest.M
             return True
 
     now = [100.0]
-    monkeypatch.setattr("nbtf.keras.training.progress.time.time", lambda: now[0])
+    set_clock(monkeypatch, progress, time=lambda: now[0])
     monkeypatch.setattr(sys, "stdout", stream := Terminal())
     bar = Progbar(1000)
     for step in range(1, 101):
@@ -330,7 +332,7 @@ def test_a_line_is_rewritten_at_most_twenty_times_a_second(monkeypatch: pytest.M
 @pytest.mark.parametrize(("seconds", "text"), [(0.000012, "12us/step"), (0.003, "3ms/step"), (2.0, "2s/step")])
 def test_the_time_of_a_step_has_a_unit_that_suits(monkeypatch: pytest.MonkeyPatch, seconds: float, text: str) -> None:
     now = [100.0]
-    monkeypatch.setattr("nbtf.keras.training.progress.time.time", lambda: now[0])
+    set_clock(monkeypatch, progress, time=lambda: now[0])
     monkeypatch.setattr(sys, "stdout", stream := io.StringIO())
     bar = Progbar(3, verbose=2)
     for step in (1, 2, 3):

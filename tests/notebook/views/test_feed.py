@@ -15,6 +15,7 @@ from nbtf._runtime.context import CURRENT
 from nbtf.notebook.session import SESSIONS
 from nbtf.notebook.views import feed as feed_module
 from nbtf.notebook.views.feed import Feed
+from tests.clocks import set_clock
 from tests.machines import LOCAL, SCRATCH, machine
 from tests.notebook.conftest import Shell
 
@@ -489,8 +490,8 @@ def test_chunk_is_without_a_holder_only_where_there_was_time_to_look(
 def test_long_look_for_holders_is_not_made_again_at_once(feed: Feed, monkeypatch: pytest.MonkeyPatch) -> None:
     looks: list[float] = []
     monkeypatch.setattr(feed_module, "holder_names", lambda _, seconds: looks.append(seconds) or ({}, True))
-    clock = iter([10.0, 11.0, 12.0, 30.0, 32.0, 32.1, 32.2, 32.3])  # a look takes a second: the next one comes 20 later
-    monkeypatch.setattr(feed_module.time, "monotonic", lambda: next(clock))
+    moments = [10.0, 11.0, 12.0, 30.0, 32.0, 32.1, 32.2, 32.3]  # a look takes a second: the next one comes 20 later
+    set_clock(monkeypatch, feed_module, monotonic=iter(moments).__next__)
 
     for _ in range(5):
         feed.name_holders(0.1)
@@ -500,8 +501,8 @@ def test_long_look_for_holders_is_not_made_again_at_once(feed: Feed, monkeypatch
 
 def test_large_map_is_not_looked_at_again_at_once(shell: Shell, feed: Feed, monkeypatch: pytest.MonkeyPatch) -> None:
     shell.run("a = tf.ones([2])")
-    clock = iter([10.0, 11.0, 12.0, 30.0, 31.5, 31.5, 31.5])  # a look takes a second: the next one comes 20 later
-    monkeypatch.setattr(feed_module.time, "monotonic", lambda: next(clock))
+    moments = [10.0, 11.0, 12.0, 30.0, 31.5, 31.5, 31.5]  # a look takes a second: the next one comes 20 later
+    set_clock(monkeypatch, feed_module, monotonic=iter(moments).__next__)
     looks: list[str] = []
     look = tf.runtime.memory_map
     monkeypatch.setattr(tf.runtime, "memory_map", lambda name: looks.append(name) or look(name))

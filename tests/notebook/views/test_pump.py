@@ -13,11 +13,13 @@ import pytest
 
 import nbtf as tf
 from nbtf.notebook.session import SESSIONS
+from nbtf.notebook.views import audience as audience_module
 from nbtf.notebook.views import feed
 from nbtf.notebook.views import pump as pump_module
 from nbtf.notebook.views.audience import Audience, Patience, request_date
 from nbtf.notebook.views.feed import HEARTBEAT
 from nbtf.notebook.views.pump import INTERVAL, MOST_FAILURES, NEVER, Pump, pump_of
+from tests.clocks import set_clock
 from tests.machines import SCRATCH
 from tests.notebook.conftest import Shell
 
@@ -495,8 +497,7 @@ def test_view_closed_and_shown_again_is_not_missing(start: Start, shell: Shell) 
 
 
 def test_cells_sent_together_are_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    clock = iter([0.0, 10.0, 10.0, 11.0, 11.0])
-    monkeypatch.setattr("nbtf.notebook.views.audience.time.monotonic", lambda: next(clock))
+    set_clock(monkeypatch, audience_module, monotonic=iter([0.0, 10.0, 10.0, 11.0, 11.0]).__next__)
     patience = Patience()
     first = patience.cell_begins(100.0)  # runs for ten seconds
     patience.cell_ends()
@@ -507,8 +508,7 @@ def test_cells_sent_together_are_not_waited_for(monkeypatch: pytest.MonkeyPatch)
 
 
 def test_front_end_has_three_seconds_while_nothing_runs(monkeypatch: pytest.MonkeyPatch) -> None:
-    clock = iter([0.0, 10.0, 10.0, 10.0, 10.0])
-    monkeypatch.setattr("nbtf.notebook.views.audience.time.monotonic", lambda: next(clock))
+    set_clock(monkeypatch, audience_module, monotonic=iter([0.0, 10.0, 10.0, 10.0, 10.0]).__next__)
     patience = Patience()
     patience.cell_begins(100.0)
     patience.cell_ends()

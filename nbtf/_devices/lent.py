@@ -49,4 +49,7 @@ LENT: list[LentCard] = []
 
 def memory_of_lent(physical: PhysicalGPU) -> Driver | None:
     """Returns the memory of a card that is lent: nbtf's own pools take of the same."""
-    return next((card.memory.card for card in LENT if card.physical == physical), None)
+    for card in LENT:
+        if card.physical == physical:
+            return card.memory.card
+    return None

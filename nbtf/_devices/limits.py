@@ -16,6 +16,8 @@ _MIB = 1 << 20
 _MIN_SYSTEM_MEMORY = "TF_DEVICE_MIN_SYS_MEMORY_IN_MB"
 _FORCE_GROWTH = "TF_FORCE_GPU_ALLOW_GROWTH"
 _COLLECT = "TF_ENABLE_GPU_GARBAGE_COLLECTION"
+_RESERVES = {7: 1050, 8: 1536}
+"""MiB by the major number of the compute capability."""
 _BOOLS = {"true": True, "false": False}
 
 
@@ -27,9 +29,7 @@ def reserve(free: int, compute_capability: tuple[int, int]) -> int:
     if free < 2048 * _MIB:
         return 225 * _MIB
     major = compute_capability[0]
-    if major <= 6:
-        return 500 * _MIB
-    return {7: 1050, 8: 1536}.get(major, 1800) * _MIB
+    return 500 * _MIB if major <= 6 else _RESERVES.get(major, 1800) * _MIB
 
 
 def memory_limit(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 
@@ -51,6 +51,8 @@ _LOOK_SECONDS = 0.1
 _LEFT_FREE = 64 << 20
 _REMEMBERED = 4096
 """Requests of ops that are remembered, with the labels of their results."""
+_SURELY_FITS = 1 << 20
+"""A card and a limit of so many bytes have room for the scratch buffer, whatever is asked of them later."""
 
 
 def open_card(card: PhysicalGPU) -> Driver:
@@ -58,8 +60,30 @@ def open_card(card: PhysicalGPU) -> Driver:
     return memory_of_lent(card) or Driver(card.memory_bytes)
 
 
-def plan_memory(card: PhysicalGPU, shared: Driver, request: MemoryRequest) -> BFCAllocator:
-    """Returns an allocator that has taken nothing yet."""
+class MemoryPlan(NamedTuple):
+    """The rules of an allocator that nobody has needed so far; see `BFCAllocator`."""
+
+    limit: int
+    growth: bool = False
+    garbage_collection: bool = True
+    fragmentation_fraction: float = 0.0
+    driver: Driver | None = None
+    name: str = "GPU_0_bfc"
+
+    def allocator(self) -> BFCAllocator:
+        """Returns an allocator that has taken nothing yet."""
+        return BFCAllocator(
+            self.limit,
+            growth=self.growth,
+            garbage_collection=self.garbage_collection,
+            fragmentation_fraction=self.fragmentation_fraction,
+            driver=self.driver,
+            name=self.name,
+        )
+
+
+def plan_memory(card: PhysicalGPU, shared: Driver, request: MemoryRequest) -> MemoryPlan:
+    """Returns how a GPU will take memory of its card."""
     options, environ = request.options, request.environ
     limit = memory_limit(
         total=card.memory_bytes,
@@ -70,20 +94,20 @@ def plan_memory(card: PhysicalGPU, shared: Driver, request: MemoryRequest) -> BF
         unified=options.unified,
         environ=environ,
     )
-    return BFCAllocator(
+    return MemoryPlan(
         limit,
-        growth=resolve_growth(options.growth, environ),
-        garbage_collection=garbage_collection(environ),
-        fragmentation_fraction=options.fragmentation,
+        resolve_growth(options.growth, environ),
+        garbage_collection(environ),
+        options.fragmentation,
         # Unified memory oversubscribes the card.
-        driver=None if options.unified or (options.fraction or 0) > 1 else shared,
-        name=f"GPU_{request.number}_bfc",
+        None if options.unified or (options.fraction or 0) > 1 else shared,
+        f"GPU_{request.number}_bfc",
     )
 
 
-def build_gpu(index: int, card: PhysicalGPU, memory: BFCAllocator, alone: bool) -> GPU:
+def build_gpu(index: int, card: PhysicalGPU, memory: MemoryPlan, alone: bool) -> GPU:
     """Returns `GPU:index`."""
-    return SimulatedGPU(index, card, memory)
+    return SimulatedGPU(index, card, memory, alone and memory_of_lent(card) is None)
 
 
 class SimulatedGPU(GPU):
@@ -91,34 +115,41 @@ class SimulatedGPU(GPU):
 
     Its arrays are its own: what goes in and out is copied. The allocator is asked before host memory is touched; the
     chunk it grants is the hold of the buffer.
+
+    The first op has all GPUs map memory, but few programs look at a thousand of them. Where nobody listens and nobody
+    else is on the card, the allocator is made by the first look, and has then what it would have had all the time.
     """
 
     xp = np
+    _opening = new_lock()
     simulated = models_time = updates_in_place = tells_pieces = lane = is_exact = True
 
-    def __init__(self, index: int, card: PhysicalGPU, allocator: BFCAllocator) -> None:
+    def __init__(self, index: int, card: PhysicalGPU, plan: MemoryPlan, alone: bool = False) -> None:
         """Makes `GPU:index`.
 
         Args:
           index: the number of the logical device.
           card: the physical GPU it is on, or on a part of which.
-          allocator: its part of the card's memory.
+          plan: how it takes its part of the card's memory.
+          alone: whether nobody else takes memory of the card.
         """
         self.index = index
         self.name = full_name("GPU", index, card.task)
         self.task = card.task
         self.constants = {}
         self.card = card
-        self.allocator = allocator
-        self.memory = BFCMemory(allocator)
+        self._plan, self._alone = plan, alone
+        self._allocator: BFCAllocator | None = None
+        self._memory: BFCMemory | None = None
         self._scratch: Chunk | None = None
+        self._is_late = False
+        """Whether the first look has it map memory, as if it had long done so."""
         self._requests: dict[tuple[object, ...], tuple[int, Label]] = {}
         self._quick: dict[tuple[object, ...], tuple[Callable[..., Any], int, Label]] = {}
         self._functions: dict[Any, Callable[..., Any]] = {}
         self._journal: Journal | None = None
         self._unlooked = 0
         self._look_again = 0.0
-        self._starting = new_lock()
 
     def put(self, array: np.ndarray[Any, Any], label: Label | None = None) -> Buffer:
         """Copies a host array in."""
@@ -162,7 +193,7 @@ class SimulatedGPU(GPU):
     ) -> list[Buffer]:
         """Runs a kernel with NumPy, after the allocator has granted its results."""
         if self._scratch is None:
-            self.start()
+            self._map_first()
         arrays = arrays_of(buffers)
         if op.shares_memory:
             return [buffer_of(array, _hold_shown(array, buffers)) for array in self._results(op, arrays, attrs)]
@@ -211,7 +242,8 @@ class SimulatedGPU(GPU):
                     break
         if array.nbytes != nbytes:
             raise LookupError
-        chunk = self.allocator.allocate(nbytes, label)
+        allocator = self._allocator
+        chunk = None if allocator is None else allocator.allocate(nbytes, label)
         if chunk is None and nbytes:
             raise LookupError
         return array, chunk
@@ -270,45 +302,80 @@ class SimulatedGPU(GPU):
 
     def close(self) -> None:
         """Gives the memory back to the card; the arrays of this device's buffers can still be read."""
-        self.allocator.close()
+        if self._allocator is not None or self._journal is not None:  # who listens hears that its buffer is freed
+            self.allocator.close()
 
     # Memory
+
+    @property
+    def allocator(self) -> BFCAllocator:
+        """Its part of the card's memory."""
+        return self._allocator or self._open()
+
+    @property
+    def memory(self) -> BFCMemory:  # pyright: ignore[reportIncompatibleVariableOverride]  # made by the first look
+        """The account of that."""
+        if self._memory is None:
+            self._open()
+        return cast("BFCMemory", self._memory)
+
+    def _open(self) -> BFCAllocator:
+        """Makes the allocator, unless another thread has; what is late is done before anybody listens."""
+        with self._opening:
+            allocator = self._allocator
+            if allocator is None:
+                allocator = self._plan.allocator()
+                memory, scratch = BFCMemory(allocator), self._scratch
+                if self._is_late:
+                    scratch = allocator.allocate(_SCRATCH.shape[0], _SCRATCH)
+                allocator.keep_journal(self._journal)
+                self._allocator, self._memory, self._scratch = allocator, memory, scratch  # all or nothing: no calls
+        return allocator
 
     def keep_journal(self, journal: Journal | None) -> None:
         """Takes down from now on what happens to the pieces of its memory, or no longer."""
         if (journal is None) is not (self._journal is None):
             self._journal = journal
-            self.allocator.keep_journal(journal)
+            if self._allocator is not None:
+                self._allocator.keep_journal(journal)
 
     def hand_over(self, boxes: Sequence[Box]) -> None:
         """Puts what was taken down since the last time into boxes."""
-        self.allocator.hand_over(boxes)
+        if self._allocator is not None:
+            self._allocator.hand_over(boxes)
 
     @property
     def started(self) -> bool:
         """Whether it has mapped memory; the first op does, if nobody did before."""
-        return self._scratch is not None
+        return self._is_late or self._scratch is not None
 
-    def use(self, memory: BFCAllocator) -> None:
-        """Takes another allocator, before it has started."""
-        self.allocator = memory
-        self.memory = BFCMemory(memory)
-        memory.keep_journal(self._journal)
+    def use(self, memory: MemoryPlan) -> None:
+        """Takes memory by another plan, before it has started."""
+        self._plan, self._allocator, self._memory = memory, None, None
 
     def fresh_allocator(self, limit: int | None) -> BFCAllocator:
         """Returns an unused allocator with the rules of this GPU's, for another limit."""
         return self.allocator.fresh(limit)
 
     def start(self) -> None:
-        """Maps the first memory as TensorFlow does, with its own buffer in front."""
-        with self._starting:
+        """Maps the first memory as TensorFlow does; later, where nobody can tell."""
+        fits = min(self._plan.limit, self.card.memory_bytes) >= _SURELY_FITS
+        if self._alone and fits and self._journal is None and self._allocator is None:
+            self._is_late = True
+        else:
+            self._map_first()
+
+    def _map_first(self) -> None:
+        """Maps the first memory, with TensorFlow's own buffer in front."""
+        allocator = self.allocator
+        with self._opening:
             if self._scratch is None:
-                self._scratch = self.allocator.allocate(_SCRATCH.shape[0], _SCRATCH)
+                self._scratch = allocator.allocate(_SCRATCH.shape[0], _SCRATCH)
 
     def _charge(self, nbytes: int, label: Label, copied: bool = False) -> Chunk | None:
         """Takes memory on the card; an empty tensor takes none."""
         if self._scratch is None:
-            self.start()
+            self._map_first()
         chunk = self.allocator.allocate(nbytes, label)
         if chunk is None and nbytes:
             raise self._card_is_full(nbytes, label, copied)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from itertools import count
 from typing import Any, NamedTuple
 
@@ -55,7 +55,17 @@ class GPUs:
     def opened(self, card: PhysicalGPU) -> Any:
         """Returns what a card was opened as; None where nothing has used it."""
         cards = self._configuration.cards
-        return next((opened for physical, opened in self._opened.items() if cards[physical] == card), None)
+        for physical, shared in self._opened.items():
+            if cards[physical] == card:
+                self._look_at([physical])
+                return shared
+        return None
+
+    def _look_at(self, cards: Collection[PhysicalDevice]) -> None:
+        """Has the GPUs of some cards map what they owe, before somebody else takes memory there."""
+        for gpu, physical in zip(self.made, self.made_from, strict=True):
+            if physical in cards and gpu.memory is not None:
+                gpu.memory.level()
 
     def make(self, requested: Sequence[LogicalGPU], options: Sequence[MemoryOptions]) -> bool:
         """Makes the GPUs that are not there yet; they have mapped no memory.
@@ -77,6 +87,7 @@ class GPUs:
         new = [*zip(requested, options, strict=True)][first:]
         # All memories before the first GPU: where one is refused nothing has been made.
         numbers = self._numbers([gpu.physical for gpu, _ in new])
+        self._look_at({gpu.physical for gpu, _ in new} & self._opened.keys())
         environ = dict(self._configuration.environ)  # read once: the real one decodes at each look
         memories = [
             self._memory(number, *gpu_and_options, environ)

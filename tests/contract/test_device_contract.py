@@ -19,14 +19,14 @@ from nbtf._cluster.controller import Cluster
 from nbtf._cluster.in_process import InProcessEngine
 from nbtf._devices.backends import MemoryOptions, MemoryRequest
 from nbtf._devices.base import Buffer, Device, Label, buffer_of
-from nbtf._devices.bfc.allocator import BFCAllocator, Driver
+from nbtf._devices.bfc.allocator import Driver
 from nbtf._devices.cpu import CPU
 from nbtf._devices.cuda.device import CudaGPU
 from nbtf._devices.cuda.memory import plan_for
 from nbtf._devices.cuda.probe import ask, probe
 from nbtf._devices.discovery import gpus, simulated_machine
 from nbtf._devices.remote import RemoteArray, RemoteDevice
-from nbtf._devices.simulated import SimulatedGPU
+from nbtf._devices.simulated import MemoryPlan, SimulatedGPU
 from nbtf._ops.arrays.broadcasting import Reshape
 from nbtf._ops.math.arithmetic import AddV2
 from nbtf._ops.reductions.sums import Sum
@@ -43,7 +43,7 @@ LIMIT_MIB = 64
 
 def simulated(index: int, cards: int = 1) -> Device:
     card = gpus(simulated_machine(cards, "Tesla K20m"), {})[index % cards]
-    device = SimulatedGPU(index, card, BFCAllocator(LIMIT_MIB * MIB, driver=Driver(card.memory_bytes)))
+    device = SimulatedGPU(index, card, MemoryPlan(LIMIT_MIB * MIB, driver=Driver(card.memory_bytes)))
     device.start()
     return device
 

@@ -9,15 +9,19 @@ from typing import Any
 import numpy as np
 import pytest
 
+import nbtf as tf
 from nbtf._devices import simulated
 from nbtf._devices.base import Label, Spec
-from nbtf._devices.bfc.allocator import BFCAllocator, Driver
+from nbtf._devices.bfc.allocator import Driver
 from nbtf._devices.bfc.memory import BFCMemory
 from nbtf._devices.cpu import CPU
 from nbtf._devices.discovery import gpus, simulated_machine
-from nbtf._devices.simulated import SimulatedGPU
+from nbtf._devices.simulated import MemoryPlan, SimulatedGPU
+from nbtf._runtime.context import CURRENT
 from nbtf._types import float32
 from nbtf.errors import ResourceExhaustedError
+from nbtf.runtime import Allocated, Freed
+from tests.machines import machine
 
 MIB = 1 << 20
 NAME = "/job:localhost/replica:0/task:0/device:GPU:0"
@@ -42,7 +46,7 @@ def _spec(*shape: int | None) -> list[Spec]:
 def _gpu(mib: float = 64, index: int = 0, driver: Driver | None = None, growth: bool = False) -> SimulatedGPU:
     card = gpus(simulated_machine(1, "Tesla K20m", memory=64), {})[0]
     limit = int(mib * MIB)
-    return SimulatedGPU(index, card, BFCAllocator(limit, driver=driver, growth=growth, name=f"GPU_{index}_bfc"))
+    return SimulatedGPU(index, card, MemoryPlan(limit, growth, driver=driver, name=f"GPU_{index}_bfc"))
 
 
 def _memory(gpu: SimulatedGPU) -> BFCMemory:
@@ -377,11 +381,13 @@ def test_a_large_card_in_a_small_process_is_an_error_not_a_death() -> None:
     program = """
 import resource
 import numpy as np
-from nbtf._devices.bfc.allocator import BFCAllocator
+
 from nbtf._devices.discovery import gpus, simulated_machine
-from nbtf._devices.simulated import SimulatedGPU
+from nbtf._devices.simulated import MemoryPlan, SimulatedGPU
 from nbtf.errors import ResourceExhaustedError
-gpu = SimulatedGPU(0, gpus(simulated_machine(1), {})[0], BFCAllocator(15334 << 20))
+from nbtf.runtime import Allocated, Freed
+from tests.machines import machine
+gpu = SimulatedGPU(0, gpus(simulated_machine(1), {})[0], MemoryPlan(15334 << 20))
 used = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
 resource.setrlimit(resource.RLIMIT_AS, (used + (1 << 30), used + (1 << 30)))
 try:
@@ -473,3 +479,40 @@ def test_a_closed_device_has_given_its_memory_back_and_can_be_read() -> None:
     assert [1, 1] == gpu.get(buffer).tolist()
     del buffer
     assert 0 == _memory(gpu).stats().in_use
+
+
+# Before anybody looks
+
+
+@pytest.mark.parametrize("growth", [True, False], ids=["growth", "at-once"])
+def test_a_gpu_that_nobody_has_looked_at_has_what_it_would_have_had(growth: bool) -> None:
+    late, at_once = (
+        SimulatedGPU(0, gpus(simulated_machine(1, "Tesla K20m"), {})[0], MemoryPlan(64 * MIB, growth), alone)
+        for alone in (True, False)
+    )
+    late.start()
+    at_once.start()
+
+    assert (True, None) == (late.started, late._allocator)
+    assert _memory(at_once).stats() == _memory(late).stats()
+    assert _memory(at_once).map() == _memory(late).map()
+    assert late.memory is late.memory
+
+
+def test_who_listens_later_hears_nothing_of_what_a_gpu_nobody_looked_at_had_before() -> None:
+    with machine(2), tf.device("CPU:0"):
+        tf.zeros([10])
+        with tf.runtime.recording() as record, tf.device("GPU:1"):
+            tf.zeros([10])
+    ops = [event.label.op for event in record.events if isinstance(event, Allocated | Freed) and event.label]
+
+    assert {"_EagerConst", "Fill"} == {*ops}
+
+
+def test_a_library_that_takes_memory_of_a_card_finds_what_a_gpu_nobody_looked_at_has() -> None:
+    with machine(2), tf.device("CPU:0"):
+        tf.zeros([10])
+        gpus_made: Any = CURRENT.context.gpus
+        card = gpus_made.opened(gpus_made.made[1].card)
+
+        assert (None, True) == (gpus_made.made[0]._allocator, card.free < card.total)

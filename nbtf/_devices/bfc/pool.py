@@ -42,7 +42,8 @@ class Tenants:
 
     def __iter__(self) -> Iterator[Tenant]:
         """Yields those that live."""
-        return iter([tenant for reference in self._references if (tenant := reference()) is not None])
+        references = self._references
+        return iter([tenant for reference in references if (tenant := reference()) is not None] if references else ())
 
     def add(self, tenant: Tenant) -> None:
         """Takes one."""
@@ -56,12 +57,13 @@ class Tenants:
 class Driver:
     """The memory of one physical card, which several pools may share. It counts nothing: it asks the pools."""
 
+    lock = new_lock()
+    """Held from a request until the pool has mapped what it got; one for all cards, of which there may be many."""
+
     def __init__(self, total_bytes: int) -> None:
         """Makes a card with all of its memory free."""
         self.total = total_bytes
         self.pools = Tenants()
-        self.lock = new_lock()
-        """Held from a request until the pool has mapped what it got."""
 
     @property
     def free(self) -> int:

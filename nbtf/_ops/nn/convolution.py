@@ -53,6 +53,11 @@ def _filters(xp: Any, array: Any) -> Any:
     return array.astype(xp.float32) if array.dtype.itemsize == 2 else array
 
 
+def _for_each_filter(xp: Any, images: Any, filters: int) -> Any:
+    """Returns images with each channel once for each of its filters."""
+    return images if filters == 1 else xp.repeat(images, filters, 3)
+
+
 def _groups_of(groups: int, *arrays: Any) -> Iterator[tuple[Any, ...]]:
     """Yields, group by group, the channels of arrays that belong to it."""
     for g in range(groups):
@@ -69,7 +74,7 @@ def Conv2D(xp: Any, input: Any, filters: Any, strides: Any, padding: Padding, da
     rows, columns = steps(images.shape[1], 0, w), steps(images.shape[2], 1, w)
     result = xp.empty((len(images), rows.windows, columns.windows, filters.shape[3]), images.dtype)
     if groups > 1 == filters.shape[2]:
-        wide = padded(xp, xp.repeat(images, filters.shape[3] // groups, 3), rows, columns)
+        wide = padded(xp, _for_each_filter(xp, images, filters.shape[3] // groups), rows, columns)
         depthwise.convolve(xp, wide, filters, w, result)
     else:
         for of_images, of_filters, target in _groups_of(groups, images, filters, result):
@@ -271,7 +276,7 @@ def Conv2DBackpropFilter(
     if back.shape != (len(images), rows.windows, columns.windows, filters):
         raise ValueError("the gradient has another shape than the convolution")
     if groups > 1 == depth:
-        wide = padded(xp, xp.repeat(images, filters // groups, 3), rows, columns)
+        wide = padded(xp, _for_each_filter(xp, images, filters // groups), rows, columns)
         result = depthwise.filters_gradient(xp, wide, back, w)
     else:
         group_results: list[Any] = [

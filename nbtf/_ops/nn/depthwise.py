@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from nbtf._devices.cpu import CPU
-from nbtf._ops.nn.layouts import blocks, by_phases
+from nbtf._ops.nn.layouts import blocks, by_phases, empty_images
 from nbtf._ops.nn.windows import Pair, Steps, Window, views
 
 FEW = 1 << 14
@@ -52,7 +52,10 @@ def convolve(xp: Any, wide: Any, filters: Any, w: Window, target: Any) -> None:
     factors = _beside(xp, filters, target.shape[2])
     if _in_one_pass(xp, w, target):
         lines = _lines(xp, wide, w, *target.shape[1:3])
-        target[...] = xp.einsum("nyijc,ijc->nyc", lines, factors.reshape(*w.size, -1)).reshape(target.shape)
+        whole = target if target.flags.c_contiguous else xp.empty(target.shape, target.dtype)
+        xp.einsum("nyijc,ijc->nyc", lines, factors.reshape(*w.size, -1), out=whole.reshape(*whole.shape[:2], -1))
+        if whole is not target:
+            target[...] = whole
         return
     for block, product, under in _blocks(xp, wide, target, w):
         for i, j, view in under:
@@ -65,7 +68,7 @@ def convolve(xp: Any, wide: Any, filters: Any, w: Window, target: Any) -> None:
 
 def images_gradient(xp: Any, back: Any, filters: Any, w: Window, lengths: Pair, steps: Pair) -> Any:
     """Returns the gradient of images from that of their convolution, for a window that `layouts.has_phases`."""
-    result = xp.zeros((len(back), *lengths, back.shape[3]), back.dtype)
+    result = empty_images(xp, back, w, lengths, back.shape[3])
     for images, taps, wide, small in by_phases(xp, back, lengths, w, steps):
         convolve(xp, wide, filters[taps][::-1, ::-1], small, result[images])
     return result

@@ -157,6 +157,12 @@ def has_phases(w: Window) -> bool:
     return all(stride == 1 or dilation == 1 for stride, dilation in zip(w.strides, w.dilations, strict=True))
 
 
+def empty_images(xp: Any, back: Any, w: Window, lengths: Pair, channels: int) -> Any:
+    """Returns images for their gradient to be written into: 0 where the window steps over elements."""
+    reached = all(size >= stride for size, stride in zip(w.size, w.strides, strict=True))
+    return (xp.empty if reached else xp.zeros)((len(back), *lengths, channels), back.dtype)
+
+
 def by_phases(xp: Any, back: Any, lengths: Pair, w: Window, steps: Pair) -> Iterator[tuple[Any, Any, Any, Window]]:
     """Yields slices of the images and of the filters, with the results that both take part in, and their window."""
     by_axis = [_phases(lengths[axis], steps[axis], axis, w) for axis in (0, 1)]
@@ -178,7 +184,7 @@ def by_phases(xp: Any, back: Any, lengths: Pair, w: Window, steps: Pair) -> Iter
 
 
 def _images_by_phases(xp: Any, back: Any, filters: Any, w: Window, lengths: Pair, steps: Pair, target: Any) -> None:
-    """Writes the gradient of images into `target`, which is 0 where no window reaches."""
+    """Writes the gradient of images into `target`, made by `empty_images`."""
     for images, taps, wide, small in by_phases(xp, back, lengths, w, steps):
         backwards = xp.ascontiguousarray(filters[taps][::-1, ::-1].transpose(0, 1, 3, 2))
         convolve(xp, wide, backwards, small, target[images])
@@ -230,7 +236,7 @@ def images_gradient(xp: Any, back: Any, filters: Any, w: Window, lengths: Pair, 
     """Returns the gradient of images from that of their convolution."""
     channels, outputs = filters.shape[2:]
     if has_phases(w) and outputs <= 2 * channels:
-        result = xp.zeros((len(back), *lengths, channels), back.dtype)
+        result = empty_images(xp, back, w, lengths, channels)
         _images_by_phases(xp, back, filters, w, lengths, steps, result)
         return result
     rows, columns = steps

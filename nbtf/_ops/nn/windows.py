@@ -162,9 +162,12 @@ def padded(xp: Any, images: Any, rows: Steps, columns: Steps, fill: Any = 0) -> 
     if not (rows.front or rows.back or columns.front or columns.back):
         return images
     batch, height, width, channels = images.shape
-    shape = (batch, rows.front + height + rows.back, columns.front + width + columns.back, channels)
-    wide = xp.full(shape, fill, images.dtype)
-    wide[:, rows.front : rows.front + height, columns.front : columns.front + width] = images
+    bottom, right = rows.front + height, columns.front + width
+    wide = xp.empty((batch, bottom + rows.back, right + columns.back, channels), images.dtype)
+    middle = wide[:, rows.front : bottom]
+    for side in (wide[:, : rows.front], wide[:, bottom:], middle[:, :, : columns.front], middle[:, :, right:]):
+        side[...] = fill
+    middle[:, :, columns.front : right] = images
     return wide
 
 

@@ -11,7 +11,7 @@ from nbtf._devices.cpu import CPU
 from nbtf._ops.op import no_gradient, op
 from nbtf._ops.ragged_and_sparse.ragged import RaggedTensor
 from nbtf._ops.ragged_and_sparse.sparse import SparseTensor
-from nbtf._ops.strings.kernels import short_float
+from nbtf._ops.strings.numbers import short_float
 from nbtf._ops.strings.texts import as_string
 from nbtf._runtime.arguments import check_text
 from nbtf._runtime.context import open_graph

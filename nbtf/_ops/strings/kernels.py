@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import codecs
-import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache, partial
 from importlib import import_module
+from math import prod
 from operator import itemgetter
 from typing import Any
 
-from nbtf._types import DType
 from nbtf.errors import InvalidArgumentError
 
 ENCODED_AS = {"UTF-8": "utf-8", "UTF-16-BE": "utf-16-be", "UTF-32-BE": "utf-32-be"}
@@ -25,9 +24,7 @@ def each(xp: Any, function: Callable[[Any], Any], dtype: Any, array: Any) -> Any
 
 def filled(xp: Any, items: Iterable[Any], shape: tuple[int, ...], dtype: Any) -> Any:
     """Returns an array of these items, of a shape and a dtype; whoever reads them one by one raises what they raise."""
-    result = xp.empty(shape, dtype)
-    result.reshape(-1)[...] = list(items) if dtype is object else xp.fromiter(items, dtype, result.size)
-    return result
+    return xp.fromiter(items, dtype, prod(shape)).reshape(shape)
 
 
 # Code points
@@ -102,9 +99,12 @@ def substrings(texts: list[bytes], begins: list[int], lengths: list[int], unit: 
 
 def same_part(texts: list[bytes], begin: int, length: int) -> list[bytes] | None:
     """Returns so many bytes of each text from one position on; None where not all texts have it."""
-    if begin < 0 or length < 0 or min(map(len, texts), default=0) < begin:
+    if begin < 0 or length < 0:
         return None
-    return list(map(itemgetter(slice(begin, begin + length)), texts))
+    pieces = list(map(itemgetter(slice(begin, begin + length)), texts))
+    if not all(pieces) and min(map(len, texts)) < begin:  # a piece is empty at the end of a text, or behind it
+        return None
+    return pieces
 
 
 def part(text: bytes, pos: int, length: int, unit: str) -> bytes:
@@ -120,70 +120,6 @@ def part(text: bytes, pos: int, length: int, unit: str) -> bytes:
     begin = pos + count if pos < 0 else pos
     piece = units[begin:] if length < 0 else units[begin : begin + length]
     return piece if unit == "BYTE" else piece.encode("utf-8", "surrogateescape")
-
-
-# Numbers
-
-
-def written(form: str, values: Sequence[Any]) -> list[bytes]:
-    """Returns numbers in the form of the operator `%`: all at once, which takes half the time."""
-    return (f"{form}\0" * len(values) % tuple(values)).encode().split(b"\0")[:-1]
-
-
-def numbers(texts: list[bytes], dtype: DType) -> list[Any]:
-    """Returns the numbers that texts say; see `number`."""
-    if dtype.is_floating and b"_" not in b" ".join(texts):
-        try:
-            return list(map(float, texts))
-        except ValueError:  # some are written in another way, or say no number
-            pass
-    return [number(text, dtype) for text in texts]
-
-
-def number(text: bytes, dtype: DType) -> Any:
-    """Returns the number that a text says.
-
-    Raises:
-      InvalidArgumentError: it says none, or one that the dtype does not have.
-    """
-    plain = text.strip().decode("latin-1")
-    try:
-        if "_" in plain:
-            raise ValueError(plain)
-        value = _float(plain) if dtype.is_floating else int(plain)
-        if dtype.is_integer and not dtype.min <= value <= dtype.max:
-            raise ValueError(plain)
-    except ValueError:
-        shown_text = text.decode("utf-8", "backslashreplace")
-        raise InvalidArgumentError(f"StringToNumberOp could not correctly convert string: {shown_text}") from None
-    return value
-
-
-def _float(text: str) -> float:
-    return float.fromhex(text) if "0x" in text.lower() else float(text)
-
-
-def short_float(value: float, single: bool) -> str:
-    """Returns the shortest of two spellings that reads back as the same number.
-
-    Source: `FloatToBuffer` and `DoubleToBuffer`, tensorflow/core/lib/strings/numbers.cc: 6 or 9 digits for single
-    precision, 15 or 17 for double.
-    """
-    if not math.isfinite(value):
-        return "nan" if value != value else "inf" if value > 0 else "-inf"
-    fewest, most_digits = (6, 9) if single else (15, 17)
-    text = f"{value:.{fewest}g}"
-    is_equal = _as_single(float(text)) == value if single else float(text) == value
-    return text if is_equal else f"{value:.{most_digits}g}"
-
-
-def _as_single(value: float) -> float:
-    import struct
-
-    try:
-        return struct.unpack("f", struct.pack("f", value))[0]
-    except OverflowError:
-        return math.inf
 
 
 # Patterns
@@ -237,15 +173,18 @@ def _writer(rewrite: Any) -> Any:
     digits: list[Any] = pieces[1::2]
     if all(digit == backslash for digit in digits):
         return backslash.join(texts).replace(backslash, 2 * backslash)
-    groups = [None if digit == backslash else int(digit) for digit in digits]
+    groups = [int(digit) for digit in digits if digit != backslash]
+    percent, text_of_group = ("%", "%s") if isinstance(rewrite, str) else (b"%", b"%b")
+    form: Any = texts[0].replace(percent, 2 * percent)
+    for digit, text in zip(digits, texts[1:], strict=True):
+        form += (backslash if digit == backslash else text_of_group) + text.replace(percent, 2 * percent)
     nothing = rewrite[:0]
 
     def write(match: re.Match[Any]) -> Any:
-        written: list[Any] = [texts[0]]
-        for group, text in zip(groups, texts[1:], strict=True):
-            written.append(backslash if group is None else match[group] or nothing)
-            written.append(text)
-        return nothing.join(written)
+        group_texts: Any = match.group(*groups)
+        if len(groups) > 1:
+            return form % (group_texts if None not in group_texts else tuple([text or nothing for text in group_texts]))
+        return form % (group_texts or nothing)
 
     return write
 

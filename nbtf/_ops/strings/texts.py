@@ -7,7 +7,7 @@ from typing import Any
 from nbtf._devices.base import Spec
 from nbtf._ops.op import no_gradient, op
 from nbtf._ops.ragged_and_sparse.ragged_functions import takes_ragged
-from nbtf._ops.strings import kernels
+from nbtf._ops.strings import kernels, numbers
 from nbtf._runtime.arguments import check_text
 from nbtf._runtime.tensor import Tensor
 from nbtf._types import ALL, DType, DTypeLike, as_dtype, bool_, float32, int32, int64, string, uint32, uint64
@@ -164,8 +164,8 @@ def substr(input: Any, pos: Any, len: Any, unit: str = "BYTE", name: str | None 
 
 @op("string -> out_type", plain={"out_type": as_dtype}, cpu_only=True)
 def StringToNumber(xp: Any, string_tensor: Any, out_type: DType) -> Any:
-    numbers = kernels.numbers(string_tensor.ravel().tolist(), out_type)
-    return kernels.filled(xp, numbers, string_tensor.shape, out_type.np_dtype)
+    values = numbers.numbers(xp, string_tensor.ravel().tolist(), out_type)
+    return xp.asarray(values, out_type.np_dtype).reshape(string_tensor.shape)
 
 
 @takes_ragged
@@ -215,7 +215,7 @@ def AsString(xp: Any, input: Any, precision: int, scientific: bool, shortest: bo
         return input.copy()
     if kind == "c":
         return kernels.each(xp, lambda z: f"({form % z.real},{form % z.imag})".encode(), object, input)
-    return kernels.filled(xp, kernels.written(form, input.ravel().tolist()), input.shape, object)
+    return kernels.filled(xp, numbers.written(form, input.ravel().tolist()), input.shape, object)
 
 
 def _check_format(dtype: Any, floating: bool, precision: int, scientific: bool, shortest: bool, fill: str) -> None:

@@ -194,7 +194,7 @@ def test_memory_map_takes_full_names() -> None:
 @pytest.mark.parametrize(
     ("device", "message"),
     [
-        ("GPU:7", "No matching devices found for 'GPU:7'"),
+        ("GPU:7", "No matching devices found for 'GPU:7'. Devices that are here: GPU:0, CPU:0."),
         (
             "CPU:0",
             "CPU:0 has no memory map: only simulated GPUs know theirs, and real ones with NBTF_GPU_ALLOCATOR=bfc",

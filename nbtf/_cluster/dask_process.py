@@ -54,6 +54,8 @@ async def _serve(settings: Mapping[str, Any], security: Any, answers: int) -> No
             server: Any = await DASK.Scheduler(**listening, **local)
         else:
             line = await loop.run_in_executor(None, sys.stdin.readline)
+            if not line:  # the notebook's process has ended before the scheduler had an address
+                return
             names: Mapping[str, Any] = {"name": settings["name"], "nthreads": 1, "memory_limit": 0}
             server = await DASK.Worker(json.loads(line)["address"], **names, **listening, **local)
     except Exception as error:
@@ -71,7 +73,8 @@ async def _serve(settings: Mapping[str, Any], security: Any, answers: int) -> No
 
 def _answer(descriptor: int, **fields: str) -> None:
     """Tells the notebook's process, in a line."""
-    os.write(descriptor, f"{json.dumps(fields)}\n".encode())
+    with suppress(BrokenPipeError):  # it has ended
+        os.write(descriptor, f"{json.dumps(fields)}\n".encode())
 
 
 async def _closed(server: Any) -> None:

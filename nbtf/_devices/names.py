@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from functools import lru_cache
 from typing import Any, NamedTuple, Self
 
@@ -190,17 +191,35 @@ def parse(text: str | None) -> Fields:
                 task = number
             case [short, *index] if len(index) < 2 and short.upper() in SHORT_TYPES:
                 _only_one(device_type, text)
-                device_type, device_index = short.upper(), _index(*index)
+                device_type, device_index = short.upper(), _index(text, *index)
             case ["device", long, index]:
                 _only_one(device_type, text)
-                device_type, device_index = long, _index(index)
+                device_type, device_index = long, _index(text, index)
             case ["", *_]:
                 pass
             case attributes:
                 raise ValueError(
                     f"Unknown attribute '{attributes[0]}' is encountered while parsing the device spec: '{text}'."
                 )
-    return Fields(job, _number(replica), _number(task), _usual_case(device_type), device_index)
+    return Fields(job, _in_text(text, replica), _in_text(text, task), _usual_case(device_type), device_index)
+
+
+def describe_tasks(names: Iterable[str]) -> str:
+    """Returns which tasks some devices are of, job by job.
+
+    Args:
+      names: of devices, in full.
+
+    >>> describe_tasks([full_name("CPU", 0)] + [full_name("GPU", 0, task_name("worker", task)) for task in range(3)])
+    '/job:localhost/task:0, /job:worker/task:0 to task:2'
+    """
+    numbers: dict[str, list[int]] = {}
+    for job, number in dict.fromkeys(split_task(task_of(name)) for name in names):
+        numbers.setdefault(job, []).append(number)
+    return ", ".join(
+        f"/job:{job}/task:{min(tasks)}{f' to task:{max(tasks)}' if len(tasks) > 1 else ''}"
+        for job, tasks in numbers.items()
+    )
 
 
 def full_name(device_type: str, index: int, task: str = LOCAL_TASK) -> str:
@@ -231,7 +250,12 @@ def without_cuda(text: str) -> str:
 
     >>> tf.runtime.without_cuda("cuda:1")
     'GPU:1'
+
+    Raises:
+      TypeError: not a text.
     """
+    if not isinstance(text, str):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise TypeError(f'A device is named by a text such as "GPU:0". Got {text!r}')
     return re.sub(r"(?:^|(?<=/))cuda(?=[:/]|$)", "GPU", text)
 
 
@@ -269,8 +293,17 @@ def _only_one(device_type: str | None, text: str | None) -> None:
         raise ValueError(f"Multiple device types are not allowed while parsing the device spec: {text}.")
 
 
-def _index(text: str = "*") -> int | None:
-    return None if text == "*" else int(text)
+def _index(text: str | None, number: str = "*") -> int | None:
+    return None if number == "*" else _in_text(text, number)
+
+
+def _in_text(text: str | None, number: str | None) -> int | None:
+    """Returns a number that stands in a device string."""
+    try:
+        return None if number is None else int(number)
+    except ValueError as error:  # its text stays TensorFlow's, which is Python's
+        error.add_note(f"A number was expected there in the device spec '{text}'.")
+        raise
 
 
 def _number(value: Any) -> int | None:

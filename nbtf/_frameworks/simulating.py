@@ -6,6 +6,8 @@ import sys
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from nbtf._runtime.arguments import check_several, check_text
+
 if TYPE_CHECKING:
     from nbtf._runtime.configuration import Configuration
 
@@ -26,13 +28,16 @@ def simulated_libraries(frameworks: str | Sequence[str]) -> tuple[str, ...]:
       frameworks: a name, several with commas between them, or a sequence of names.
 
     Raises:
+      TypeError: not names.
       ValueError: a library that cannot have simulated GPUs.
 
     >>> simulated_libraries("torch"), simulated_libraries([])
     (('torch',), ())
     """
-    listed = frameworks.split(",") if isinstance(frameworks, str) else frameworks
-    names = tuple(dict.fromkeys([name.strip().lower() for name in listed if name.strip()]))
+    expected = "a library's name such as 'torch', or several"
+    listed = frameworks.split(",") if isinstance(frameworks, str) else check_several(frameworks, "frameworks", expected)
+    stripped = [check_text(name, "frameworks").strip().lower() for name in listed]
+    names = tuple(dict.fromkeys(filter(None, stripped)))
     unknown = [name for name in names if name not in _NAMES]
     if unknown:
         refusal = (

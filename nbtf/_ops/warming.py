@@ -31,6 +31,7 @@ from nbtf._ops.reductions.extreme_indices import argmax
 from nbtf._ops.reductions.means_and_extremes import reduce_max, reduce_mean, reduce_min
 from nbtf._ops.reductions.sums import reduce_sum
 from nbtf._ops.variables.variable import Variable
+from nbtf._runtime.arguments import check_several
 from nbtf._runtime.conversion import as_tensor
 from nbtf._types import DType, bool_, float32, float64, int32, int64
 
@@ -59,8 +60,9 @@ def chosen(ops: str | Sequence[str]) -> dict[str, Callable[[], object]]:
       ValueError: there is no such group.
     """
     groups = core()
-    names = list(groups) if ops == "core" else [ops] if isinstance(ops, str) else list(ops)
-    unknown = [name for name in names if name not in groups]
+    names: list[Any] = [ops] if isinstance(ops, str) else check_several(ops, "ops", "names of groups of ops, or 'core'")
+    names = [*groups] if names == ["core"] else names
+    unknown = [name for name in names if name not in [*groups]]
     if unknown:
         raise ValueError(f"ops is {ops!r}; expected 'core', or some of {', '.join(groups)}.")
     return {name: groups[name] for name in names}

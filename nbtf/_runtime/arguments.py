@@ -32,6 +32,16 @@ def check_whole(value: Any, argument: str) -> int:
         raise unexpected(value, argument, "an integer") from None
 
 
+def check_several(value: Any, argument: str, expected: str) -> list[Any]:
+    """Returns what can be gone through as a list; a text, whose letters nobody means, or a thing raises a TypeError."""
+    if isinstance(value, str | bytes):
+        raise unexpected(value, argument, expected)
+    try:
+        return list(value)
+    except TypeError:
+        raise unexpected(value, argument, expected) from None
+
+
 def check_has(value: Any, attribute: str, argument: str, expected: str) -> Any:
     """Returns a value that has an attribute, or raises a TypeError that says what was expected."""
     if not hasattr(value, attribute):

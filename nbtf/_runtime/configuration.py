@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 from nbtf._devices.cards import PhysicalGPU
 from nbtf._devices.discovery import gpus
 from nbtf._devices.machines import SIMULATED_GPUS, Simulated, SimulatedCluster, machine_from_environment
+from nbtf._runtime.arguments import check_several, unexpected
 
 
 class PhysicalDevice(NamedTuple):
@@ -40,6 +41,9 @@ class LogicalDevice(NamedTuple):
 
     name: str
     device_type: str
+
+
+_CONFIGURATIONS = "a list of tf.config.LogicalDeviceConfiguration"
 
 
 class LogicalDeviceConfiguration(NamedTuple):
@@ -157,11 +161,12 @@ class Configuration:
     def set_logical(self, device: PhysicalDevice, configurations: Sequence[LogicalDeviceConfiguration]) -> None:
         """Splits a physical device into several logical ones."""
         self._check_known(device)
-        for configuration in configurations:
+        listed = check_several(configurations, "logical_devices", _CONFIGURATIONS)
+        for configuration in listed:
             _check_logical(device, configuration)
-        if self.logical.get(device) != list(configurations):
+        if self.logical.get(device) != listed:
             self._not_after_start("Virtual devices")
-            self.logical[device] = list(configurations)
+            self.logical[device] = listed
 
     def get_logical(self, device: PhysicalDevice) -> list[LogicalDeviceConfiguration] | None:
         """Returns how a device was asked to be split; None if it was not."""
@@ -222,7 +227,9 @@ class Configuration:
             raise RuntimeError(f"{subject} cannot be modified after being initialized")
 
 
-def _check_logical(device: PhysicalDevice, configuration: LogicalDeviceConfiguration) -> None:
+def _check_logical(device: PhysicalDevice, configuration: Any) -> None:
+    if not isinstance(configuration, LogicalDeviceConfiguration):
+        raise unexpected(configuration, "logical_devices", _CONFIGURATIONS)
     if device.device_type == "CPU":
         if configuration.memory_limit is not None:
             raise ValueError("Setting memory limit on CPU virtual devices is currently not supported")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple, Self
 
 from nbtf._devices.base import Device, Label, Piece
@@ -12,6 +12,9 @@ from nbtf._devices.names import full_name, short_name, without_cuda
 from nbtf._runtime.configuration import PhysicalDevice
 from nbtf._runtime.context import CURRENT, Context
 from nbtf._runtime.kept_memory import with_holders
+
+_MOST_NAMES = 16
+"""So many devices are named where another is asked for."""
 
 
 class DeviceInfo(NamedTuple):
@@ -296,7 +299,21 @@ def account_of(device: DeviceInfo) -> dict[str, int] | None:
 
 def _started(name: str) -> Device:
     machine = CURRENT.context.machine
-    for candidate in () if machine is None else machine.devices:
-        if without_cuda(name) in (candidate.name, candidate.short_name):
+    return matching_device(name, () if machine is None else machine.devices)
+
+
+def matching_device(name: str, candidates: Sequence[Device]) -> Device:
+    """Returns the device of some that has a name, in full, in short, or as CuPy and PyTorch say it.
+
+    Raises:
+      TypeError: the name is no text.
+      ValueError: none has it.
+    """
+    spelled = without_cuda(name)
+    for candidate in candidates:
+        if spelled in (candidate.name, candidate.short_name):
             return candidate
-    raise ValueError(f"No matching devices found for '{name}'")
+    here = ", ".join(candidate.short_name for candidate in candidates[:_MOST_NAMES])
+    more = len(candidates) - _MOST_NAMES
+    listed = f"{here} and {more} more" if more > 0 else here or "none before the first op"
+    raise ValueError(f"No matching devices found for '{name}'. Devices that are here: {listed}.")

@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import NamedTuple, Protocol
 
 from nbtf._devices.base import Device
-from nbtf._devices.names import Fields, short_name
+from nbtf._devices.names import Fields, describe_tasks, short_name
 from nbtf._runtime.arguments import check_has, check_text
 from nbtf._runtime.events import Reason, Rule
 from nbtf._runtime.scopes import Request
@@ -192,7 +192,9 @@ def _as_asked(
     task = Fields(requested.job, requested.replica, requested.task).to_string()
     of_task = [candidate for candidate in machine.devices if candidate.task == task]
     if not of_task and op.type == "_EagerConst":  # TensorFlow copies constants, and a copy fails in other words
-        raise MissingDeviceError(f"{request.name} unknown device.")
+        missing = MissingDeviceError(f"{request.name} unknown device.")
+        missing.add_note(f"Tasks that are here: {describe_tasks(device.name for device in machine.devices)}.")
+        raise missing
     if not (machine.soft and of_task):  # soft placement stays within the task that was asked for
         raise MissingDeviceError(_unsatisfied(op, dtypes, request, machine))
     best = _best(op, dtypes, of_task)

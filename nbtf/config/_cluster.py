@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from nbtf._runtime.arguments import check_text, unexpected
 from nbtf.errors import UnimplementedError
 
 
@@ -31,6 +32,7 @@ def experimental_connect_to_cluster(
       cluster_device_filters: accepted and ignored: all tasks see each other.
 
     Raises:
+      TypeError: it is no cluster.
       UnimplementedError: it names addresses alone, without anything that could reach processes there.
       UnavailableError: a task or the scheduler cannot be reached.
       FailedPreconditionError: a task has other versions of nbtf, NumPy or Python.
@@ -53,6 +55,10 @@ def experimental_connect_to_cluster(
             f"task_index={task_index!r}; leave them out."
         )
     engine = getattr(cluster_spec_or_resolver, "engine", None)
+    resolver_spec_or_jobs = ("cluster_spec", "num_tasks", "keys")
+    if engine is None and not any(hasattr(cluster_spec_or_resolver, name) for name in resolver_spec_or_jobs):
+        expected = "a cluster such as tf.distribute.LocalCluster(worker=2, gpus=2)"
+        raise unexpected(cluster_spec_or_resolver, "cluster_spec_or_resolver", expected)
     if engine is None:
         raise UnimplementedError(
             f"{type(cluster_spec_or_resolver).__name__} names addresses, and nothing that could start or reach nbtf "
@@ -85,6 +91,7 @@ def experimental_connect_to_host(remote_host: str | None = None, job_name: str =
 
     if not remote_host:
         raise ValueError("Must provide at least one remote_host")
+    check_text(remote_host, "remote_host")
     if job_name != "worker":
         raise UnimplementedError(f"Workers of Dask are tasks of the job 'worker'. Got job_name={job_name!r}.")
     dask = dask_engine()

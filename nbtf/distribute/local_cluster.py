@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import os
 import time
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from nbtf._cluster.look import dask_engine
 from nbtf._devices.machines import SIMULATED_GPUS, simulated_machine
+from nbtf._runtime.arguments import check_number, check_whole
 from nbtf._runtime.cluster_spec import ClusterSpec
 from nbtf.distribute.resolver import ClusterResolver
 
 if TYPE_CHECKING:
     from nbtf._cluster.processes import ChildProcess
+
+_TASKS_PER_CORE = 8
+"""More processes than that, each of some 100 MiB, would rather wait for each other than work."""
 
 
 class LocalCluster(ClusterResolver):
@@ -34,14 +39,15 @@ class LocalCluster(ClusterResolver):
 
     Raises:
       ImportError: Dask's `distributed` or `cryptography` is not installed.
-      ValueError: a number makes no sense.
+      TypeError: a number of tasks is none.
+      ValueError: a number makes no sense, or is more than this computer should start.
       UnavailableError: a process has not started.
       DeadlineExceededError: a process takes too long.
 
     >>> tf.distribute.LocalCluster(worker=0)
     Traceback (most recent call last):
     ...
-    ValueError: A cluster needs 1 task at least; got worker=0, chief=0, ps=0.
+    ValueError: A cluster needs 1 task at least; got chief=0, worker=0, ps=0.
     """
 
     def __init__(
@@ -57,13 +63,14 @@ class LocalCluster(ClusterResolver):
         timeout: float = 120.0,
     ) -> None:
         """Starts the processes, and waits for them."""
-        self._counts = {"chief": chief, "worker": worker, "ps": ps}
-        if min(self._counts.values()) < 0 or chief > 1 or not any(self._counts.values()):
-            numbers = f"worker={worker}, chief={chief}, ps={ps}"
-            raise ValueError(f"A cluster needs 1 task at least; got {numbers}.")
+        self._counts = _checked_counts(chief=chief, worker=worker, ps=ps)
         machine = None if gpus is None else simulated_machine(gpus, model, memory)
         self._environ = {} if machine is None else {SIMULATED_GPUS: machine.text()}
-        self._gpus, self._heartbeat, self._timeout = gpus, heartbeat, timeout
+        self._gpus, self._heartbeat, self._timeout = (
+            gpus,
+            _seconds(heartbeat, "heartbeat"),
+            _seconds(timeout, "timeout"),
+        )
         self._dask = dask_engine()
         self._credentials: dict[str, str] = self._dask.new_credentials()
         self._processes: dict[str, ChildProcess] = {}
@@ -185,3 +192,27 @@ class LocalCluster(ClusterResolver):
         counts = ", ".join(f"{job}={count}" for job, count in self._counts.items() if count)
         gpus = "" if self._gpus is None else f", gpus={self._gpus} (simulated)"
         return f"LocalCluster({counts}{gpus}, {self._address})"
+
+
+def _seconds(value: float, argument: str) -> float:
+    seconds = float(check_number(value, argument))
+    if not seconds > 0:
+        raise ValueError(f"`{argument}` must be more than 0 seconds. Got {value}.")
+    return seconds
+
+
+def _checked_counts(**counts: int) -> dict[str, int]:
+    """Returns how many tasks each job has, where a computer like this one can be such a cluster."""
+    text = ", ".join(f"{job}={count}" for job, count in counts.items())
+    total = sum(check_whole(count, job) for job, count in counts.items())
+    most = max(16, _TASKS_PER_CORE * (os.cpu_count() or 1))
+    if min(counts.values()) < 0 or not total:
+        raise ValueError(f"A cluster needs 1 task at least; got {text}.")
+    if counts["chief"] > 1:
+        raise ValueError(f"A cluster has 1 chief at most; got {text}.")
+    if total > most:
+        raise ValueError(
+            f"Each task is a process, and this computer should have {most} at most; got {text}. For more, "
+            f"tf.runtime.simulate_cluster(hosts={min(total, 1024)}, gpus=1) needs no processes."
+        )
+    return counts

@@ -9,7 +9,7 @@ from weakref import ref
 from nbtf._devices.collectives import RING
 from nbtf._ops.variables.creation import VariableSynchronization
 from nbtf._ops.variables.variable import Variable
-from nbtf._runtime.arguments import unexpected
+from nbtf._runtime.arguments import check_several, unexpected
 from nbtf._runtime.configuration import LogicalDevice
 from nbtf._runtime.context import CURRENT
 from nbtf._runtime.device import device
@@ -53,10 +53,12 @@ class MirroredStrategy(Strategy):
 
     def __init__(self, devices: Iterable[Any] | None = None, cross_device_ops: CrossDeviceOps | None = None) -> None:
         """Looks the devices up, and makes a variable on each to see that it is there."""
+        if not isinstance(cross_device_ops, CrossDeviceOps | None):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise unexpected(cross_device_ops, "cross_device_ops", "such as tf.distribute.NcclAllReduce()")
         names = _full_names(devices)
         super().__init__(names)
         self._variables: list[ref[Any]] = []
-        if isinstance(cross_device_ops, CrossDeviceOps):
+        if cross_device_ops is not None:
             self._cross_device_ops = cross_device_ops
         self._tell()
         for name in names:
@@ -166,7 +168,7 @@ def _listed(names: Sequence[str]) -> str:
 
 
 def _full_names(devices: Iterable[Any] | None) -> tuple[str, ...]:
-    chosen = list(devices or ())
+    chosen = check_several(devices or (), "devices", "a list of names of devices")
     if not chosen:
         context = CURRENT.context
         chosen = context.list_logical("GPU") or context.list_logical("CPU")

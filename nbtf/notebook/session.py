@@ -75,6 +75,13 @@ class Session:
             self.shell.events.register(event, hook)
             self.on_stop(lambda event=event, hook=hook: self.shell.events.unregister(event, hook))
 
+    def forget(self) -> int:
+        """Begins to record anew, with what the memory holds now; returns how many events are forgotten."""
+        event_count = self.recorder.snapshot(0).heard
+        self.recorder.clear()
+        self.recording = runtime.Recording(self.recorder)
+        return event_count
+
     def on_stop(self, undo: Undo) -> None:
         """Has something undone by `stop`."""
         self._undo.append(undo)

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from nbtf._devices.collectives import AUTO, HIERARCHICAL, RING, STAR, TREE, plan
 from nbtf._devices.names import full_name
+from nbtf._runtime.arguments import check_several, check_text, check_whole
 from nbtf._runtime.context import CURRENT
 from nbtf._runtime.scopes import merged
 
@@ -46,7 +47,8 @@ def all_reduce_times(nbytes: int, devices: int | Iterable[str] | None = None) ->
       The modelled seconds of star, ring, tree and hierarchical, and which of them strategies choose.
 
     Raises:
-      ValueError: there is no simulated cluster, or not these cards.
+      TypeError: `nbytes` is no integer, or `devices` neither a number nor names.
+      ValueError: there is no simulated cluster, or not these cards, or fewer than 0 bytes.
 
     >>> _ = tf.runtime.simulate_cluster(hosts=128, gpus=8, model="H100", link="100Gb/s")
     128 simulated hosts, 1024 simulated GPUs (NVIDIA H100 80GB HBM3, 79.6 GiB each), 100Gb/s between hosts: ...
@@ -64,6 +66,8 @@ def all_reduce_times(nbytes: int, devices: int | Iterable[str] | None = None) ->
     if cluster is None:
         raise ValueError("There is no simulated cluster. Call tf.runtime.simulate_cluster(hosts=2, gpus=8) first.")
     names = [full_name("GPU", number, task) for task in cluster.tasks for number in range(cluster.host.count)]
+    if check_whole(nbytes, "nbytes") < 0:
+        raise ValueError(f"`nbytes` must be 0 or more. Got {nbytes}.")
     chosen_names = names if devices is None else _chosen(devices, names)
     plans = {name: plan(name, chosen_names, nbytes, cluster.network) for name in (STAR, RING, TREE, HIERARCHICAL, AUTO)}
     chosen = plans.pop(AUTO).algorithm
@@ -77,7 +81,8 @@ def _chosen(devices: int | Iterable[str], names: list[str]) -> list[str]:
         if not 1 <= devices <= len(names):
             raise ValueError(f"The cluster has {len(names)} simulated GPUs; expected 1 to {len(names)}, got {devices}.")
         return names[:devices]
-    full_names = [str(merged(name, None).name) for name in devices]
+    listed = check_several(devices, "devices", "a number of cards, or a list of their names")
+    full_names = [str(merged(check_text(name, "devices"), None).name) for name in listed]
     present = set(names)
     unknown = [name for name in full_names if name not in present]
     if unknown or not full_names or len(set(full_names)) != len(full_names):

@@ -11,9 +11,9 @@ from nbtf._devices.first_use import Compiling
 from nbtf._devices.lent import LENT
 from nbtf._devices.links import DEFAULT_NETWORK
 from nbtf._devices.machines import Simulated, simulated_cluster, simulated_machine
-from nbtf._devices.names import without_cuda
 from nbtf._runtime.context import CURRENT, install
 from nbtf._runtime.device import device as _device_scope
+from nbtf._runtime.inventory import matching_device
 
 
 class _Sentence(str):
@@ -188,6 +188,7 @@ def warmup(device: str | None = None, ops: str | Sequence[str] = "core") -> _Sen
       One sentence that says what was done; it is printed as well.
 
     Raises:
+      TypeError: not names.
       ValueError: there is no such device or group.
 
     >>> _ = tf.runtime.warmup("CPU:0")
@@ -197,10 +198,7 @@ def warmup(device: str | None = None, ops: str | Sequence[str] = "core") -> _Sen
 
     groups = chosen(ops)
     machine = CURRENT.context.devices
-    matches = [gpu for gpu in machine.devices if device and without_cuda(device) in (gpu.name, gpu.short_name)]
-    if device is not None and not matches:
-        raise ValueError(f"No matching devices found for '{device}'")
-    target = matches[0] if matches else machine.first
+    target = machine.first if device is None else matching_device(device, machine.devices)
     first_use = target.first_use
     if first_use is None:
         suffix = " (simulated)" if target.simulated else ""

@@ -92,7 +92,7 @@ def placement_log_style(style: str | None = None) -> str | None:
     context = CURRENT.context
     if style is None:
         return context.settings.placement_log_style
-    if style not in STYLES:
+    if style not in [*STYLES]:
         raise ValueError(f"A placement log style is one of {', '.join(map(repr, STYLES))}. Got {style!r}")
     context.settings.placement_log_style = style
     return None

@@ -103,7 +103,32 @@ def test_a_closed_cluster_has_no_process() -> None:
         cluster.engine()
 
 
-@pytest.mark.parametrize("counts", [{"worker": 0}, {"worker": -1}, {"chief": 2}], ids=str)
+@pytest.mark.parametrize("counts", [{"worker": 0}, {"worker": -1}, {"ps": 1, "worker": -1}], ids=str)
 def test_a_cluster_needs_tasks(counts: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match="needs 1 task at least"):
         tf.distribute.LocalCluster(**counts)
+
+
+def test_a_cluster_has_one_chief() -> None:
+    with pytest.raises(ValueError, match="1 chief at most; got chief=2"):
+        tf.distribute.LocalCluster(chief=2)
+
+
+@pytest.mark.parametrize("count", [10**6, 8 * max(2, os.cpu_count() or 1) + 1])
+def test_more_processes_than_a_computer_can_use_are_not_started(count: int) -> None:
+    with pytest.raises(ValueError, match=rf"at most; got .*worker={count}.*tf\.runtime\.simulate_cluster"):
+        tf.distribute.LocalCluster(worker=count)
+
+
+@pytest.mark.parametrize("argument", ["worker", "chief", "ps", "heartbeat", "timeout"])
+@pytest.mark.parametrize("value", ["2", None, [2]])
+def test_a_number_that_is_none_is_refused_before_a_process_starts(argument: str, value: object) -> None:
+    with pytest.raises(TypeError, match=f"`{argument}` must be an? (integer|number). Got "):
+        tf.distribute.LocalCluster(**{argument: value})  # pyright: ignore[reportArgumentType]
+
+
+@pytest.mark.parametrize("argument", ["heartbeat", "timeout"])
+@pytest.mark.parametrize("value", [0, -1, float("nan")])
+def test_waiting_for_no_time_is_refused(argument: str, value: float) -> None:
+    with pytest.raises(ValueError, match=f"`{argument}` must be more than 0 seconds"):
+        tf.distribute.LocalCluster(**{argument: value})  # pyright: ignore[reportArgumentType]

@@ -260,13 +260,16 @@ def test_what_no_machine_could_have_is_malformed(text: str, soft: bool) -> None:
 
 @pytest.mark.parametrize(
     ("text", "words"),
-    [("/task:1/GPU:0", f"{LOCAL}GPU:0 unknown device.".replace("task:0", "task:1")), ("GPU:7", "Could not satisfy.*")],
+    [
+        ("/task:1/GPU:0", f"{LOCAL}GPU:0 unknown device.\nTasks that are here".replace("task:0", "task:1")),
+        ("GPU:7", "Could not satisfy"),
+    ],
 )
 def test_a_constant_is_refused_in_the_words_of_a_copy_only_on_another_machine(text: str, words: str) -> None:
     constant = FakeOp("CPU", "GPU")
     constant.type = "_EagerConst"
 
-    with pytest.raises(MissingDeviceError, match=f"^{words}$"):
+    with pytest.raises(MissingDeviceError, match=f"^{words}"):
         placed(constant, machine_with(1, soft=False), asked(text))
 
 

@@ -84,9 +84,7 @@ def _answer(session: Session, printer: Printer, chosen: argparse.Namespace) -> T
         case "off":
             printer.off()
         case "clear":
-            event_count = session.recorder.snapshot(0).heard
-            session.recorder.clear()
-            say(f"cleared {event_count:,} events")
+            say(f"cleared {session.forget():,} events")
         case "export":
             _export(session, chosen)
         case "watch" | "unwatch":

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import random
+import re
 from itertools import pairwise
 from pathlib import Path
 
@@ -179,6 +180,14 @@ def test_clearing_says_how_much_was_forgotten(shell: Shell) -> None:
 
     assert "cleared 6 events\n" == shell.run("%placement_log clear").out
     assert "0 ops" == repr(shell.run("%placement_log").result)
+
+
+@pytest.mark.parametrize("view", ["plane", "stacked", "treemap"])
+def test_after_clearing_pictures_of_memory_begin_with_what_is_there(shell: Shell, view: str) -> None:
+    shell.run("tf.runtime.simulate_gpus(1)", "a = tf.zeros([2**18])", "b = tf.zeros([2**18])")
+    shell.run("%placement_log clear", "del a")
+
+    assert re.search(r"\b1 MiB (of .* )?in use", repr(shell.run(f"%gpu_memory --{view}").result))
 
 
 def test_printing_is_cut_after_200_lines_of_a_cell(shell: Shell) -> None:

@@ -1,0 +1,140 @@
+"""Does what is asked of devices, clusters and settings by somebody's mistake say what came and what was expected?"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import nbtf as tf
+
+NO_NAME = [3, 1.5, None, ["GPU:0"], b"GPU:0"]
+NO_LIST = [3, 1.5, "GPU:0"]
+
+
+@pytest.mark.parametrize("name", NO_NAME)
+@pytest.mark.parametrize(
+    "function", [tf.runtime.memory_map, tf.runtime.memory_pieces, tf.runtime.without_cuda, tf.runtime.cell_device]
+)
+def test_a_name_that_is_no_text_is_refused(function: Callable[[Any], object], name: object) -> None:
+    with pytest.raises(TypeError, match='such as "GPU:\\d"'):
+        function(name)
+
+
+@pytest.mark.parametrize("name", NO_NAME[:2])
+@pytest.mark.parametrize("function", [tf.runtime.warmup, tf.runtime.set_default_device])
+def test_a_default_device_that_is_no_text_is_refused(function: Callable[[Any], object], name: object) -> None:
+    with pytest.raises(TypeError, match='such as "GPU:0". Got '):
+        function(name)
+
+
+@pytest.mark.parametrize("function", [tf.runtime.memory_map, tf.runtime.memory_pieces, tf.runtime.warmup])
+def test_a_device_that_is_not_here_is_refused_with_those_that_are(function: Callable[[str], object]) -> None:
+    tf.runtime.simulate_gpus(2)
+    tf.add(1.0, 1.0)
+
+    with pytest.raises(ValueError, match="found for 'GPU:2'. Devices that are here: GPU:0, GPU:1, CPU:0."):
+        function("GPU:2")
+
+
+def test_of_many_devices_the_first_ones_are_named_and_their_number_is_told() -> None:
+    tf.runtime.simulate_gpus(40)
+    tf.add(1.0, 1.0)
+
+    with pytest.raises(ValueError, match=r"GPU:15 and 25 more\."):
+        tf.runtime.memory_map("GPU:99")
+
+
+@pytest.mark.parametrize("number", ["x", "1x", "", "1.5"])
+@pytest.mark.parametrize("piece", ["task:{}", "replica:{}", "GPU:{}", "device:GPU:{}"])
+def test_a_number_in_a_device_string_that_is_none_is_refused_with_the_string(piece: str, number: str) -> None:
+    name = f"/job:worker/{piece.format(number)}"
+
+    with pytest.raises(ValueError, match="invalid literal for int") as refusal:
+        tf.DeviceSpec.from_string(name)
+    assert [f"A number was expected there in the device spec '{name}'."] == refusal.value.__notes__
+
+
+@pytest.mark.parametrize("task", ["/job:worker/task:2", "/job:ps/task:0"])
+def test_a_constant_on_a_task_that_is_not_here_is_refused_with_the_tasks_that_are(task: str) -> None:
+    tf.runtime.simulate_cluster(2, 1)
+
+    with pytest.raises(tf.errors.InvalidArgumentError, match="unknown device") as refusal, tf.device(task):
+        tf.constant(1.0)
+    assert ["Tasks that are here: /job:localhost/task:0, /job:worker/task:0 to task:1."] == refusal.value.__notes__
+
+
+@pytest.mark.parametrize("nbytes", ["x", 1.5, None])
+def test_bytes_of_an_all_reduce_that_are_no_integer_are_refused(nbytes: Any) -> None:
+    tf.runtime.simulate_cluster(2, 2)
+
+    with pytest.raises(TypeError, match="`nbytes` must be an integer. Got "):
+        tf.runtime.all_reduce_times(nbytes)
+
+
+def test_fewer_bytes_than_none_are_refused() -> None:
+    tf.runtime.simulate_cluster(2, 2)
+
+    with pytest.raises(ValueError, match="`nbytes` must be 0 or more. Got -1"):
+        tf.runtime.all_reduce_times(-1)
+
+
+@pytest.mark.parametrize("devices", [1.5, "GPU:0", [3]])
+def test_cards_of_an_all_reduce_that_are_neither_a_number_nor_names_are_refused(devices: Any) -> None:
+    tf.runtime.simulate_cluster(2, 2)
+
+    with pytest.raises(TypeError, match="`devices` must be .* Got "):
+        tf.runtime.all_reduce_times(1024, devices)
+
+
+@pytest.mark.parametrize("ops", [3, None, np.array([1, 2]), [3], [[]]])
+def test_groups_of_ops_to_warm_up_that_are_no_names_are_refused(ops: Any) -> None:
+    with pytest.raises((TypeError, ValueError), match=r"Got|expected 'core'"):
+        tf.runtime.warmup("CPU:0", ops)
+
+
+@pytest.mark.parametrize("frameworks", [3, [3], object()])
+def test_libraries_to_simulate_for_that_are_no_names_are_refused(frameworks: Any) -> None:
+    with pytest.raises(TypeError, match="`frameworks` must be .* Got "):
+        tf.runtime.simulate_gpus(1, frameworks=frameworks)
+
+
+@pytest.mark.parametrize("style", [[], {}, set()])
+def test_a_log_style_that_has_no_hash_is_another_style(style: Any) -> None:
+    with pytest.raises(ValueError, match="A placement log style is one of"):
+        tf.runtime.placement_log_style(style)
+
+
+@pytest.mark.parametrize("configurations", [*NO_LIST, ["GPU:0"], [None], [512]])
+def test_logical_devices_that_are_no_configurations_are_refused(configurations: Any) -> None:
+    tf.runtime.simulate_gpus(1)
+    [card] = tf.config.list_physical_devices("GPU")
+
+    with pytest.raises(TypeError, match="`logical_devices` must be a list of tf.config.LogicalDeviceConfiguration"):
+        tf.config.set_logical_device_configuration(card, configurations)
+    assert tf.config.get_logical_device_configuration(card) is None
+
+
+@pytest.mark.parametrize("devices", NO_LIST)
+def test_devices_of_a_strategy_that_are_no_list_are_refused(devices: Any) -> None:
+    with pytest.raises(TypeError, match="`devices` must be a list of names of devices. Got "):
+        tf.distribute.MirroredStrategy(devices)
+
+
+@pytest.mark.parametrize("ops", [3, "nccl", tf.distribute.NcclAllReduce])
+def test_cross_device_ops_of_another_class_are_refused(ops: Any) -> None:
+    with pytest.raises(TypeError, match=r"`cross_device_ops` must be such as tf.distribute.NcclAllReduce\(\). Got "):
+        tf.distribute.MirroredStrategy(cross_device_ops=ops)
+
+
+@pytest.mark.parametrize("cluster", [3, None, "localhost", [], object()])
+def test_what_is_no_cluster_is_not_connected_to(cluster: Any) -> None:
+    with pytest.raises(TypeError, match="must be a cluster such as tf.distribute.LocalCluster"):
+        tf.config.experimental_connect_to_cluster(cluster)
+
+
+def test_an_address_that_is_no_text_is_refused() -> None:
+    with pytest.raises(TypeError, match="`remote_host` must be a text. Got 3"):
+        tf.config.experimental_connect_to_host(3)  # pyright: ignore[reportArgumentType]

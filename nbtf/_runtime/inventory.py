@@ -313,7 +313,7 @@ def matching_device(name: str, candidates: Sequence[Device]) -> Device:
     for candidate in candidates:
         if spelled in (candidate.name, candidate.short_name):
             return candidate
-    here = ", ".join(candidate.short_name for candidate in candidates[:_MOST_NAMES])
-    more = len(candidates) - _MOST_NAMES
-    listed = f"{here} and {more} more" if more > 0 else here or "none before the first op"
+    names = ", ".join(candidate.short_name for candidate in candidates[:_MOST_NAMES]) or "none before the first op"
+    unnamed = len(candidates) - _MOST_NAMES
+    listed = f"{names} and {unnamed} more" if unnamed > 0 else names
     raise ValueError(f"No matching devices found for '{name}'. Devices that are here: {listed}.")

@@ -205,14 +205,14 @@ def _checked_counts(**counts: int) -> dict[str, int]:
     """Returns how many tasks each job has, where a computer like this one can be such a cluster."""
     text = ", ".join(f"{job}={count}" for job, count in counts.items())
     total = sum(check_whole(count, job) for job, count in counts.items())
-    most = max(16, _TASKS_PER_CORE * (os.cpu_count() or 1))
+    limit = max(16, _TASKS_PER_CORE * (os.cpu_count() or 1))
     if min(counts.values()) < 0 or not total:
         raise ValueError(f"A cluster needs 1 task at least; got {text}.")
     if counts["chief"] > 1:
         raise ValueError(f"A cluster has 1 chief at most; got {text}.")
-    if total > most:
+    if total > limit:
         raise ValueError(
-            f"Each task is a process, and this computer should have {most} at most; got {text}. For more, "
+            f"Each task is a process, and this computer should have {limit} at most; got {text}. For more, "
             f"tf.runtime.simulate_cluster(hosts={min(total, 1024)}, gpus=1) needs no processes."
         )
     return counts

@@ -254,7 +254,6 @@ REFUSED: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
         RuntimeError,
         "indices should be either on cpu or on the same device",
     ),
-    "sparse": (lambda: torch.eye(3, device="cuda").to_sparse(), NotImplementedError, "Sparse tensors are not there"),
     "graphs": (lambda: torch.cuda.CUDAGraph(), NotImplementedError, "CUDA graphs are not there"),
 }
 

@@ -11,7 +11,7 @@ _INDICES = frozenset({"indices", "offsets"})
 _INDEXING = frozenset(
     {"index.Tensor", "index_put_", "index_put", "_index_put_impl_", "_unsafe_index.Tensor", "_unsafe_index_put"}
 )
-_LENGTHS = frozenset({"batch_sizes", "lengths"})
+_LENGTHS = frozenset({"batch_sizes", "lengths", "cpu_nested_shape_example"})
 
 
 def check_devices(machine: Machine, op: str, names: Sequence[str], args: Sequence[Any], kwargs: dict[str, Any]) -> None:

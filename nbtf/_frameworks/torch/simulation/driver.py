@@ -7,15 +7,26 @@ here, and `torch.cuda` itself stays as it is.
 from __future__ import annotations
 
 from collections.abc import Callable
+from os import getpid
 from types import SimpleNamespace
 from typing import Any
 from uuid import UUID
 
+from nbtf._devices.base import Label
+from nbtf._devices.chips import chip_of
 from nbtf._frameworks.torch.simulation.machine import Machine
 
 
 class DeviceProperties(SimpleNamespace):
     """What a card is, with the attributes of `torch.cuda.get_device_properties(0)`."""
+
+    def __getattr__(self, name: str) -> Any:
+        """Says of what nobody has written down that it is not known.
+
+        Raises:
+          AttributeError: always.
+        """
+        raise AttributeError(f"{name!r} is not known of a simulated GPU; known are {', '.join(vars(self))}.")
 
     def __repr__(self) -> str:
         """Returns what PyTorch writes, with the word `simulated` in the name."""
@@ -33,6 +44,7 @@ class Driver:
     def __init__(self, machine: Machine) -> None:
         """Takes the devices."""
         self._machine = machine
+        self._raw: dict[int, tuple[int, Any]] = {}
 
     def functions(self) -> dict[str, Callable[..., Any]]:
         """Returns what stands in `torch._C`, by the names there without `_cuda_`."""
@@ -60,6 +72,9 @@ class Driver:
             "resetAccumulatedHostMemoryStats": self.reset_accumulated_host_memory_stats,
             "maybeExchangeDevice": self.maybe_exchange_device,
             "ipc_collect": self.ipc_collect,
+            "get_sync_debug_mode": lambda: 0,
+            "cudaCachingAllocator_raw_alloc": self.take_raw,
+            "cudaCachingAllocator_raw_delete": self.give_back_raw,
         }
 
     def accelerator_functions(self) -> dict[str, Callable[..., Any]]:
@@ -171,6 +186,28 @@ class Driver:
         allocator = self._allocator(number)
         return allocator.free_bytes, self._machine.cards[number].memory_bytes
 
+    def memory_used(self, number: int) -> int:
+        """Returns how much of a device all who use it have taken."""
+        free, total = self.memory_info(number)
+        return total - free
+
+    def list_processes(self, number: int) -> str:
+        """Returns what `torch.cuda.list_gpu_processes` writes; no other process uses a simulated device."""
+        mebibytes = self._allocator(number).stats()["reserved_bytes.all.current"] / (1 << 20)
+        return f"GPU:{number} (simulated)\nprocess {getpid():>10d} uses {mebibytes:>12.3f} MB GPU memory"
+
+    def take_raw(self, nbytes: int, _stream: int) -> int:
+        """Takes memory without a tensor, and returns its address on the device."""
+        number = self._machine.current
+        memory = self._machine.charge(nbytes, number, Label("caching_allocator_alloc", "uint8", (nbytes,)))
+        self._raw[memory.address] = number, memory
+        return memory.address
+
+    def give_back_raw(self, address: int) -> None:
+        """Gives such memory back."""
+        number, memory = self._raw.pop(address)
+        self._machine.give_back([memory], number)
+
     def get_allocator_backend(self) -> str:
         """Returns whose rules the memory has."""
         return "native"
@@ -192,6 +229,7 @@ class Driver:
         """Returns what `torch.cuda.get_device_properties` does."""
         gpu = self._machine.cards[number]
         major, minor = gpu.card.compute_capability
+        chip = chip_of(gpu.card)
         domain, bus, slot = gpu.bus_id.partition(".")[0].split(":")
         return DeviceProperties(
             name=f"{gpu.card.name} (simulated)",
@@ -202,16 +240,16 @@ class Driver:
             pci_bus_id=int(bus, 16),
             pci_device_id=int(slot, 16),
             pci_domain_id=int(domain, 16),
-            multi_processor_count=1,
+            multi_processor_count=chip.multiprocessors,
             warp_size=32,
             gcnArchName="",
             is_integrated=0,
             is_multi_gpu_board=0,
-            L2_cache_size=0,
-            max_threads_per_multi_processor=2048,
+            L2_cache_size=chip.l2_bytes,
+            max_threads_per_multi_processor=chip.threads,
             max_threads_per_block=1024,
             regs_per_multiprocessor=65536,
-            shared_memory_per_block=49152,
-            shared_memory_per_block_optin=49152,
-            shared_memory_per_multiprocessor=49152,
+            shared_memory_per_block=48 << 10,
+            shared_memory_per_block_optin=chip.shared_of_block,
+            shared_memory_per_multiprocessor=chip.shared_bytes,
         )

@@ -28,7 +28,8 @@ _BEFORE = 2
 
 _REGISTRY = "_ZN3c104impl26device_guard_impl_registryE"
 _HOOKS = "_ZN2at6detail12getCUDAHooksEv"
-_CPU_ALLOCATOR = "_ZN3c1015GetCPUAllocatorEv"
+_OTHER_ALLOCATOR = "_ZN3c1028GetDefaultMobileCPUAllocatorEv"
+"""An allocator for the CPU beside the usual one: what it has handed out can be told apart, see `pinning.py`."""
 
 _WORD = ctypes.sizeof(ctypes.c_void_p)
 _Bool = ctypes.CFUNCTYPE(ctypes.c_bool, ctypes.c_void_p)
@@ -122,7 +123,7 @@ class Guard:
 
 
 def _core(torch: Any) -> tuple[Any, int, int]:
-    """Returns the table of guards, and the addresses of the hooks and of the CPU's allocator."""
+    """Returns the table of guards, and the addresses of the hooks and of an allocator."""
     folder = Path(torch.__file__).parent / "lib"
     suffix = next((suffix for suffix in (".so", ".dylib") if (folder / f"libc10{suffix}").exists()), None)
     if suffix is None:
@@ -130,7 +131,7 @@ def _core(torch: Any) -> tuple[Any, int, int]:
     try:
         base = ctypes.CDLL(str(folder / f"libc10{suffix}"))
         registry = (ctypes.c_void_p * (_LAZY + 1)).in_dll(base, _REGISTRY)
-        get_allocator = getattr(base, _CPU_ALLOCATOR)
+        get_allocator = getattr(base, _OTHER_ALLOCATOR)
         get_hooks = getattr(ctypes.CDLL(str(folder / f"libtorch_cpu{suffix}")), _HOOKS)
     except (OSError, ValueError, AttributeError):
         raise _not_understood(torch) from None

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from os import environ
-from types import SimpleNamespace
 from typing import Any, ClassVar
 
 from nbtf._devices.caching.allocator import CachingAllocator
@@ -13,15 +12,18 @@ from nbtf._devices.caching.settings import AllocatorSettings
 from nbtf._devices.cards import PhysicalGPU
 from nbtf._devices.lent import LENT, LentCard
 from nbtf._frameworks.torch.cards import name_of_card
+from nbtf._frameworks.torch.simulation.absent import install_absent
 from nbtf._frameworks.torch.simulation.communication import communication
 from nbtf._frameworks.torch.simulation.composites import composites
 from nbtf._frameworks.torch.simulation.driver import Driver
 from nbtf._frameworks.torch.simulation.generators import install_generators
 from nbtf._frameworks.torch.simulation.kernels import Kernels
+from nbtf._frameworks.torch.simulation.layouts import Layouts
 from nbtf._frameworks.torch.simulation.machine import Machine
 from nbtf._frameworks.torch.simulation.pinning import install_pinning
 from nbtf._frameworks.torch.simulation.refusals import install_refusals
 from nbtf._frameworks.torch.simulation.replacing import Replacements
+from nbtf._frameworks.torch.simulation.runtime import Markers, Runtime
 from nbtf._frameworks.torch.simulation.special_kernels import special_kernels
 from nbtf._frameworks.torch.simulation.storages import install_storages
 from nbtf._frameworks.torch.simulation.streams import Streams
@@ -60,6 +62,7 @@ class Installation:
             Installation._removed = None
             removed._kernels.remove()
         self._torch, self._replacements = torch, Replacements()
+        self.machine.layouts = Layouts(self.machine) if values else None
         self._kernels = Kernels(self.machine, special_kernels(self.machine), composites(self.machine))
         self._kernels.register()
         self._replace()
@@ -89,6 +92,7 @@ class Installation:
 
     def _replace(self) -> None:
         torch, replace = self._torch, self._replacements.set
+        install_absent(torch, self._replacements)
         driver = Driver(self.machine)
         for name, function in driver.functions().items():
             replace(torch._C, f"_cuda_{name}", function)
@@ -99,7 +103,11 @@ class Installation:
         replace(cuda, "_exchange_device", driver.exchange_device)
         replace(cuda, "_maybe_exchange_device", driver.maybe_exchange_device)
         replace(cuda, "_get_device_properties", driver.properties)
-        replace(cuda, "_cudart", SimpleNamespace(cudaMemGetInfo=driver.memory_info))
+        replace(cuda, "_cudart", Runtime(driver))
+        for memory in (cuda, cuda.memory):
+            replace(memory, "list_gpu_processes", _of_device(cuda, driver.list_processes))
+            replace(memory, "device_memory_used", _of_device(cuda, driver.memory_used))
+        replace(cuda.nvtx, "_nvtx", Markers())
         replace(torch.backends.cuda, "is_built", lambda: True)
         replace(torch.autograd.Variable, "_execution_engine", _Engine(torch))
         for name, function in communication(torch).items():
@@ -110,6 +118,15 @@ class Installation:
         install_refusals(self.machine, self._replacements, self._kernels.fallback)
         install_generators(self.machine, self._replacements)
         Streams(self.machine).install(self._replacements)
+
+
+def _of_device(cuda: Any, answer: Callable[[int], Any]) -> Callable[..., Any]:
+    """Returns a function of a device as users name it; of the current one if they do not."""
+
+    def ask(device: Any = None) -> Any:
+        return answer(cuda._utils._get_device_index(device, optional=True))
+
+    return ask
 
 
 class _Engine:

@@ -60,6 +60,9 @@ class Kernels:
             for name in torch._C._dispatch_get_all_op_names():
                 if name.startswith("c10d::"):
                     self._groups.m.impl(name, "CUDA", _refuse_group)
+            if self._machine.layouts is not None:
+                for name, key, kernel in self._machine.layouts.kernels():
+                    implement(name, key, _unwinding(torch, kernel))
             for name, kernel in self._composites.items():
                 implement(name, "AutogradCUDA", _unwinding(torch, kernel))
                 implement(name, "CUDA", _unwinding(torch, kernel))
@@ -116,6 +119,11 @@ def _refuse_group(*_args: Any, **_kwargs: Any) -> Any:
     )
 
 
+def _first_index(values: Sequence[Any], value: Any) -> int:
+    """Returns where a value stands first."""
+    return next(index for index, each in enumerate(values) if each is value)
+
+
 class ViewKernel:
     """Makes a view of a tensor, or changes what it is a view of: the CPU's kernel does so for every device."""
 
@@ -159,6 +167,8 @@ class HostKernel:
             for returned in schema.returns
         ]
         self._makes_tensors = None in self.returned
+        # The CPU's fused attention chooses its products by whether query, key and value are the same tensor.
+        self._compares = {"query", "key", "qkv_weight"}.issubset(self._arguments)
         self._requests = Requests(machine, self)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -176,6 +186,8 @@ class HostKernel:
             number = max(numbers, default=machine.current)
             if min(numbers, default=number) != number:
                 check_devices(machine, self._name, self._arguments, args, kwargs)
+            if self._compares:
+                host_args = [host_args[_first_index(args, value)] for value in args]
             if self._is_factory:
                 return self._new(host_args, host_kwargs, number)
             grants = self._requests.take(host_args, host_kwargs, number) if self._makes_tensors else []

@@ -19,7 +19,10 @@ from nbtf._frameworks.torch.simulation.leftovers import Leftovers, of_before
 from nbtf._frameworks.torch.simulation.tensors import Outlines, Tensors
 from nbtf._frameworks.torch.simulation.timing import Timing
 
-SPARSE = "Sparse tensors are not there on simulated GPUs. Use dense ones, or tensor.cpu() for what is sparse."
+NO_OUTLINES = (
+    "Sparse and nested tensors are what their values say: simulated GPUs without values have none. "
+    "Use dense ones, or tensor.cpu() for what is sparse."
+)
 
 
 class NoValuesError(RuntimeError):
@@ -75,6 +78,8 @@ class Machine:
         self._generator_base = torch._C.Generator
         self._guard = Guard(torch, lambda: len(cards))
         self.leftovers = leftovers or Leftovers()
+        self.layouts: Any = None
+        """What puts sparse and nested tensors together, where tensors have values."""
         self.generators: Sequence[Any] = ()
         self.generator_addresses: set[int] = set()
 
@@ -137,8 +142,10 @@ class Machine:
           OutOfMemoryError: PyTorch's, where the device has no room.
         """
         if isinstance(value, self._tensor_class):
-            if value.layout is not self._strided:
-                raise NotImplementedError(SPARSE)
+            if value.layout is not self._strided or value.is_nested or value.is_quantized:
+                if self.layouts is None:
+                    raise NotImplementedError(NO_OUTLINES)
+                return self.layouts.put_on_card(value, number, op)
             nbytes, memory = extent_of(value), grants.pop(0) if grants else None
             if memory is None or memory.requested != nbytes:  # the CPU has laid it out in another way
                 self.give_back([memory], number)

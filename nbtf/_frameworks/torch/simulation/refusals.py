@@ -7,7 +7,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from nbtf._frameworks.torch.simulation.machine import SPARSE, Machine
+from nbtf._frameworks.torch.simulation.machine import NO_OUTLINES, Machine
 from nbtf._frameworks.torch.simulation.replacing import Replacements
 
 _GRAPHS = "CUDA graphs are not there on simulated GPUs. Run the code without torch.cuda.graph: it computes the same."
@@ -36,7 +36,7 @@ def install_refusals(machine: Machine, replacements: Replacements, fallback: Cal
     profiler: Any = torch.autograd.profiler.profile
     replacements.set(profiler, "__init__", _of_cpu(profiler.__init__))
     for key in _REFUSED_KEYS:
-        fallback(key, refuse(SPARSE if "Sparse" in key else f"Tensors of {key} are not there on simulated GPUs."))
+        fallback(key, _refuse_op(key.removesuffix("CUDA")) if machine.layouts else refuse(NO_OUTLINES))
 
 
 def _no(_tensor: Any) -> bool:
@@ -48,6 +48,15 @@ def refuse(text: str) -> Callable[..., Any]:
 
     def refusal(*_args: Any, **_kwargs: Any) -> Any:
         raise NotImplementedError(text)
+
+    return refusal
+
+
+def _refuse_op(layout: str) -> Callable[..., Any]:
+    def refusal(op: Any, *_args: Any, **_kwargs: Any) -> Any:
+        raise NotImplementedError(
+            f"{op} is not there for tensors of layout {layout} on simulated GPUs, as it is not on the CPU."
+        )
 
     return refusal
 
@@ -66,6 +75,7 @@ def _of_cpu(start: Callable[..., None]) -> Callable[..., None]:
     def start_on_cpu(profiler: Any, *args: Any, **kwargs: Any) -> None:
         if kwargs.pop("use_device", None) or kwargs.pop("use_cuda", None):
             warnings.warn(_PROFILED, RuntimeWarning, stacklevel=3)
+            kwargs["use_cpu"] = True  # else there is nothing to look at
         start(profiler, *args, **kwargs)
 
     return start_on_cpu

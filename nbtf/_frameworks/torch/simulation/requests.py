@@ -70,8 +70,10 @@ class Requests:
             return []
         returned = self._kernel.returned
         results = (result,) if len(returned) < 2 else result
-        new = [value for value, name in zip(results, returned, strict=True) if name is None]
-        return [self._request(tensor) for tensor in self._tensors(new)]
+        new = [*self._tensors([value for value, name in zip(results, returned, strict=True) if name is None])]
+        if any([tensor.layout is not self._machine.torch.strided for tensor in new]):
+            return []  # how much a sparse tensor takes depends on values
+        return [self._request(tensor) for tensor in new]
 
     def _outline(self, value: Any) -> Any:
         """Returns an argument with a tensor's shape in place of its values."""

@@ -27,4 +27,15 @@ def install_storages(machine: Machine, replacements: Replacements) -> None:
             return torch.empty(contents, dtype=torch.uint8, device=device).untyped_storage()
         return torch.tensor(list(contents), dtype=torch.uint8, device=device).untyped_storage()
 
+    resize: Any = storage_class.resize_
+
+    def resize_storage(storage: Any, size: int) -> Any:
+        """Resizes a storage of the CPU."""
+        if storage.device.type == "cuda":
+            raise NotImplementedError(
+                "Storages of simulated GPUs keep their size. Let go of the tensors, or tensor.resize_() them."
+            )
+        return resize(storage, size)
+
     replacements.set(storage_class, "__new__", staticmethod(new_storage))
+    replacements.set(storage_class, "resize_", resize_storage)

@@ -7,6 +7,7 @@ peak rates of the card, as `timing` counts it. Clocks of Python tell the time of
 from __future__ import annotations
 
 import itertools
+import sys
 import threading
 import warnings
 from typing import Any
@@ -47,6 +48,11 @@ class Streams:
         replacements.set(core, "_cuda_getCurrentRawStream", self._current_id)
         replacements.set(core, "_cuda_getDefaultStream", self._default)
         replacements.set(core, "_cuda_setStream", self._set)
+        torch = self._machine.torch
+        for name in ("Stream", "Event"):
+            replacements.set(torch, name, _of_any_device(torch, name, getattr(torch, name), getattr(torch.cuda, name)))
+        replacements.set(core, "_accelerator_getStream", torch.cuda.current_stream)
+        replacements.set(core, "_accelerator_setStream", torch.cuda.set_stream)
 
     def _new_stream(
         self, cls: Any, priority: int = 0, stream_id: int | None = None, device_index: int | None = None, **_: Any
@@ -74,6 +80,26 @@ class Streams:
         self._machine.current = device_index
 
 
+def _of_any_device(torch: Any, name: str, of_build: Any, of_card: Any) -> Any:
+    """Returns `torch.Stream` or `torch.Event`, which makes those of simulated devices as well, and knows them."""
+
+    class AnyDevice(type):
+        def __instancecheck__(cls, instance: Any) -> bool:
+            return isinstance(instance, of_build | of_card)
+
+        def __call__(cls, device: Any = None, **options: Any) -> Any:
+            if device is None:
+                return of_card(**options)
+            target = torch.device(device)
+            if target.type != "cuda":
+                return of_build(target, **options)
+            if of_card is torch.cuda.Stream:
+                return of_card(target, **options)
+            return of_card(**options)
+
+    return AnyDevice(name, (), {"__module__": "torch", "__doc__": of_build.__doc__})
+
+
 def _record_stream(_tensor: Any, _stream: Any) -> None:
     """Has nothing to do: no op is left to wait for."""
 
@@ -83,13 +109,33 @@ class _StreamMethods:
 
     stream_id: int
     device_index: int
+    entered: list[Any]
 
     def __init__(self, *_args: Any, **_kwargs: Any) -> None:
         """Takes what was read when it was made."""
 
+    def __enter__(self) -> Any:
+        """Makes it the current stream of this thread, and its device the current device."""
+        cuda: Any = sys.modules["torch.cuda"]
+        device = cuda.current_device()
+        self.entered = [*getattr(self, "entered", []), (device, cuda.current_stream(self.device_index))]
+        cuda.set_stream(self)
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        """Makes those current again that were so before."""
+        cuda: Any = sys.modules["torch.cuda"]
+        *self.entered, (device, stream) = self.entered
+        cuda.set_stream(stream)
+        cuda.set_device(device)
+
     def query(self) -> bool:
         """Says that all its work is done."""
         return True
+
+    def is_capturing(self) -> bool:
+        """Says that no CUDA graph is captured."""
+        return False
 
     def synchronize(self) -> None:
         """Does nothing."""

@@ -1,4 +1,7 @@
-"""How do older programs make tensors of a device: by `torch.cuda.FloatTensor`, and by `tensor.type(...)`?"""
+"""How do older programs make tensors of a device?
+
+By `torch.cuda.FloatTensor`, by `tensor.type(...)`, and by `torch.set_default_tensor_type`.
+"""
 
 from __future__ import annotations
 
@@ -56,3 +59,16 @@ def install_tensor_types(torch: Any, replacements: Replacements) -> None:
 
     change.__doc__ = change_type.__doc__
     replacements.set(torch.Tensor, "type", change)
+    set_default: Any = torch.set_default_tensor_type
+
+    def set_default_type(t: Any) -> None:
+        """Sets the default dtype, and has new tensors be on the current device, or on the CPU again."""
+        target = types.get(t, t) if isinstance(t, str) else t
+        if isinstance(target, TensorType):
+            torch.set_default_dtype(target.on_cpu.dtype)
+            torch.set_default_device("cuda")
+        else:
+            set_default(t)
+            torch.set_default_device(None)
+
+    replacements.set(torch, "set_default_tensor_type", set_default_type)

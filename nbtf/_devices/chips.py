@@ -1,0 +1,61 @@
+"""What is on the chip of a card: how many multiprocessors, how much cache, and what each multiprocessor holds?"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from nbtf._devices.catalog import Card
+
+_KIB, _MIB = 1 << 10, 1 << 20
+
+
+class Chip(NamedTuple):
+    """The chip of a card.
+
+    `multiprocessors` are those that are switched on, `l2_bytes` is its second cache. `threads`, `shared_bytes` and
+    `shared_of_block` are of one multiprocessor: resident threads, shared memory, and the most of it that a block gets.
+    """
+
+    multiprocessors: int
+    l2_bytes: int
+    threads: int
+    shared_bytes: int
+    shared_of_block: int
+
+
+# Multiprocessors and second cache. Sources: NVIDIA, whitepapers of Kepler GK110/210, Pascal P100, Volta V100, Turing
+# (T4: appendix), Ampere A100, Ada and Hopper H100; L4 and H200: their datasheets.
+_OF_CARD = {
+    "Tesla K20m": (13, 1280 * _KIB),
+    "Tesla K40c": (15, 1536 * _KIB),
+    "Tesla P100-PCIE-16GB": (56, 4 * _MIB),
+    "Tesla V100-SXM2-16GB": (80, 6 * _MIB),
+    "Tesla T4": (40, 4 * _MIB),
+    "NVIDIA A100-SXM4-40GB": (108, 40 * _MIB),
+    "NVIDIA A100-SXM4-80GB": (108, 40 * _MIB),
+    "NVIDIA L4": (58, 48 * _MIB),
+    "NVIDIA GeForce RTX 4090": (128, 72 * _MIB),
+    "NVIDIA H100 80GB HBM3": (132, 50 * _MIB),
+    "NVIDIA H200": (132, 50 * _MIB),
+}
+# Threads, shared memory, and the most of a block. Source: CUDA C++ programming guide, technical specifications per
+# compute capability.
+_OF_CAPABILITY = {
+    (3, 5): (2048, 48 * _KIB, 48 * _KIB),
+    (6, 0): (2048, 64 * _KIB, 48 * _KIB),
+    (7, 0): (2048, 96 * _KIB, 96 * _KIB),
+    (7, 5): (1024, 64 * _KIB, 64 * _KIB),
+    (8, 0): (2048, 164 * _KIB, 163 * _KIB),
+    (8, 9): (1536, 100 * _KIB, 99 * _KIB),
+    (9, 0): (2048, 228 * _KIB, 227 * _KIB),
+}
+
+
+def chip_of(card: Card) -> Chip:
+    """Returns the chip of a card of the catalog.
+
+    >>> from nbtf._devices.catalog import find_card
+    >>> chip_of(find_card("T4"))
+    Chip(multiprocessors=40, l2_bytes=4194304, threads=1024, shared_bytes=65536, shared_of_block=65536)
+    """
+    return Chip(*_OF_CARD[card.name], *_OF_CAPABILITY[card.compute_capability])

@@ -1,0 +1,156 @@
+"""Tests what `torch.cuda` answers beside tensors: streams, pinned memory, older spellings, and refusals by name."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+import nbtf as tf
+
+torch: Any = pytest.importorskip("torch", reason="needs PyTorch; one step of .ci/run has it")
+
+
+@pytest.fixture(autouse=True)
+def machine(capsys: pytest.CaptureFixture[str]) -> Iterator[None]:
+    tf.runtime.simulate_gpus(2, model="A100-40GB", frameworks="torch")
+    yield
+    tf.runtime.restart()
+    tf.runtime.simulate_gpus(0)
+
+
+@pytest.mark.parametrize("make", [lambda: torch.cuda.Stream(1), lambda: torch.Stream(device="cuda:1")])
+def test_a_stream_is_current_inside_its_block(make: Callable[[], Any]) -> None:
+    stream = make()
+    with stream:
+        inside = torch.ones(1, device="cuda").device, torch.cuda.current_stream() == stream
+
+    assert (torch.device("cuda:1"), True) == inside
+    assert 0 == torch.cuda.current_device()
+    assert torch.cuda.current_stream(1) == torch.cuda.default_stream(1)
+
+
+def test_streams_and_events_of_any_device_are_those_of_cards() -> None:
+    stream, event = torch.Stream(device="cuda"), torch.Event(device="cuda", enable_timing=True)
+    event.record(stream)
+    torch.accelerator.set_stream(stream)
+
+    assert (True, True) == (isinstance(torch.cuda.Stream(), torch.Stream), isinstance(event, torch.cuda.Event))
+    assert (stream, True) == (torch.accelerator.current_stream(), event.query())
+
+
+MAKERS: dict[str, Callable[[bool], Any]] = {
+    "empty": lambda pinned: torch.empty(3, pin_memory=pinned),
+    "zeros": lambda pinned: torch.zeros(2, 2, pin_memory=pinned),
+    "tensor": lambda pinned: torch.tensor([1, 2], pin_memory=pinned),
+    "like": lambda pinned: torch.ones_like(torch.zeros(3), pin_memory=pinned),
+    "random": lambda pinned: torch.randn(3, pin_memory=pinned),
+    "copied": lambda pinned: torch.ones(3).pin_memory() if pinned else torch.ones(3),
+    "a view": lambda pinned: torch.arange(5, pin_memory=pinned)[1:],
+}
+
+
+@pytest.mark.parametrize("name", MAKERS)
+def test_memory_is_pinned_where_it_was_asked_for(name: str) -> None:
+    assert [True, False] * 20 == [MAKERS[name](pinned).is_pinned() for _ in range(20) for pinned in (True, False)]
+
+
+def test_what_is_pinned_keeps_its_values() -> None:
+    x = torch.rand(5, 3).t()
+
+    assert torch.equal(x, x.pin_memory())
+    assert x.stride() == x.pin_memory().stride()
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize(
+    ("name", "dtype"), [("torch.cuda.FloatTensor", "float32"), ("torch.cuda.HalfTensor", "float16")]
+)
+def test_a_default_tensor_type_puts_new_tensors_on_the_card_until_it_is_set_back(name: str, dtype: str) -> None:
+    torch.set_default_tensor_type(name)
+    try:
+        tensors = [torch.ones(2), torch.randn(2), torch.nn.Linear(2, 2).weight]
+    finally:
+        torch.set_default_tensor_type(torch.FloatTensor)
+
+    assert [("cuda", f"torch.{dtype}")] * 3 == [(tensor.device.type, str(tensor.dtype)) for tensor in tensors]
+    assert ("cpu", torch.float32) == (torch.ones(2).device.type, torch.ones(2).dtype)
+
+
+def test_memory_without_a_tensor_is_counted() -> None:
+    address = torch.cuda.caching_allocator_alloc(1000)
+    in_use = torch.cuda.memory_allocated()
+    torch.cuda.caching_allocator_delete(address)
+
+    assert (1024, 0) == (in_use, torch.cuda.memory_allocated())
+
+
+def test_who_has_taken_memory_is_told() -> None:
+    x = torch.ones(1000, device="cuda")
+
+    assert 2 << 20 == torch.cuda.device_memory_used()
+    assert re.fullmatch(
+        r"GPU:0 \(simulated\)\nprocess +\d+ uses +2\.000 MB GPU memory", torch.cuda.list_gpu_processes()
+    )
+    assert x.is_cuda
+
+
+def test_marks_for_profilers_of_cards_do_nothing() -> None:
+    with torch.cuda.nvtx.range("outer"):
+        depth = torch.cuda.nvtx.range_push("inner")
+        torch.cuda.nvtx.range_pop()
+    torch.cuda.profiler.start()
+    torch.cuda.profiler.stop()
+
+    assert (1, False) == (depth, torch.cuda.is_current_stream_capturing())
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_a_profiler_of_a_card_alone_shows_the_work_of_this_computer() -> None:
+    with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CUDA]) as profiler:
+        _ = torch.ones(3, 3, device="cuda") @ torch.ones(3, 3, device="cuda")
+
+    assert "aten::mm" in {event.key for event in profiler.key_averages()}
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_what_was_compiled_is_forgotten() -> None:
+    torch.compiler.reset()
+
+    assert torch.cuda.is_available()
+
+
+REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
+    "MemPool": (lambda: torch.cuda.MemPool(), "torch.cuda.MemPool is not there on simulated GPUs"),
+    "graph_pool_handle": (lambda: torch.cuda.graph_pool_handle(), "graph_pool_handle is not there on simulated GPUs"),
+    "current_blas_handle": (
+        lambda: torch.cuda.current_blas_handle(),
+        r"torch\.cuda\.current_blas_handle is not there on simulated GPUs",
+    ),
+    "sync debug": (lambda: torch.cuda.set_sync_debug_mode(1), "set_sync_debug_mode is not there on simulated GPUs"),
+    "temperature": (lambda: torch.cuda.temperature(), "torch.cuda.temperature reads a sensor of a real card"),
+    "utilization": (lambda: torch.cuda.utilization(), "torch.cuda.utilization reads a sensor of a real card"),
+    "cudart": (lambda: torch.cuda.cudart().cudaHostRegister(1, 2, 3), "cudaHostRegister is not there"),
+    "storage": (lambda: torch.ones(2, device="cuda").untyped_storage().resize_(0), "Storages of simulated GPUs keep"),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_only_a_driver_has_raises_by_name(name: str) -> None:
+    call, words = REFUSED[name]
+
+    with pytest.raises(NotImplementedError, match=words):
+        call()
+
+
+def test_an_attribute_of_a_card_that_is_not_known_is_not_made_up() -> None:
+    with pytest.raises(AttributeError, match="'clock_rate' is not known of a simulated GPU"):
+        _ = torch.cuda.get_device_properties(0).clock_rate
+
+
+def test_names_that_no_driver_has_are_missing_as_ever() -> None:
+    with pytest.raises(AttributeError, match=r"module 'torch\._C' has no attribute 'nothing'"):
+        _ = torch._C.nothing
+    assert 108 == torch.cuda.get_device_properties(0).multi_processor_count

@@ -97,8 +97,8 @@ class Layouts:
         """
         torch = self._machine.torch
         if tensor.is_mkldnn or tensor.is_quantized:
-            kind = "Quantized tensors" if tensor.is_quantized else "Tensors of oneDNN's layout"
-            raise NotImplementedError(f"{kind} are not there on simulated GPUs. Use tensor.cpu() for them.")
+            family = "Quantized tensors" if tensor.is_quantized else "Tensors of oneDNN's layout"
+            raise NotImplementedError(f"{family} are not there on simulated GPUs. Use tensor.cpu() for them.")
         components = self.components(tensor)
         count = 1 if tensor.is_nested else len(components)
         placed = [self._machine.put_on_card(component, number, op) for component in components[:count]]
@@ -157,12 +157,12 @@ class _LayoutKernel:
         machine, tensor_class = self._machine, self._machine.torch.Tensor
         devices = [value.device for value in args if isinstance(value, tensor_class)]
         numbers = [each.index for each in (*devices, kwargs.get("device")) if each is not None and each.type == "cuda"]
-        before, number = machine.current, next((number for number in reversed(numbers) if number is not None), None)
-        machine.current = before if number is None else number
+        previous, number = machine.current, next((number for number in reversed(numbers) if number is not None), None)
+        machine.current = previous if number is None else number
         try:
             return op.redispatch(self._keys, *args, **kwargs)
         finally:
-            machine.current = before
+            machine.current = previous
 
     def _lower(self, value: Any, numbers: list[int]) -> Any:
         if isinstance(value, self._machine.torch.Tensor):
@@ -209,6 +209,8 @@ class _LayoutKernel:
     def _write(self, target: Any, lowered: Any, number: int) -> None:
         """Gives a tensor of the device what an op has left in that below it, which may have other components now."""
         if target.is_sparse and target.is_cuda:
-            components, own = self._layouts.components(lowered), self._layouts.components(target)
-            if [component.data_ptr() for component in components] != [component.data_ptr() for component in own]:
+            lowered_components, held = self._layouts.components(lowered), self._layouts.components(target)
+            if [component.data_ptr() for component in lowered_components] != [
+                component.data_ptr() for component in held
+            ]:
                 target.copy_(self._layouts.put_on_card(lowered, number, self._label))

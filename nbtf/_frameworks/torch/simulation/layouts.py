@@ -209,8 +209,8 @@ class _LayoutKernel:
     def _write(self, target: Any, lowered: Any, number: int) -> None:
         """Gives a tensor of the device what an op has left in that below it, which may have other components now."""
         if target.is_sparse and target.is_cuda:
-            lowered_components, held = self._layouts.components(lowered), self._layouts.components(target)
-            if [component.data_ptr() for component in lowered_components] != [
-                component.data_ptr() for component in held
-            ]:
+            addresses = [
+                [component.data_ptr() for component in self._layouts.components(tensor)] for tensor in (lowered, target)
+            ]
+            if addresses[0] != addresses[1]:
                 target.copy_(self._layouts.put_on_card(lowered, number, self._label))

@@ -11,7 +11,7 @@ import json
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from threading import Condition  # noqa: TID251  # over a lock of ours
-from time import monotonic
+from time import monotonic, strftime
 from typing import Any, Protocol
 
 import numpy as np
@@ -20,7 +20,7 @@ from nbtf._cluster import sending
 from nbtf._cluster.engine import Address, Connection, Message
 from nbtf._cluster.records import Copy, Free, Get, Listen, Look, Put, Record, Run, Writer
 from nbtf._cluster.tables import Failure
-from nbtf._cluster.wording import INTERRUPTED, error_of_op, overdue
+from nbtf._cluster.wording import INTERRUPTED, error_of_op, overdue, text_of_loss
 from nbtf._devices.base import Label, Spec
 from nbtf._devices.names import task_name
 from nbtf._devices.remote import RemoteArray, RemoteDevice
@@ -81,6 +81,7 @@ class Channel:
         self.devices: list[RemoteDevice] = []
         self.hello: dict[str, Any] | None = None
         """What the task has said of itself."""
+        self.loss: str | None = None
         self.idle = True
         self.connection: Connection | None = None
         self.heard_at = monotonic()
@@ -394,13 +395,15 @@ class Channel:
             self._lose(error)
 
     def _lose(self, error: OpError) -> None:
-        ops = sum([isinstance(record, Run) for record, _, _ in list(self._waiting)])
-        text = (
-            f"{self.task} is lost: {error.message}. Incarnation {self.address.incarnation}; "
-            f"{max(0, self._batches - len(self._under_way))} batches were handled, {len(self._under_way)} had no "
-            f"answer, and {ops} ops were not sent. What it had is gone."
-        )
-        self._finish(type(error)(None, None, text))
+        if self._end is None:
+            ops = sum([isinstance(record, Run) for record, _, _ in list(self._waiting)])
+            open_batches = len(self._under_way)
+            counts = (
+                f"Incarnation {self.address.incarnation}; {max(0, self._batches - open_batches)} batches were handled, "
+                f"{open_batches} had no answer, and {ops} ops were not sent."
+            )
+            self.loss = f"since {strftime('%H:%M:%S')}: {error.message.removesuffix('.')}"
+            self._finish(type(error)(None, None, text_of_loss(self.task, error.message, self.hello or {}, counts)))
 
     def end(self, error: OpError) -> None:
         """Ends the session, also one that is lost: what it made says so from now on."""

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from time import monotonic
+from typing import Any
 
 from nbtf._cluster.tables import Failure, error_of
 from nbtf._devices.sites import WORDING, Site
@@ -33,6 +35,24 @@ def error_of_op(failure: Failure, device: str, site: Site) -> OpError:
     message, newline, hint = failure.message.partition("\n")
     text = f"{{{{function_node __wrapped__{failure.op}_device_{device}}}}} {message} [Op:{failure.op}] name: "
     return error_of(failure, text + newline + hint + line_text)
+
+
+def text_of_loss(task: str, reason: str, hello: Mapping[str, Any], counts: str) -> str:
+    """Returns what is said of a task that is lost.
+
+    Args:
+      task: its name.
+      reason: what happened.
+      hello: what it has said of itself.
+      counts: what it had done, and what not.
+    """
+    process = f" It was process {hello['pid']} on host {hello['host']}." if hello else ""
+    short_task = task.replace("/replica:0", "")
+    return (
+        f"{task} is lost: {reason.removesuffix('.')}.{process} What it had is gone. A strategy goes on with "
+        f"strategy.replace('{short_task}'); else connect anew with tf.config.experimental_connect_to_cluster, and make "
+        f"its tensors again. {counts}"
+    )
 
 
 def overdue(task: str, deadline: float, heard_at: float) -> str:

@@ -189,6 +189,8 @@ class Device(ABC):
     """How it is linked with the devices of a cluster; None where there is none."""
     departure: OpError | None = None
     """Why it is no longer there, where it knows that itself: its task is lost."""
+    loss: str | None = None
+    """Since when it is lost, and why, in few words; None while it is there."""
     constants: dict[Any, Any]
     """Scalars that an express lane remembers; they go with the device."""
 

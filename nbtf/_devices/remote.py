@@ -40,6 +40,8 @@ class Link(Protocol):
 
     task: str
     """The full name of the task."""
+    loss: str | None
+    """Since when it is lost, and why; None while it is there."""
 
     def run(
         self,
@@ -179,6 +181,11 @@ class RemoteDevice(Device):
     def departure(self) -> OpError | None:  # pyright: ignore[reportIncompatibleVariableOverride]  # nobody sets it
         """Why it is no longer there, if its task says so."""
         return self.link.departure()
+
+    @property
+    def loss(self) -> str | None:  # pyright: ignore[reportIncompatibleVariableOverride]  # likewise
+        """Since when its task is lost, and why."""
+        return self.link.loss
 
     def put(self, array: np.ndarray[Any, Any], label: Label | None = None) -> Buffer:
         """Sends a copy of a host array there."""

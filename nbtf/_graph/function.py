@@ -47,6 +47,13 @@ class Traces:
         self.count = 0
         self.has_been_called = False
         self.lock = new_lock()
+        self.replacements = 0
+        """How often devices of strategies had been replaced when it was traced."""
+
+    def begin_anew(self, replacements: int) -> None:
+        """Forgets what was traced: it has the variables of devices that were replaced."""
+        with self.lock:
+            self.concrete, self.dispatched, self.of_tensors, self.replacements = {}, {}, {}, replacements
 
 
 class Function:
@@ -92,6 +99,8 @@ class Function:
         if graph is not None and graph.__class__ is not FunctionGraph:
             return map_structure(as_result, self.python_function(*args, **kwargs))
         scope = scope or EMPTY
+        if self._traces.replacements != CURRENT.context.replacements:
+            self._traces.begin_anew(CURRENT.context.replacements)
         key = None if kwargs or self.input_signature is not None else _key_of_tensors(args, scope)
         concrete = None if key is None else self._traces.of_tensors.get(key)
         leaves: Sequence[Any] = args
@@ -135,6 +144,8 @@ class Function:
         """
         if self.input_signature is not None and not args and not kwargs:
             args = self.input_signature
+        if self._traces.replacements != CURRENT.context.replacements:
+            self._traces.begin_anew(CURRENT.context.replacements)
         arguments = self._bind(args, kwargs)
         return self._concrete(arguments, SCOPE() or EMPTY, is_called=False)[0]
 

@@ -8,6 +8,7 @@ from typing import Any
 from nbtf._devices.base import Device
 from nbtf._runtime.configuration import PhysicalDevice
 from nbtf._runtime.context import Context
+from nbtf.errors import AbortedError
 
 
 def join(context: Context, devices: Sequence[Device]) -> None:
@@ -29,6 +30,18 @@ def leave(context: Context, devices: Sequence[Device]) -> None:
     with Context._lock:
         leaving = set(map(id, devices))
         _use(context, [device for device in context.joined if id(device) not in leaving])
+
+
+def disconnect(context: Context) -> None:
+    """Ends the sessions that the program has with tasks: they forget its tensors, which say so from now on."""
+    if context.cluster is not None:
+        context.cluster.end(AbortedError(_RESTARTED))
+
+
+_RESTARTED = (
+    "This tensor was on a task of a cluster, and is gone: tf.runtime.restart() has ended the program's session there. "
+    "Connect with tf.config.experimental_connect_to_cluster, and make it anew."
+)
 
 
 def renew(context: Context) -> None:

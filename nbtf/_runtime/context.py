@@ -112,6 +112,7 @@ class Context:
         self.made_from: dict[str, PhysicalDevice] = {}
         self._more_cpus: dict[str, Device] = {}  # that only sessions have
         self.joined: tuple[Device, ...] = ()  # of other tasks; see `cluster.py`
+        self.replacements = 0  # of devices of strategies: what was traced before has the variables of those before
         self.cluster: Any = None  # that they are of, as `_cluster.controller` knows it
         self.default_graph: Callable[[], Any] | None = None  # of programs that switched eager execution off
         self.summaries: Any = None  # where notes for TensorBoard go outside of blocks

@@ -20,10 +20,14 @@ from nbtf._runtime.scopes import SCOPE, Scope
 from nbtf._runtime.tensor import Tensor, tensor_of
 from nbtf._types import HOST_DTYPES, DType, string
 from nbtf.errors import (
+    AbortedError,
+    CancelledError,
+    DeadlineExceededError,
     InvalidArgumentError,
     MissingDeviceError,
     OpError,
     ResourceExhaustedError,
+    UnavailableError,
 )
 
 
@@ -216,6 +220,10 @@ FAILURES = (OpError, ValueError, TypeError, IndexError, ArithmeticError, MemoryE
 """What may go wrong in a kernel; everything else, such as an interrupt, passes as it is."""
 
 
+OF_TASKS = (UnavailableError, AbortedError, CancelledError, DeadlineExceededError)
+"""Errors of tasks of a cluster: each begins with the task, and says what to do."""
+
+
 def _cause(error: Exception) -> BaseException | None:
     """Returns what is shown as the cause of an error that is told in other words: not itself, if it is one of ours."""
     return error.__cause__ if isinstance(error, OpError) else error
@@ -247,8 +255,10 @@ def _wrapper(op: OpRecord, tensors: Sequence[Any], attrs: dict[str, Any]) -> str
 
 
 def _wrapped(error: OpError, op: OpRecord, wrapper: str, device: Device, call: str) -> OpError:
-    """Returns an error raised in a kernel with TensorFlow's words around it."""
+    """Returns an error raised in a kernel with TensorFlow's words around it; a task's has said whose it is."""
     scope = SCOPE()
+    if isinstance(error, OF_TASKS) or error.message.startswith("{{function_node"):
+        return error
     if scope is not None and scope.node is not None:
         return error  # the session names the node
     message, newline, hint = error.message.partition("\n")  # what nbtf adds stands below

@@ -23,7 +23,8 @@ class DeviceInfo(NamedTuple):
     `card` is the number of the card in this machine, `memory` its whole memory; several logical GPUs may share one.
     `in_use` is the allocator's figure, `requested` what tensors asked for. `cuda` is the number that CuPy and PyTorch
     give a card in this process: a real one, or a simulated one that PyTorch has as well. `external` is what other
-    libraries lent to tensors there; no other figure has it.
+    libraries lent to tensors there; no other figure has it. `lost` says since when a device of a cluster is no longer
+    there, and why; such a one has no figures of its memory.
 
     >>> _ = tf.runtime.simulate_gpus(2, model="Tesla K20m")
     2 simulated GPUs (Tesla K20m, 5 GiB each): NumPy on this computer's CPU. No GPU is used.
@@ -48,6 +49,7 @@ class DeviceInfo(NamedTuple):
     requested: int | None = None
     cuda: int | None = None
     external: int = 0
+    lost: str | None = None
 
     @property
     def naming(self) -> str | None:
@@ -79,7 +81,8 @@ class DeviceInfo(NamedTuple):
         >>> tf.runtime.devices()[1].label
         'GPU:0 (simulated Tesla K20m)'
         """
-        return f"{self.name} (simulated {self.model})" if self.simulated else self.name
+        words = [f"simulated {self.model}"] * self.simulated + ["lost"] * (self.lost is not None)
+        return f"{self.name} ({', '.join(words)})" if words else self.name
 
 
 def devices() -> list[DeviceInfo]:
@@ -144,10 +147,10 @@ def _planned_cluster(context: Context) -> Iterator[DeviceInfo]:
 
 
 def _described(context: Context, device: Device) -> DeviceInfo:
-    stats = None if device.memory is None else device.memory.stats()
-    memory: dict[str, int] = {}
+    stats = None if device.memory is None or device.loss else device.memory.stats()
+    memory: dict[str, Any] = {"lost": device.loss}
     if stats is not None:
-        memory = {"memory_limit": stats.limit, "in_use": stats.in_use, "peak": stats.peak, "pool": stats.pool}
+        memory |= {"memory_limit": stats.limit, "in_use": stats.in_use, "peak": stats.peak, "pool": stats.pool}
         memory |= {"requested": stats.requested, "external": stats.external}
     return _with_card(context, device.short_name, device.type, context.made_from[device.name], **memory)
 
@@ -155,7 +158,7 @@ def _described(context: Context, device: Device) -> DeviceInfo:
 def _with_card(context: Context, name: str, device_type: str, physical: Any, **memory: Any) -> DeviceInfo:
     card = context.configuration.cards.get(physical)
     if card is None:
-        return DeviceInfo(name, device_type)
+        return DeviceInfo(name, device_type, **memory)
     fields: dict[str, Any] = {
         "simulated": card.simulated,
         "model": card.card.name,

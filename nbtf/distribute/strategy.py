@@ -14,6 +14,7 @@ from nbtf._ops.reductions.means_and_extremes import reduce_mean
 from nbtf._ops.reductions.sums import reduce_sum
 from nbtf._ops.variables.variable import Variable
 from nbtf._runtime.blocks import ScopeStack, current_scope, leaving
+from nbtf._runtime.context import CURRENT
 from nbtf._runtime.device import device
 from nbtf._runtime.scopes import EMPTY
 from nbtf.distribute.contexts import ReplicaContext, current, require_cross_replica
@@ -241,6 +242,7 @@ class StrategyExtended:
         """Computes on these devices from now on."""
         self._devices = devices
         self.membership += 1
+        CURRENT.context.replacements += 1
 
     @property
     def worker_devices(self) -> tuple[str, ...]:

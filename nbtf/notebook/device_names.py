@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from nbtf import DeviceSpec, config, errors, runtime
 
 AUTO = "auto"
@@ -35,6 +37,17 @@ def label(name: str) -> str:
     """Returns the short name, and whether the device is simulated: `GPU:0 (simulated)`."""
     simulated = any(device.simulated for device in runtime.devices() if device.name == short(name))
     return f"{short(name)} (simulated)" if simulated else short(name)
+
+
+def state_of(device: runtime.DeviceInfo) -> str:
+    """Returns what a device is, as tables say it: `simulated`, or `simulated, lost` when its task is gone."""
+    return f"{device_kind(device)}, lost" if device.lost else device_kind(device)
+
+
+def losses(devices: Iterable[runtime.DeviceInfo]) -> list[str]:
+    """Returns a sentence for each host that is lost: since when, and why."""
+    hosts = {host_of(device.name): device.lost for device in devices if device.lost}
+    return [f"{host} is lost {reason}. What it had is gone." for host, reason in hosts.items()]
 
 
 def device_kind(device: runtime.DeviceInfo) -> str:

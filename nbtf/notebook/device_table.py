@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from nbtf import runtime
-from nbtf.notebook.device_names import device_kind, host_of, label, short
+from nbtf.notebook.device_names import device_kind, host_of, label, losses, short, state_of
 from nbtf.notebook.session import Session
 from nbtf.notebook.tables import Column, Table, size
 
@@ -47,7 +47,7 @@ def logical(session: Session) -> Table:
     rows: list[dict[str, Any]] = [
         {
             "device": device.name,
-            "kind": device_kind(device),
+            "kind": state_of(device),
             "model": device.model,
             "card": device.card,
             "bus_id": device.bus_id,
@@ -73,7 +73,7 @@ def _notes(devices: Sequence[runtime.DeviceInfo]) -> list[str]:
     simulated = sum(device.simulated for device in gpus)
     note = f"{simulated} of {len(gpus)} GPUs {'is' if simulated == 1 else 'are'} simulated by NumPy on the CPU."
     namings = [device.naming for device in gpus if device.naming is not None]
-    return [goes, *([note] if simulated else []), *namings]
+    return [goes, *([note] if simulated else []), *losses(devices), *namings]
 
 
 def physical(session: Session) -> Table:

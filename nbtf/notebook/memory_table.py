@@ -7,7 +7,7 @@ from collections.abc import Collection
 from typing import Any
 
 from nbtf import runtime
-from nbtf.notebook.device_names import device_kind
+from nbtf.notebook.device_names import losses, state_of
 from nbtf.notebook.holders.card_rows import real_cards
 from nbtf.notebook.session import Session
 from nbtf.notebook.tables import NOTHING, Column, Table, size
@@ -50,7 +50,7 @@ def table(session: Session, names: Collection[str]) -> Table:
     rows: list[dict[str, Any]] = [
         {
             "device": gpu.name,
-            "kind": device_kind(gpu),
+            "kind": state_of(gpu),
             "in_use": gpu.in_use,
             "percent": 100 * gpu.in_use / gpu.memory_limit if gpu.in_use is not None and gpu.memory_limit else None,
             "peak": gpu.peak,
@@ -63,8 +63,9 @@ def table(session: Session, names: Collection[str]) -> Table:
     notes: list[str] = []
     if not gpus:  # nbtf cannot use the cards, as without CuPy, but the driver tells of them
         rows, notes = _cards(session)
-    if any(gpu.in_use is None for gpu in gpus) and not any(use.used for use in uses.values()):
+    if any(gpu.in_use is None and not gpu.lost for gpu in gpus) and not any(use.used for use in uses.values()):
         notes = ["Nothing is in use yet: the first op starts the devices."]
+    notes += losses(gpus)
     notes += dict.fromkeys(uses[gpu.name].sum() for gpu in gpus if gpu.name in uses)
     return Table(COLUMNS, rows, notes)
 

@@ -11,6 +11,7 @@ from nbtf._devices.first_use import Compiling
 from nbtf._devices.lent import LENT
 from nbtf._devices.links import DEFAULT_NETWORK
 from nbtf._devices.machines import Simulated, simulated_cluster, simulated_machine
+from nbtf._runtime.cluster import disconnect
 from nbtf._runtime.context import CURRENT, install
 from nbtf._runtime.device import device as _device_scope
 from nbtf._runtime.inventory import matching_device
@@ -150,7 +151,8 @@ def restart(keep_settings: bool = False) -> None:
     """Starts the runtime afresh, as a new process would: devices can be configured again.
 
     Observers, the device of the running cell and the simulated machine stay; environment variables are read again.
-    Tensors and variables from before can still be read; an op on one raises `FailedPreconditionError`.
+    Tensors and variables from before can still be read; an op on one raises `FailedPreconditionError`. The sessions
+    with tasks of a cluster end: what they had is gone, and reading it raises `AbortedError`.
 
     Args:
       keep_settings: keeps soft placement, the placement log, the default device and the like.
@@ -166,6 +168,7 @@ def restart(keep_settings: bool = False) -> None:
     """
     previous = CURRENT.context
     install(previous.successor(keep_settings))
+    disconnect(previous)
     previous.close()
     for _, taker in CURRENT.context.observers.note_takers:
         taker.begin_machine()

@@ -245,3 +245,29 @@ def test_a_device_that_is_none_of_the_strategy_is_no_loss(two: Connected) -> Non
     with pytest.raises(tf.errors.NotFoundError, match="has 0 devices"):
         strategy.replace("/job:worker/task:1", "/job:worker/task:7")
     assert 2 == strategy.num_replicas_in_sync
+
+
+@pytest.mark.parametrize("comes_back", [False, True])
+def test_a_traced_function_goes_on_after_a_replacement(two: Connected, comes_back: bool) -> None:
+    strategy = tf.distribute.MirroredStrategy([GPU_0, GPU_1])
+    with strategy.scope():
+        v = tf.Variable(1.0)
+
+    @tf.function
+    def step(x: Any) -> Any:
+        def add() -> Any:
+            v.assign_add(x)
+            return v * 2.0
+
+        return strategy.reduce(tf.distribute.ReduceOp.SUM, strategy.run(add), axis=None)
+
+    before = [step(tf.constant(1.0)).numpy() for _ in range(2)], step.experimental_get_tracing_count()
+    two.engine.kill("worker", 1)
+    if comes_back:
+        two.engine.start("worker", 1)
+    strategy.replace("/job:worker/task:1", "/job:worker/task:1" if comes_back else None)
+    after = [step(tf.constant(1.0)).numpy() for _ in range(2)], step.experimental_get_tracing_count()
+
+    replicas = 1 + comes_back
+    assert ([8.0, 12.0], 1) == before
+    assert ([8.0 * replicas, 10.0 * replicas], 2) == after

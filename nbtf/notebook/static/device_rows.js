@@ -84,7 +84,7 @@ function fillDeviceRow(self, row, room, show) {
   const parts = row.nbtf;
   const running = show.running === room.name;
   const memory = room.memory && !room.memory.unknown ? room.memory : null;
-  const op = (show.scene.step ? room.counts[0]?.[0] : running ? room.device.last : room.device.op) || "";
+  const op = room.device.lost ? WORDS.rows.lost : (show.scene.step ? room.counts[0]?.[0] : running ? room.device.last : room.device.op) || "";
   const share = memory?.limit ? percent(memory.in_use / memory.limit) : "";
   const amount = memory ? rounded(memory.in_use) : "";
   const [came, went] = show.traffic.get(room.name) ?? [0, 0];

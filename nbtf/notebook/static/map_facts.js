@@ -48,6 +48,7 @@ function deviceFacts(room, scene, state) {
     limit: memory?.limit ?? null,
     levels: highestOf((device.history ?? []).filter(([ms]) => !step || ms <= step.ms).map(([, inUse]) => inUse)),
     now: isHere,
+    lost: Boolean(device.lost),
     nothing: step ? nothingWords(scene, device) : undefined,
     shown: step && isHere ? ops.find(({ op, why }) => op === step.op && why === step.why) : undefined,
   };

@@ -43,12 +43,12 @@ export function squareOf(card, x, y, width, nbytes, most) {
   const marks = [rectangle(x + 0.5, y + 0.5, width - 1, SQUARE.height - 1, "paper", { ...edge, radius: 4 })];
   if (height) marks.push(rectangle(x + 0.5, y + SQUARE.height - 0.5 - height, width - 1, height, "cpyf", { stroke: "cpy", strokeWidth: 0.8, radius: 2 }));
   const name = card.name.includes(":") ? card.name.slice(card.name.lastIndexOf("/") + 1) : card.name;
-  for (const [baseline, words, weight] of [[15, name, 650], [29, sizeWords(nbytes), 400]]) {
+  for (const [baseline, words, weight] of [[15, name, 650], [29, card.lost ? WORDS.deviceMap.lost : sizeWords(nbytes), 400]]) {
     const isOnFill = height > SQUARE.height - baseline + SQUARE.ascent;
     const halo = !isOnFill && height > SQUARE.height - baseline - SQUARE.descent;
-    marks.push(text(x + 8, y + baseline, words, { fill: isOnFill ? "on-cpyf" : "ink", size: 11, weight, halo }));
+    marks.push(text(x + 8, y + baseline, words, { fill: isOnFill ? "on-cpyf" : card.lost ? "hot" : "ink", size: 11, weight, halo }));
   }
-  const title = `${card.name}: ${mainOp(card)?.op ?? "–"}, ${sizeWords(nbytes)}`;
+  const title = `${card.name}: ${mainOp(card)?.op ?? "–"}, ${sizeWords(nbytes)}${card.lost ? `, ${WORDS.deviceMap.lost}` : ""}`;
   return { mark: "group", marks, title, data: { device: card.name } };
 }
 

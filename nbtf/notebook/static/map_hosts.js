@@ -92,7 +92,8 @@ function hostSquares(facts, hosts, x, y, width) {
     const [left, top] = [x + (at % perRow) * (across + SQUARE.gap), y + Math.floor(at / perRow) * (SQUARE.height + SQUARE.gap)];
     places.set(host, { box: [left, top, across, SQUARE.height], title });
     const now = members.some((card) => card.now);
-    const { marks: inside } = squareOf({ name, ops: [], now }, left, top, across, totals.get(host), most);
+    const lost = members.every((card) => card.lost);
+    const { marks: inside } = squareOf({ name, ops: [], now, lost }, left, top, across, totals.get(host), most);
     return { mark: "group", marks: inside, title };
   });
   const end = y + Math.ceil(hosts.size / perRow) * (SQUARE.height + SQUARE.gap) - SQUARE.gap;

@@ -59,7 +59,9 @@ function addMapHead(map) {
   const { facts } = map;
   const said = WORDS.deviceMap;
   const title = facts.cards.length > MAP.many ? fill(said.gpus, { n: facts.cards.length }) : said.title;
-  const counts = fill(said.ran, { ops: facts.ops, copies: sumOf(facts.flows, "copies") });
+  const copies = sumOf(facts.flows, "copies");
+  const ops = facts.ops === 1 ? said.op : fill(said.ops, { n: facts.ops });
+  const counts = fill(said.ran, { ops, copies: copies === 1 ? said.copy : fill(said.copies, { n: copies }) });
   const honest = said[facts.simulated ? "simulated" : "exact"];
   addFlowed(map, [text(0, 0, title, { size: 15, weight: 650 }), text(0, 0, counts, { fill: "soft" }), text(0, 0, honest, { fill: "soft" })], 28);
   map.y += 14;
@@ -200,7 +202,8 @@ function branchTexts(facts, card) {
     const words = op.times > 1 ? `${op.op} × ${grouped(op.times)}` : op.op;
     texts.push(text(0, 0, words, { size: 13, weight: 650, mono: true }), text(0, 0, reasonWords(op), { fill: op.asked ? "soft" : "hot" }));
   } else texts.push(text(0, 0, card.nothing ?? said.nothing, { fill: "soft" }));
-  if (card.inUse !== null) texts.push(text(0, 0, sizeWords(card.inUse), { size: 11, weight: 600 }));
+  if (card.lost) texts.push(text(0, 0, WORDS.deviceMap.lost, { fill: "hot", weight: 650 }));
+  else if (card.inUse !== null) texts.push(text(0, 0, sizeWords(card.inUse), { size: 11, weight: 600 }));
   for (const [arrow, upward] of [["↓", false], ["↑", true]]) {
     const flow = hostFlow(facts, card.name, upward);
     if (flow.copies) texts.push(text(0, 0, `${arrow} ${sizeWords(flow.nbytes)}`, { size: 11 }));

@@ -64,7 +64,8 @@ export function roomMarks(device, x, y, width, isCompact, copied = null) {
     marks.push(text(begin, y + 38, words, { weight: 600, mono: true }));
     marks.push(text(begin, y + 53, fitted(opsInWords(executedOn(device)), right - begin, 11), { fill: "soft", size: 11 }));
   } else marks.push(...workMarks(device, op, asked, begin, y, right));
-  if (device.inUse !== null) marks.push(...memoryMarks(device, begin, y + height - 46, right));
+  if (device.lost) marks.push(text(begin, y + height - 10, fitted(said.lost, right - begin, 12), { fill: "hot", weight: 650 }));
+  else if (device.inUse !== null) marks.push(...memoryMarks(device, begin, y + height - 46, right));
   return marks;
 }
 

@@ -88,6 +88,7 @@ function modelOf(device, alone) {
 
 function reasonWithout(device, moment, replayed) {
   const said = WORDS.memory;
+  if (device.lost) return fill(said.lost, { why: device.lost });
   if (device.kind === "host") return said.host;
   if (moment) return "";
   return replayed && device.memory ? said.unknown : said.notStarted;

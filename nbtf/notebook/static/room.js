@@ -8,7 +8,8 @@ const MOST_SENDS = 16; // a card of a large cluster may have sent to a thousand 
 
 export function kindOf(device) {
   const said = WORDS.map;
-  if (device.kind === "host") return said.host;
+  if (device.kind === "host" && !device.lost) return said.host;
+  if (device.lost) return fill(said.lost, { why: device.lost });
   const model = device.model || said.noModel;
   return device.kind === "simulated" ? fill(said.simulated, { model }) : model;
 }
@@ -112,6 +113,7 @@ function updateMemory(parts, room) {
 
 function memoryTexts({ device, memory: m }) {
   const said = WORDS.map;
+  if (device.lost) return [said.gone, ""];
   if (device.kind === "host") return [said.notCounted, ""];
   if (!m || m.unknown) return [m ? said.unknown : said.notStarted, ""];
   const share = m.in_use / (m.limit || m.pool || 1);

@@ -65,7 +65,7 @@ function addCopy(copied, step) {
 
 // Memory of a device at a step: what the last step that touched it left, else its history at that time, else unknown.
 function memoryAt(state, device, position) {
-  if (device.kind === "host") return null;
+  if (device.kind === "host" || device.lost) return null;
   const limit = device.memory?.limit ?? null;
   if (state.window) {
     const level = levelAt(state, device.name, position);

@@ -86,20 +86,20 @@ def _drawn(hosts: dict[str, list[_Fill]], right: float, y: float, words: Words) 
             _Fill(host, sum([fill.in_use or 0 for fill in members]), sum([fill.total for fill in members]))
             for host, members in hosts.items()
         ]
-        return _squares(sums, _MARGIN, y, right)
+        return _squares(sums, _MARGIN, y, right, words)
     marks: list[Mark] = []
     beside, above = (0.0, _ABOVE) if right < _NARROW else (_LABELS, 0.0)
     for host, members in hosts.items():
         label = Text(_MARGIN, y + 18, _short(host, beside or right - _MARGIN), size=11, weight=650)
         sums = Text(_MARGIN, y + 33, _of(members) if members else words["noCards"], "soft", 11)
         marks.append(Group((label, sums), f"{host}: {sums.words}"))
-        squares, end = _squares(members, _MARGIN + beside, y + above, right)
+        squares, end = _squares(members, _MARGIN + beside, y + above, right, words)
         marks += squares
         y = max(end, y + (above or SQUARE)) + GAP
     return marks, y - GAP
 
 
-def _squares(fills: Sequence[_Fill], x: float, y: float, right: float) -> tuple[list[Mark], float]:
+def _squares(fills: Sequence[_Fill], x: float, y: float, right: float, words: Words) -> tuple[list[Mark], float]:
     per_row = count_per_row(right - x + GAP, _SQUARE)
     across = (right - x + GAP) / per_row - GAP
     marks: list[Mark] = []
@@ -107,7 +107,7 @@ def _squares(fills: Sequence[_Fill], x: float, y: float, right: float) -> tuple[
         left, top = x + at % per_row * (across + GAP), y + at // per_row * (SQUARE + GAP)
         used = fill.in_use or 0
         name = _short(fill.name, across).replace(":", " ")
-        square = drawn_square(DeviceFacts(name), left, top, across, used, max(fill.total, used, 1))
+        square = drawn_square(DeviceFacts(name), left, top, across, used, max(fill.total, used, 1), words)
         marks.append(Group(square.marks, f"{fill.name}: {_of([fill])}"))
     return marks, y + -(-len(fills) // per_row) * (SQUARE + GAP) - GAP
 

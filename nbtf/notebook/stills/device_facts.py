@@ -54,6 +54,7 @@ class DeviceFacts:
     in_use: int | None = None
     limit: int | None = None
     levels: list[int] = field(default_factory=list[int])
+    is_lost: bool = False
 
     @property
     def executed(self) -> int:
@@ -140,7 +141,8 @@ def map_facts(snapshot: runtime.Snapshot, devices: Iterable[runtime.DeviceInfo] 
         for name in (flow.source, flow.target):
             of(name)
     for name, levels in _levels(snapshot).items():
-        of(name).levels, of(name).in_use = levels, levels[-1]
+        if not of(name).is_lost:  # what it had is gone
+            of(name).levels, of(name).in_use = levels, levels[-1]
     ordered = sorted(facts.values(), key=lambda device: in_order(device.name))
     return MapFacts(
         tuple(device for device in ordered if is_host(device.name)),
@@ -153,7 +155,8 @@ def map_facts(snapshot: runtime.Snapshot, devices: Iterable[runtime.DeviceInfo] 
 
 
 def _device(info: runtime.DeviceInfo) -> DeviceFacts:
-    return DeviceFacts(info.name, info.model or "", bool(info.simulated), [], info.in_use, info.memory_limit)
+    lost = info.lost is not None
+    return DeviceFacts(info.name, info.model or "", info.simulated, [], info.in_use, info.memory_limit, is_lost=lost)
 
 
 def _rank(op: OpCount) -> tuple[bool, float, int, str]:

@@ -55,24 +55,39 @@ def drawn_grid(facts: MapFacts, x: float, y: float, width: float, words: Words) 
         marks += [Text(x, top + 18, label, size=11, weight=650), Text(x, top + 33, total, "soft", 11)]
         for column, card in enumerate(row):
             begin = x + _LABELS + column * (across + GAP)
-            marks.append(drawn_square(card, begin, top, across, traffic[card.name], most_bytes))
+            marks.append(drawn_square(card, begin, top, across, traffic[card.name], most_bytes, words))
     return marks, y + len(rows) * (SQUARE + GAP) - GAP
 
 
-def drawn_square(card: DeviceFacts, x: float, y: float, width: float, nbytes: int, most_bytes: int) -> Group:
-    """Returns a square with its name and bytes, filled as high as these are of the most bytes."""
+def drawn_square(
+    card: DeviceFacts, x: float, y: float, width: float, nbytes: int, most_bytes: int, words: Words
+) -> Group:
+    """Returns a square with its name and bytes, filled as high as these are of the most bytes; a lost one says so.
+
+    Args:
+      card: whose square it is.
+      x: where it begins, in px.
+      y: likewise.
+      width: of the square.
+      nbytes: that it sent and got.
+      most_bytes: of all squares.
+      words: the texts of the section `deviceMap`.
+    """
     op = main_op(card)
     title = f"{card.name}: {op.op if op else '–'}, {bytes_in_words(nbytes)}"
+    if card.is_lost:
+        title += f", {words['lost']}"
     height = max(1.5, (SQUARE - 1) * nbytes / most_bytes) if nbytes else 0.0
     name = card.name.rpartition("/")[2] if ":" in card.name else card.name
     marks: list[Mark] = [Rectangle(x + 0.5, y + 0.5, width - 1, SQUARE - 1, "paper", "hair2", radius=4)]
     if height:
         marks.append(Rectangle(x + 0.5, y + SQUARE - 0.5 - height, width - 1, height, "cpyf", "cpy", 0.8, 2))
-    for baseline, words, weight in ((15.0, name, 650), (29.0, bytes_in_words(nbytes), 400)):
+    second = words["lost"] if card.is_lost else bytes_in_words(nbytes)
+    for baseline, text, weight in ((15.0, name, 650), (29.0, second, 400)):
         is_on_fill = height > SQUARE - baseline + _ASCENT
         is_on_edge = not is_on_fill and height > SQUARE - baseline - _DESCENT
-        fill = "on-cpyf" if is_on_fill else "ink"
-        marks.append(Text(x + 8, y + baseline, words, fill, 11, weight, halo=is_on_edge))
+        fill = "on-cpyf" if is_on_fill else "hot" if card.is_lost else "ink"
+        marks.append(Text(x + 8, y + baseline, text, fill, 11, weight, halo=is_on_edge))
     return Group(tuple(marks), title)
 
 

@@ -74,7 +74,7 @@ def _rows(
         marks += [Text(x, y + 18, host or words["here"], size=11, weight=650), Text(x, y + 33, total, "soft", 11)]
         for at, card in enumerate(members):
             left, top = x + _LABELS + at % per_row * (across + GAP), y + at // per_row * (SQUARE + GAP)
-            marks.append(drawn_square(card, left, top, across, facts.traffic(card.name), most_bytes))
+            marks.append(drawn_square(card, left, top, across, facts.traffic(card.name), most_bytes, words))
         y += -(-len(members) // per_row) * (SQUARE + GAP)
     return marks, tops, y - GAP
 
@@ -91,7 +91,8 @@ def _squares(
         name = host or words["here"]
         title = f"{name}: {words['gpus'].format(n=len(members))}, {bytes_in_words(totals[host])}"
         left, top = x + at % per_row * (across + GAP), y + at // per_row * (SQUARE + GAP)
-        square = drawn_square(DeviceFacts(name), left, top, across, totals[host], most_bytes)
+        tile = DeviceFacts(name, is_lost=all(card.is_lost for card in members))
+        square = drawn_square(tile, left, top, across, totals[host], most_bytes, words)
         marks.append(Group(square.marks, title))
     return marks, y + -(-len(hosts) // per_row) * (SQUARE + GAP) - GAP
 

@@ -99,7 +99,8 @@ class _Map:
     def _head(self) -> None:
         facts, words = self._facts, self._words
         title = words["gpus"].format(n=len(facts.cards)) if len(facts.cards) > _MANY else words["title"]
-        counts = words["ran"].format(ops=f"{facts.ops:,}", copies=f"{sum(flow.copies for flow in facts.flows):,}")
+        ops = words["op"] if facts.ops == 1 else words["ops"].format(n=f"{facts.ops:,}")
+        counts = words["ran"].format(ops=ops, copies=self._copies(sum(flow.copies for flow in facts.flows)))
         simulated = any(card.is_simulated for card in facts.cards)
         texts = [Text(0, 0, title, size=15, weight=650), Text(0, 0, counts, "soft")]
         texts.append(Text(0, 0, words["simulated" if simulated else "exact"], "soft"))
@@ -225,7 +226,9 @@ class _Map:
             texts.append(Text(0, 0, reason_in_words(op.reason, op.op), "soft" if as_asked else "hot", 12))
         else:
             texts.append(Text(0, 0, self._words["nothing"], "soft"))
-        if card.in_use is not None:
+        if card.is_lost:
+            texts.append(Text(0, 0, self._words["lost"], "hot", weight=650))
+        elif card.in_use is not None:
             texts.append(Text(0, 0, bytes_in_words(card.in_use), size=11, weight=600))
         for arrow, upward in (("↓", False), ("↑", True)):
             flow = facts.of_host(card.name, upward)

@@ -97,7 +97,9 @@ def drawn_room(
         )
     else:
         yield from _work(device, op, as_asked, x + inside, y, right, words)
-    if device.in_use is not None:
+    if device.is_lost:
+        yield Text(x + inside, y + height - 10, fitted(words["lost"], right - x - inside, 12), "hot", weight=650)
+    elif device.in_use is not None:
         yield from _memory(device, x + inside, y + height - 46, right, is_compact, words)
 
 

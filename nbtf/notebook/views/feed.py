@@ -195,6 +195,7 @@ class Feed:
             "name": device.name,
             "label": device.label,
             "kind": device_kind(device),
+            "lost": device.lost,
             "model": device.model,
             "card": self._session.cards.numbered(device).card,
             "bus_id": device.bus_id,

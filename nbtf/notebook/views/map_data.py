@@ -37,4 +37,5 @@ def _device(device: DeviceFacts) -> dict[str, Any]:
         }
         for op in device.ops
     ]
-    return {"name": device.name, "ops": ops, "inUse": device.in_use, "limit": device.limit, "levels": device.levels}
+    facts = {"name": device.name, "ops": ops, "inUse": device.in_use, "limit": device.limit, "levels": device.levels}
+    return facts | {"lost": device.is_lost}

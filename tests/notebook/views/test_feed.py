@@ -229,8 +229,8 @@ def test_state_is_plain_data_of_the_agreed_form(shell: Shell, feed: Feed) -> Non
     )
     assert of_all.split() == list(state)
     of_device = (
-        "name label kind model card bus_id card_memory memory ops phases constants counts elsewhere more history real"
-        " work"
+        "name label kind lost model card bus_id card_memory memory ops phases constants counts elsewhere more history"
+        " real work"
     )
     assert [*of_device.split(), "op", "last", "map", "largest_free", "free"] == list(device(state, "GPU:0"))
 

@@ -25,6 +25,7 @@ from tests.notebook.views.test_page import assert_same
 pytestmark = pytest.mark.skipif(shutil.which("node") is None, reason="needs node; the browser tests draw the map too")
 
 CLUSTERS = [1, 2, 11, 16, 17, 128]
+LOST = ("2 hosts", "17 hosts", "2 cards", "4 cards")
 LANGUAGES = (catalogue.ENGLISH, *catalogue.LANGUAGES)
 
 
@@ -35,6 +36,8 @@ def scenes() -> dict[str, MapFacts]:
     for count in DEVICES:
         with machine(count, model="Tesla K20m"):
             facts[f"{count} cards"] = map_facts(recorded(count), tf.runtime.devices())
+    for name in LOST:
+        facts[f"{name}, lost"] = losing(facts[name])
     with machine(4, model="Tesla K20m"):
         facts["large"] = map_facts(recorded(4, size=4096), tf.runtime.devices())
         for name, record in RECORDED.items():
@@ -54,6 +57,15 @@ def of_hosts() -> MapFacts:
     ]
     flows = [Flow(names[0], name, 2, 9437184 + 1179648 * number) for number, name in enumerate(names[1:])]
     return MapFacts((DeviceFacts("CPU:0"),), tuple(cards), tuple(flows), 70, 3, 2)
+
+
+def losing(facts: MapFacts) -> MapFacts:
+    """The same devices, of which the first cards of each four are lost."""
+    cards = [
+        dataclasses.replace(card, is_lost=True, in_use=None, levels=[]) if at % 4 < 3 else card
+        for at, card in enumerate(facts.cards)
+    ]
+    return dataclasses.replace(facts, cards=tuple(cards))
 
 
 def of_cluster(hosts: int) -> MapFacts:
@@ -89,7 +101,14 @@ def flat(picture: dict[str, Any]) -> dict[str, Any]:
 @pytest.mark.parametrize("language", LANGUAGES)
 @pytest.mark.parametrize(
     "scene",
-    ["hosts", "large", *(f"{hosts} hosts" for hosts in CLUSTERS), *(f"{count} cards" for count in DEVICES), *RECORDED],
+    [
+        "hosts",
+        "large",
+        *(f"{name}, lost" for name in LOST),
+        *(f"{hosts} hosts" for hosts in CLUSTERS),
+        *(f"{count} cards" for count in DEVICES),
+        *RECORDED,
+    ],
 )
 def test_page_draws_the_marks_of_the_still(
     scenes: dict[str, MapFacts], scene: str, language: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

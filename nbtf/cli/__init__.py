@@ -48,7 +48,8 @@ def _parser() -> argparse.ArgumentParser:
         epilog="Where to start: nbtf lab",
     )
     parser.add_argument("--version", action="version", version=f"nbtf {version}")
-    commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    commands = parser.add_subparsers(title="commands", metavar="COMMAND")
+    parser.set_defaults(command=lambda _: parser.exit(2, parser.format_help()))  # who types `nbtf` alone asks
     for module in (lab, run, predict, devices, top, metrics, doctor, notebooks, site):
         module.add_command(commands)
     return parser

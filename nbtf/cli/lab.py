@@ -57,9 +57,9 @@ def lab(chosen: argparse.Namespace) -> int:
     if chosen.language is not None:
         os.environ[VARIABLE] = chosen.language  # the kernels' views speak it, too
     copies = copy_tutorials(originals, chosen.dir)
-    sign(chosen.dir / copy.relative_path for copy in copies if copy.state != "yours")
     first = next(lesson.relative_path for lesson in originals if lesson.language == language)
-    print(describe_copies(copies, chosen.dir, first), flush=True)
+    print(describe_copies(copies, chosen.dir, first), flush=True)  # signing and JupyterLab take some seconds
+    sign(chosen.dir / copy.relative_path for copy in copies if copy.state != "yours")
     return start(jupyter_command(chosen.dir, first, chosen.no_browser, chosen.jupyter))
 
 

@@ -35,6 +35,15 @@ def test_command_that_is_not_there_is_refused(words: list[str], capsys: pytest.C
     assert "usage: nbtf" in capsys.readouterr().err
 
 
+def test_the_name_alone_is_answered_with_all_commands(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        cli.main([])
+
+    shown = capsys.readouterr().err
+    assert [] == [command for command in COMMANDS if f"\n    {command} " not in shown]
+    assert "Where to start: nbtf lab" in shown
+
+
 def test_version_is_that_of_the_package(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         cli.main(["--version"])

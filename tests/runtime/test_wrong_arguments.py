@@ -19,14 +19,14 @@ NO_LIST = [3, 1.5, "GPU:0"]
     "function", [tf.runtime.memory_map, tf.runtime.memory_pieces, tf.runtime.without_cuda, tf.runtime.cell_device]
 )
 def test_a_name_that_is_no_text_is_refused(function: Callable[[Any], object], name: object) -> None:
-    with pytest.raises(TypeError, match='such as "GPU:\\d"'):
+    with pytest.raises(TypeError, match=r'such as "GPU:\d"'):
         function(name)
 
 
 @pytest.mark.parametrize("name", NO_NAME[:2])
 @pytest.mark.parametrize("function", [tf.runtime.warmup, tf.runtime.set_default_device])
 def test_a_default_device_that_is_no_text_is_refused(function: Callable[[Any], object], name: object) -> None:
-    with pytest.raises(TypeError, match='such as "GPU:0". Got '):
+    with pytest.raises(TypeError, match=r'such as "GPU:0". Got '):
         function(name)
 
 
@@ -35,7 +35,7 @@ def test_a_device_that_is_not_here_is_refused_with_those_that_are(function: Call
     tf.runtime.simulate_gpus(2)
     tf.add(1.0, 1.0)
 
-    with pytest.raises(ValueError, match="found for 'GPU:2'. Devices that are here: GPU:0, GPU:1, CPU:0."):
+    with pytest.raises(ValueError, match=r"found for 'GPU:2'. Devices that are here: GPU:0, GPU:1, CPU:0."):
         function("GPU:2")
 
 
@@ -52,7 +52,7 @@ def test_of_many_devices_the_first_ones_are_named_and_their_number_is_told() -> 
 def test_a_number_in_a_device_string_that_is_none_is_refused_with_the_string(piece: str, number: str) -> None:
     name = f"/job:worker/{piece.format(number)}"
 
-    with pytest.raises(ValueError, match="invalid literal for int") as refusal:
+    with pytest.raises(ValueError, match=r"invalid literal for int") as refusal:
         tf.DeviceSpec.from_string(name)
     assert [f"A number was expected there in the device spec '{name}'."] == refusal.value.__notes__
 
@@ -61,7 +61,7 @@ def test_a_number_in_a_device_string_that_is_none_is_refused_with_the_string(pie
 def test_a_constant_on_a_task_that_is_not_here_is_refused_with_the_tasks_that_are(task: str) -> None:
     tf.runtime.simulate_cluster(2, 1)
 
-    with pytest.raises(tf.errors.InvalidArgumentError, match="unknown device") as refusal, tf.device(task):
+    with pytest.raises(tf.errors.InvalidArgumentError, match=r"unknown device") as refusal, tf.device(task):
         tf.constant(1.0)
     assert ["Tasks that are here: /job:localhost/task:0, /job:worker/task:0 to task:1."] == refusal.value.__notes__
 
@@ -70,14 +70,14 @@ def test_a_constant_on_a_task_that_is_not_here_is_refused_with_the_tasks_that_ar
 def test_bytes_of_an_all_reduce_that_are_no_integer_are_refused(nbytes: Any) -> None:
     tf.runtime.simulate_cluster(2, 2)
 
-    with pytest.raises(TypeError, match="`nbytes` must be an integer. Got "):
+    with pytest.raises(TypeError, match=r"`nbytes` must be an integer. Got "):
         tf.runtime.all_reduce_times(nbytes)
 
 
 def test_fewer_bytes_than_none_are_refused() -> None:
     tf.runtime.simulate_cluster(2, 2)
 
-    with pytest.raises(ValueError, match="`nbytes` must be 0 or more. Got -1"):
+    with pytest.raises(ValueError, match=r"`nbytes` must be 0 or more. Got -1"):
         tf.runtime.all_reduce_times(-1)
 
 
@@ -85,7 +85,7 @@ def test_fewer_bytes_than_none_are_refused() -> None:
 def test_cards_of_an_all_reduce_that_are_neither_a_number_nor_names_are_refused(devices: Any) -> None:
     tf.runtime.simulate_cluster(2, 2)
 
-    with pytest.raises(TypeError, match="`devices` must be .* Got "):
+    with pytest.raises(TypeError, match=r"`devices` must be .* Got "):
         tf.runtime.all_reduce_times(1024, devices)
 
 
@@ -97,13 +97,13 @@ def test_groups_of_ops_to_warm_up_that_are_no_names_are_refused(ops: Any) -> Non
 
 @pytest.mark.parametrize("frameworks", [3, [3], object()])
 def test_libraries_to_simulate_for_that_are_no_names_are_refused(frameworks: Any) -> None:
-    with pytest.raises(TypeError, match="`frameworks` must be .* Got "):
+    with pytest.raises(TypeError, match=r"`frameworks` must be .* Got "):
         tf.runtime.simulate_gpus(1, frameworks=frameworks)
 
 
 @pytest.mark.parametrize("style", [[], {}, set()])
 def test_a_log_style_that_has_no_hash_is_another_style(style: Any) -> None:
-    with pytest.raises(ValueError, match="A placement log style is one of"):
+    with pytest.raises(ValueError, match=r"A placement log style is one of"):
         tf.runtime.placement_log_style(style)
 
 
@@ -112,14 +112,14 @@ def test_logical_devices_that_are_no_configurations_are_refused(configurations: 
     tf.runtime.simulate_gpus(1)
     [card] = tf.config.list_physical_devices("GPU")
 
-    with pytest.raises(TypeError, match="`logical_devices` must be a list of tf.config.LogicalDeviceConfiguration"):
+    with pytest.raises(TypeError, match=r"`logical_devices` must be a list of tf.config.LogicalDeviceConfiguration"):
         tf.config.set_logical_device_configuration(card, configurations)
     assert tf.config.get_logical_device_configuration(card) is None
 
 
 @pytest.mark.parametrize("devices", NO_LIST)
 def test_devices_of_a_strategy_that_are_no_list_are_refused(devices: Any) -> None:
-    with pytest.raises(TypeError, match="`devices` must be a list of names of devices. Got "):
+    with pytest.raises(TypeError, match=r"`devices` must be a list of names of devices. Got "):
         tf.distribute.MirroredStrategy(devices)
 
 
@@ -131,10 +131,10 @@ def test_cross_device_ops_of_another_class_are_refused(ops: Any) -> None:
 
 @pytest.mark.parametrize("cluster", [3, None, "localhost", [], object()])
 def test_what_is_no_cluster_is_not_connected_to(cluster: Any) -> None:
-    with pytest.raises(TypeError, match="must be a cluster such as tf.distribute.LocalCluster"):
+    with pytest.raises(TypeError, match=r"must be a cluster such as tf.distribute.LocalCluster"):
         tf.config.experimental_connect_to_cluster(cluster)
 
 
 def test_an_address_that_is_no_text_is_refused() -> None:
-    with pytest.raises(TypeError, match="`remote_host` must be a text. Got 3"):
+    with pytest.raises(TypeError, match=r"`remote_host` must be a text. Got 3"):
         tf.config.experimental_connect_to_host(3)  # pyright: ignore[reportArgumentType]

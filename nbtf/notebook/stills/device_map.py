@@ -23,6 +23,7 @@ from nbtf.notebook.stills.flow import flowed
 from nbtf.notebook.stills.lanes import bytes_in_words
 from nbtf.notebook.stills.marks import Line, Mark, Picture, Rectangle, Text
 from nbtf.notebook.stills.memory_pictures import Still
+from nbtf.notebook.stills.schedule import snapshot_of
 
 WIDTH = 960.0
 _MARGIN, _GAP = 16.0, 12.0
@@ -307,6 +308,9 @@ def device_picture(record: runtime.Recording, width: float = WIDTH) -> Still:
       record: from `tf.runtime.recording()`.
       width: in px; at least 288 are used.
 
+    Raises:
+      TypeError: it is no recording.
+
     >>> tf.runtime.restart()
     >>> _ = tf.runtime.simulate_gpus(2)
     2 simulated GPUs (Tesla V100-SXM2-16GB, 16 GiB each): NumPy on this computer's CPU. No GPU is used.
@@ -316,7 +320,7 @@ def device_picture(record: runtime.Recording, width: float = WIDTH) -> Still:
     >>> tf.notebook.device_picture(record)
     Device map. GPU:1: Fill × 1 (asked for by tf.device)
     """
-    return Still(device_map(map_facts(record.snapshot(), runtime.devices()), width))
+    return Still(device_map(map_facts(snapshot_of(record), runtime.devices()), width))
 
 
 def map_of_session(session: Session, width: float = WIDTH) -> Still:

@@ -23,6 +23,7 @@ from nbtf.notebook.stills.memory_history import Addresses, MemoryHistory
 from nbtf.notebook.stills.memory_plane import memory_plane
 from nbtf.notebook.stills.memory_refusal import Fits
 from nbtf.notebook.stills.memory_stack import memory_stack
+from nbtf.notebook.stills.schedule import no_recording
 from nbtf.notebook.stills.svg import to_svg
 from nbtf.notebook.stills.treemap import treemap
 
@@ -70,6 +71,7 @@ def memory_picture(
         (`NBTF_LANG`) when None.
 
     Raises:
+      TypeError: it is no recording.
       ValueError: there is no such view or step, or the recording has lost its first events, or none of its events is
         about such a device.
 
@@ -83,6 +85,8 @@ def memory_picture(
     """
     if view not in VIEWS:
         raise ValueError(f"view is one of {', '.join(map(repr, VIEWS))}. Got {view!r}")
+    if not isinstance(record, runtime.Recording):  # pyright: ignore[reportUnnecessaryIsInstance]  # from a user
+        raise no_recording(record)
     snapshot, name = record.snapshot(), runtime.without_cuda(device)
     full = _checked(snapshot, name)
     changes, before = snapshot.memory()[full], record.regions_before(name)

@@ -229,6 +229,24 @@ class Schedule:
         return {"constants": constants, "ops": ops - constants, "copies": copies}
 
 
+def snapshot_of(record: Any) -> runtime.Snapshot:
+    """Returns what a recording has now; a snapshot is what one had.
+
+    Raises:
+      TypeError: neither.
+    """
+    if isinstance(record, runtime.Snapshot):
+        return record
+    if not hasattr(record, "snapshot"):
+        raise no_recording(record)
+    return record.snapshot()
+
+
+def no_recording(record: object) -> TypeError:
+    """Returns the error for something else."""
+    return TypeError(f"`record` must be what tf.runtime.recording() gives. Got {record!r} of {type(record)}")
+
+
 def timed(snapshot: runtime.Snapshot) -> Schedule:
     """Returns what a snapshot has of ops, copies and traces, and when."""
     return schedule_of(snapshot.work, snapshot.cut, snapshot.traces)

@@ -21,7 +21,7 @@ from nbtf._storage import files
 from nbtf.notebook import catalogue, code_lines
 from nbtf.notebook.stills.device_facts import map_facts
 from nbtf.notebook.stills.memory_pictures import memory_scenes
-from nbtf.notebook.stills.schedule import Schedule, timed
+from nbtf.notebook.stills.schedule import Schedule, snapshot_of, timed
 from nbtf.notebook.stills.svg import to_svg
 from nbtf.notebook.stills.timeline import timeline
 from nbtf.notebook.views import esm
@@ -47,6 +47,7 @@ def save_page(
       memory: of devices, from `memory_data`, where `record` cannot tell it.
 
     Raises:
+      TypeError: it is no recording.
       ValueError: nothing ran.
       OSError: the file cannot be written.
 
@@ -59,7 +60,7 @@ def save_page(
     '<!doctype html>'
     """
     code_line = cache(code_line)
-    snapshot = record.snapshot() if isinstance(record, runtime.Recording) else record
+    snapshot = snapshot_of(record)
     if isinstance(record, runtime.Recording):
         memory = memory or memory_scenes(record, code_line, snapshot)
     files.write(path, page(snapshot, code_line, memory))

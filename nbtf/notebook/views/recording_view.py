@@ -13,6 +13,7 @@ from nbtf.notebook import catalogue, code_lines
 from nbtf.notebook.session import SESSIONS, Session
 from nbtf.notebook.stills.marks import Picture
 from nbtf.notebook.stills.memory_pictures import memory_scenes
+from nbtf.notebook.stills.schedule import snapshot_of
 from nbtf.notebook.stills.svg import to_html, to_svg
 from nbtf.notebook.stills.timeline import timeline
 from nbtf.notebook.views import esm, widgets
@@ -41,6 +42,7 @@ class RecordingView(widgets.Widget):
       record: a recording, or what it had at some moment; then without memory.
 
     Raises:
+      TypeError: it is no recording.
       ValueError: nothing ran.
 
     >>> with tf.runtime.recording() as record:
@@ -164,7 +166,7 @@ def _facts(record: Record, code_line: CodeLine) -> tuple[runtime.Snapshot, Memor
         return record, lambda _: ()
     if isinstance(record, CellRecording):
         return record.snapshot(), record.memory
-    snapshot = record.snapshot()
+    snapshot = snapshot_of(record)
     return snapshot, lambda most: memory_scenes(record, code_line, snapshot, most)
 
 

@@ -332,6 +332,20 @@ def test_a_check_says_that_workers_of_a_loader_were_not_heard(workers: int, text
     assert bool(text) == bool(record.watch.unrecorded([]))
 
 
+@pytest.mark.parametrize("persistent_before", [True, False])
+def test_a_check_says_that_workers_from_before_its_block_were_not_heard(persistent_before: bool) -> None:
+    loader = torch.utils.data.DataLoader(torch.arange(4), num_workers=2, persistent_workers=persistent_before)
+    earlier = iter(loader)
+    next(earlier)
+
+    with runtime.recording() as record, runtime.watch("torch"):
+        batches = list(loader if persistent_before else earlier)
+
+    assert (4 if persistent_before else 3) == len(batches)
+    assert f"took {len(batches)} batches from workers begun earlier" in " ".join(record.watch.unrecorded([]))
+    del earlier
+
+
 def test_ops_on_a_card_have_the_name_that_pytorch_gives_it() -> None:
     x = OnCard(torch.ones(2))
     with runtime.recording() as record, runtime.watch("torch"):

@@ -36,8 +36,8 @@ class TorchActivity(Activity):
         self._before: dict[Hearing, tuple[int, int]] = {}
         """What hears the block, with how many ops it had heard, and not noted, before."""
         self._allocations = 0
-        self._at_end: tuple[int, int, int, int] | None = None
-        self._workers = 0
+        self._at_end: tuple[int, int, int, int, int] | None = None
+        self._workers = 0, 0
 
     def start(self) -> None:
         """Begins to hear this thread; from now on PyTorch counts its peaks anew."""
@@ -80,25 +80,33 @@ class TorchActivity(Activity):
     def _end(self, hearing: Hearing) -> None:
         end_hearing(self._torch, hearing)
 
-    def _counts(self) -> tuple[int, int, int, int]:
+    def _counts(self) -> tuple[int, int, int, int, int]:
         """Returns how many ops ran, how many of them unrecorded, and how often memory of a card was asked for.
 
-        And how many processes loaders of data have begun.
+        And how many processes loaders of data have begun, and how many batches came from such.
         """
         starts = tuple(self._before.items())
         op_count = sum([hearing.heard - earlier for hearing, (earlier, _) in starts])
         unrecorded = sum([hearing.unrecorded - earlier for hearing, (_, earlier) in starts])
         allocations = _allocations(self._library, self._torch) - self._allocations
-        return self._at_end or (op_count, unrecorded, allocations, _workers(self._torch) - self._workers)
+        workers, batches = [
+            count - earlier for count, earlier in zip(_workers(self._torch), self._workers, strict=True)
+        ]
+        return self._at_end or (op_count, unrecorded, allocations, workers, batches)
 
     def work(self) -> str | None:
         """Says how many ops ran that were not recorded."""
-        op_count, unrecorded, allocations, workers = self._counts()
+        op_count, unrecorded, allocations, workers, batches = self._counts()
         if unrecorded:
             hint = " (%placement_log watch torch records them)" if can_note(self._torch) else ""
             return f"PyTorch ran {plural(unrecorded, 'op')}, not recorded{hint}"
         if workers:
             return f"PyTorch's DataLoader began {plural(workers, 'worker')}, whose ops nobody records (num_workers=0)"
+        if batches:
+            took = "a batch" if batches == 1 else f"{batches:,} batches"
+            return (
+                f"PyTorch's DataLoader took {took} from workers begun earlier, whose ops nobody records (num_workers=0)"
+            )
         is_sure = self._own is not None and self.complete and (op_count or not allocations)
         return None if is_sure else "PyTorch may have run ops that were not recorded"
 
@@ -115,10 +123,11 @@ class TorchActivity(Activity):
         return None if self._library.has_cards or work is None else f"{work}, on no GPU whose memory could be asked for"
 
 
-@cautious(lambda: 0)
-def _workers(torch: Any) -> int:
-    """Returns how many processes loaders of data have begun until now."""
-    return workers_of(torch).count
+@cautious(lambda: (0, 0))
+def _workers(torch: Any) -> tuple[int, int]:
+    """Returns how many processes loaders of data have begun until now, and how many batches came from such."""
+    workers = workers_of(torch)
+    return workers.count, workers.batches
 
 
 @cautious(lambda: 0)  # older releases do not count

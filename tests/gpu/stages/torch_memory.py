@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import json
 import subprocess
 import sys
@@ -16,6 +15,7 @@ from nbtf._devices.caching.fixed_parts import fixed_parts
 from nbtf._devices.caching.report import OutOfDeviceMemory
 from nbtf._devices.catalog import find_card
 from tests.gpu.stages.record import Record
+from tests.gpu.stages.torch_library import torch_with_gpu
 
 _LAYERS = "nn.Linear(512, 2048), nn.GELU(), nn.Linear(2048, 512)"
 _TRAIN = """
@@ -64,13 +64,8 @@ print(json.dumps({{
 
 def run(record: Record) -> None:
     """Is the stage."""
-    try:
-        torch: Any = importlib.import_module("torch")
-    except ImportError as error:
-        record.note(f"PyTorch was left out: {error}")
-        return
-    if not torch.cuda.is_available():
-        record.note("PyTorch has no GPU here: its allocator was not compared with its copy.")
+    torch = torch_with_gpu(record, "its allocator was not compared with its copy")
+    if torch is None:
         return
     properties = torch.cuda.get_device_properties(0)
     beside = [_compare(record, name, program, properties.total_memory) for name, program in PROGRAMS.items()]

@@ -6,17 +6,16 @@ where there is no card, into `tests/gpu/predicted.json`, which is compared on th
 
 from __future__ import annotations
 
-import importlib
 import json
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 from nbtf._devices.caching.fixed_parts import fixed_parts
 from nbtf._devices.catalog import find_card
 from tests.gpu.stages import torch_memory
 from tests.gpu.stages.record import Record
+from tests.gpu.stages.torch_library import torch_with_gpu
 
 PREDICTED = Path(__file__).parents[1] / "predicted.json"
 _RECURRENT = """layer = nn.{layer}.cuda()
@@ -47,13 +46,8 @@ def run(record: Record) -> None:
     """Is the stage."""
     predicted: dict[str, list[int]] = json.loads(PREDICTED.read_text(encoding="utf-8"))
     record.check("all programs were predicted", {*predicted} == {*PROGRAMS}, sorted({*predicted} ^ {*PROGRAMS}))
-    try:
-        torch: Any = importlib.import_module("torch")
-    except ImportError as error:
-        record.note(f"PyTorch was left out: {error}")
-        return
-    if not torch.cuda.is_available():
-        record.note("PyTorch has no GPU here: predictions were compared with nothing.")
+    torch = torch_with_gpu(record, "predictions were compared with nothing")
+    if torch is None:
         return
     try:
         workspace = fixed_parts(find_card(torch.cuda.get_device_properties(0).name)).workspace

@@ -12,6 +12,7 @@ from typing import Any
 
 import nbtf as tf
 from tests.gpu.stages.record import Record
+from tests.gpu.stages.torch_library import find_torch
 
 FULL = "import torch\nheld = []\nwhile True: held.append(torch.empty(1 << 28, dtype=torch.uint8, device='cuda'))"
 FREED = re.compile(r"\(([\d,]+) B\) of cuda:\d+ \(PyTorch\)")
@@ -19,10 +20,8 @@ FREED = re.compile(r"\(([\d,]+) B\) of cuda:\d+ \(PyTorch\)")
 
 def run(record: Record) -> None:
     """Is the stage."""
-    try:
-        torch: Any = importlib.import_module("torch")
-    except ImportError as error:
-        record.note(f"PyTorch was left out: {error}")
+    torch = find_torch(record)
+    if torch is None:
         return
     has_card = torch.cuda.is_available()
     device = torch.device("cuda" if has_card else "cpu")

@@ -177,6 +177,8 @@ class Device(ABC):
     """What it knows of kernels that must be compiled first; None where none are."""
     lane: bool = False
     """Whether it has a `quick` for express lanes; that of the CPU which plain ops go to is NumPy itself."""
+    records_in_lane: bool = False
+    """Whether its lane may be used while recorders listen: its journal tells the pieces, and its times are modelled."""
     is_exact: bool = False
     """Whether its account is TensorFlow's to the byte: then no lane may keep anything longer than the road does."""
     tells_pieces: bool = False

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple, TypeAlias, cast
 
 import numpy as np
 
@@ -53,6 +53,10 @@ _REMEMBERED = 4096
 """Requests of ops that are remembered, with the labels of their results."""
 _SURELY_FITS = 1 << 20
 """A card and a limit of so many bytes have room for the scratch buffer, whatever is asked of them later."""
+
+
+QuickRequest: TypeAlias = "tuple[Callable[..., Any], int, Label]"
+"""What the lane needs to know of an op: its function, and bytes and label of its result."""
 
 
 def open_card(card: PhysicalGPU) -> Driver:
@@ -122,7 +126,7 @@ class SimulatedGPU(GPU):
 
     xp = np
     _opening = new_lock()
-    simulated = models_time = updates_in_place = tells_pieces = lane = is_exact = True
+    simulated = models_time = updates_in_place = tells_pieces = lane = records_in_lane = is_exact = True
 
     def __init__(self, index: int, card: PhysicalGPU, plan: MemoryPlan, alone: bool = False) -> None:
         """Makes `GPU:index`.
@@ -145,7 +149,7 @@ class SimulatedGPU(GPU):
         self._is_late = False
         """Whether the first look has it map memory, as if it had long done so."""
         self._requests: dict[tuple[object, ...], tuple[int, Label]] = {}
-        self._quick: dict[tuple[object, ...], tuple[Callable[..., Any], int, Label]] = {}
+        self._quick: dict[tuple[object, ...], QuickRequest] = {}
         self._functions: dict[Any, Callable[..., Any]] = {}
         self._journal: Journal | None = None
         self._unlooked = 0
@@ -220,7 +224,7 @@ class SimulatedGPU(GPU):
           LookupError: the road must do it: a result that is large or whose size is not known before, or any error.
         """
         if op.shares_memory:
-            return self._view(op, inputs, attrs)
+            return self.view(op, inputs, attrs)
         key = (op, attrs, *[(buffer._array.shape, buffer._dtype, buffer._host) for buffer in inputs])
         try:
             request = self._quick.get(key)
@@ -228,7 +232,19 @@ class SimulatedGPU(GPU):
             key = (op, tuple([tuple(attr) if attr.__class__ is list else attr for attr in attrs]), *key[2:])
             request = self._quick.get(key)
         if request is None:
-            request = self._quick_request(key, op, inputs, attrs)
+            if len(self._quick) >= _REMEMBERED:
+                self._quick.clear()
+            request = self._quick[key] = self.quick_request(op, inputs, attrs)
+        return self.granted(op, inputs, attrs, request)
+
+    def granted(
+        self, op: Any, inputs: tuple[Any, ...], attrs: tuple[Any, ...], request: QuickRequest
+    ) -> tuple[Any, Any]:
+        """Returns what `quick` does, where it is known what the op asks for; nothing is refused where somebody listens.
+
+        Raises:
+          LookupError: the road must do it.
+        """
         function, nbytes, label = request
         arrays = [buffer._array for buffer in inputs]
         array = function(*arrays, *attrs)
@@ -240,15 +256,15 @@ class SimulatedGPU(GPU):
                 if owner is input_array or owner is input_array.base:
                     array = array.copy()
                     break
-        if array.nbytes != nbytes:
-            raise LookupError
         allocator = self._allocator
-        chunk = None if allocator is None else allocator.allocate(nbytes, label)
+        if array.nbytes != nbytes or allocator is None or not (self._journal is None or allocator.has_room(nbytes)):
+            raise LookupError
+        chunk = allocator.allocate(nbytes, label)
         if chunk is None and nbytes:
             raise LookupError
         return array, chunk
 
-    def _view(self, op: Any, inputs: tuple[Any, ...], attrs: tuple[Any, ...]) -> tuple[Any, Any]:
+    def view(self, op: Any, inputs: tuple[Any, ...], attrs: tuple[Any, ...]) -> tuple[Any, Any]:
         """Returns an array that shows the memory of an input, and what holds that."""
         if self._scratch is None:
             raise LookupError
@@ -266,22 +282,23 @@ class SimulatedGPU(GPU):
         array = function(*arrays, *attrs)
         return array, next((hold for x, hold in zip(arrays, holds, strict=True) if x is array), holds[0])
 
-    def _quick_request(
-        self, key: tuple[object, ...], op: Any, inputs: tuple[Any, ...], attrs: tuple[Any, ...]
-    ) -> tuple[Callable[..., Any], int, Label]:
-        """Returns what the lane needs to know of an op: its function, and bytes and label of its result."""
+    def quick_request(
+        self, op: Any, inputs: tuple[Any, ...], attrs: tuple[Any, ...], site: CallSite | None = None
+    ) -> QuickRequest:
+        """Returns what the lane needs to know of an op.
+
+        Raises:
+          LookupError: the road must do it.
+        """
         if self._scratch is None or any([buffer._host for buffer in inputs]):
             raise LookupError
         specs = op.specs(inputs, op.normalised(dict(zip(op.attrs, attrs, strict=True))))
         if not specs or None in specs[0].shape:
             raise LookupError
-        nbytes, label = self._new_request(op, specs[0].shape, specs[0].dtype, None)
+        nbytes, label = self._new_request(op, specs[0].shape, specs[0].dtype, site)
         if nbytes >= _WORTH_A_LOOK:
             raise LookupError
-        if len(self._quick) >= _REMEMBERED:
-            self._quick.clear()
-        request = self._quick[key] = bound(op), nbytes, label
-        return request
+        return bound(op), nbytes, label
 
     def time_of(
         self, op: Runnable, inputs: Sequence[Made], outputs: Sequence[Made], seconds: float

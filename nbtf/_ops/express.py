@@ -9,13 +9,15 @@ from __future__ import annotations
 import linecache
 import warnings
 from collections.abc import Callable
+from textwrap import dedent, indent
 from types import FunctionType
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from nbtf import _types
 from nbtf._devices.base import Label, buffer_of
 from nbtf._devices.cpu import CPU
-from nbtf._runtime.conversion import host_array
+from nbtf._runtime.conversion import constant_of, host_array
+from nbtf._runtime.recorded_lane import run_recorded
 from nbtf._runtime.scopes import HERE, SCOPE
 from nbtf._runtime.tape import ALWAYS, LASTING, PLAIN
 from nbtf._runtime.tensor import Tensor, tensor_of
@@ -77,6 +79,12 @@ ELSEWHERE = """\
                 if scope is not None and (tape := scope.tape) is not None and ({watched}):
 {heard}
                 return result
+        elif device in HERE.recorded and device is {others}device and {dtypes}{on_gpus}:
+            scope = SCOPE()
+            result = run_recorded(op, ({inputs},), ({given}), scope, {result})
+            if scope is not None and (tape := scope.tape) is not None and ({watched}):
+{heard_recorded}
+            return result
 """
 
 # As on the road: what a tape reads of a variable by itself stays with it longer.
@@ -116,7 +124,8 @@ def constant_like(x: Any, value: float) -> Any:
     remembered.
     """
     device = getattr(x, "_device", None)
-    if device is None or (device is not HERE.device and not _goes_to(device)):
+    is_told = device in HERE.recorded and x.__class__ is Tensor and _is_eager()
+    if device is None or (device is not HERE.device and not is_told and not _goes_to(device)):
         return value
     key = (x._dtype, value or str(value), value.__class__)
     scalar = device.constants.get(key)
@@ -126,7 +135,16 @@ def constant_like(x: Any, value: float) -> Any:
             return value
         if len(device.constants) < 1000:  # a loop over floats must not fill the memory
             device.constants[key] = scalar
+    if is_told:
+        dtype, array, _ = scalar
+        return constant_of(array, dtype, value, dtype)
     return _put_scalar(device, *scalar) if device.is_exact else scalar
+
+
+def _is_eager() -> bool:
+    """Tells whether ops run at once."""
+    scope = SCOPE()
+    return scope is None or (scope.graph is None and not scope.silent)
 
 
 def _goes_to(device: Any) -> bool:
@@ -226,7 +244,10 @@ def _elsewhere(op: Op, inputs: tuple[str, ...], parts: dict[str, str]) -> str:
     kernels = "".join(f" and {x}._dtype not in CPU_ONLY" for x in inputs) if op._cpu_only else ""
     given = "".join(f"{attr}, " for attr in op.attrs)
     read = "" if op.resource else READ + "".join([READ_EACH.format(x=x) for x in inputs])
-    return ELSEWHERE.format(inputs=", ".join(inputs), given=given, on_gpus=kernels, read=read, **parts)
+    heard = indent(dedent(parts["heard"]), " " * 16)
+    return ELSEWHERE.format(
+        inputs=", ".join(inputs), given=given, on_gpus=kernels, read=read, heard_recorded=heard, **parts
+    )
 
 
 def _heard(op: Op, inputs: tuple[str, ...]) -> str:
@@ -282,6 +303,7 @@ def _space(op: Op, road: Callable[..., Any]) -> dict[str, Any]:
         "xp": xp,
         "kernel": getattr(xp, op.function) if op.function else op.kernel,
         "HERE": HERE,
+        "run_recorded": run_recorded,
         "SCOPE": SCOPE,
         "Tensor": Tensor,
         "ndarray": xp.ndarray,

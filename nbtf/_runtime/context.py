@@ -123,6 +123,7 @@ class Context:
         # What was decided since the last change, for the common case; `settle` forgets it.
         self._placed: dict[Any, tuple[Device, Reason]] = {}
         self._scopes: dict[str | None, Scope] = {}
+        self.recorded_ops: dict[Any, Any] = {}  # see `recorded_lane.py`
 
     # What placement looks at
 
@@ -281,7 +282,7 @@ class Context:
             if machine is not None:
                 default = self.settings.default_device
                 self.machine = machine._replace(soft=self.settings.soft_placement, default=default)
-            self._placed, self._scopes = {}, {}
+            self._placed, self._scopes, self.recorded_ops = {}, {}, {}
             self.watched = bool(self.observers.all) or self.log is not None
             lent = LENT if CURRENT.context is self else ()
             libraries = [
@@ -298,7 +299,20 @@ class Context:
                 devices = machine.by_name.values() if machine is not None and quiet else ()
                 HERE.elsewhere = frozenset([device for device in devices if device.lane and device is not HERE.device])
                 HERE.first = first if first is HERE.device or first in HERE.elsewhere else None
+                HERE.recorded = self._recorded_lanes()
                 HERE.watched = self.watched
+
+    def _recorded_lanes(self) -> frozenset[Device]:
+        """Returns the devices whose ops need not take the road: nobody but recorders listens."""
+        observers, machine = self.observers, self.machine
+        if machine is None or not observers.takers or observers.functions or self.log or self.settings.check_numerics:
+            return frozenset()
+        return frozenset([device for device in machine.devices if device.records_in_lane])
+
+    @property
+    def has_cells(self) -> bool:
+        """Whether a cell has a device of its own."""
+        return bool(self._cells)
 
     def deliver(self, boxes: Sequence[Box]) -> None:
         """Has all GPUs say what has happened to their memory until now."""
@@ -341,9 +355,8 @@ class Context:
         node = None if scope is None else scope.node  # a graph has nodes for its constants, and a log of its own
         constants: list[int] | None = None
         try:
-            if op.host_inputs and node is None and not (reason.kind == "explicit scope" and device is self.host):
-                constants = []
-                self._count_constants(constants, op, device, scope, attrs, inputs)
+            if node is None and not (reason.kind == "explicit scope" and device is self.host):
+                constants = self.count_constants(op, device, scope, attrs, inputs)
             if self.log is not None and node is None:
                 for _ in constants or ():
                     self.log("_EagerConst", device.name)
@@ -351,7 +364,7 @@ class Context:
             if not observers.takers:
                 return None
             call_site = find_call_site(part_of(scope), frames)
-            start = call_site, next_number(), time(), constants or None
+            start = call_site, next_number(), time(), constants
             if observers.functions:
                 observers.tell(events_of_begin(op, device, reason, start))
         except BaseException:
@@ -360,25 +373,26 @@ class Context:
             raise
         return start
 
-    def _count_constants(
-        self,
-        events: list[int],
-        op: Begins,
-        device: Device,
-        scope: Scope | None,
-        attrs: Mapping[str, Any],
-        inputs: Sequence[Any],
-    ) -> None:
-        """Adds a number of an event for each constant that TensorFlow makes of attributes now."""
-        slow = op.is_given_values(inputs)
-        for attr, dtypes in op.host_inputs.items():
-            value = attrs[attr]
-            if isinstance(value, Buffer):
-                continue
-            events.append(next_number())
-            key = self.constants.key(value, dtypes[slow], device, scope)
-            if key is not None and self.constants.claim(key, events[-1]) != events[-1]:
-                events.pop()
+    def count_constants(
+        self, op: Begins, device: Device, scope: Scope | None, attrs: Mapping[str, Any], inputs: Sequence[Any]
+    ) -> list[int] | None:
+        """Returns a number of an event for each constant that TensorFlow makes of attributes now; None for none."""
+        if not op.host_inputs:
+            return None
+        slow, events = op.is_given_values(inputs), list[int]()
+        try:
+            for attr, dtypes in op.host_inputs.items():
+                value = attrs[attr]
+                if isinstance(value, Buffer):
+                    continue
+                events.append(next_number())
+                key = self.constants.key(value, dtypes[slow], device, scope)
+                if key is not None and self.constants.claim(key, events[-1]) != events[-1]:
+                    events.pop()
+        except BaseException:
+            self.constants.forget(events)
+            raise
+        return events or None
 
     def give_up(self, op: Runnable, device: Device, reason: Reason, start: Begun | None) -> None:
         """Notes that an op that began has failed."""
@@ -509,7 +523,8 @@ def install(context: Context) -> None:
     """Makes a context the one in use."""
     with Context._lock:
         CURRENT.context = context
-        HERE.device, HERE.elsewhere, HERE.first = None, frozenset(), None
+        HERE.device, HERE.first = None, None
+        HERE.elsewhere = HERE.recorded = frozenset()
         context.settle()
 
 

@@ -44,8 +44,11 @@ _REMEMBERED = 4096
 _SUBJECTS: dict[tuple[Any, ...], OpSubject] = {}
 
 
-def _new_subject(key: tuple[Any, ...], reason: Reason) -> OpSubject:
-    """Makes a subject, which keeps the reason alive whose `id` stands in its key: equal ones may differ in paths."""
+def _subject_of(key: tuple[Any, ...], reason: Reason) -> OpSubject:
+    """Returns a subject, which keeps the reason alive whose `id` stands in its key: equal ones may differ in paths."""
+    subject = _SUBJECTS.get(key)
+    if subject is not None:
+        return subject
     if len(_SUBJECTS) >= _REMEMBERED:
         _SUBJECTS.clear()
     op, device, _, *details = key
@@ -118,12 +121,37 @@ def take_note_of_op(
             output._seq = last
         shapes = tuple([output._array.shape for output in outputs])
         key = op, device, id(reason), count, runner, shapes, tuple(dtypes), input_shapes, input_dtypes
-    try:
-        subject = _SUBJECTS[key]
-    except KeyError:
-        subject = _new_subject(key, reason)
+    subject = _subject_of(key, reason)
     level = None if subject.memory is None else subject.memory.level()
     note = subject, last, time(), call_site, first, began_at, seconds, level, side_numbers
+    _take(sink, note, last)
+
+
+def subject_of_op(
+    op: Runnable,
+    device: Device,
+    reason: Reason,
+    constants: int | None,
+    output: Any,
+    inputs: tuple[tuple[tuple[int, ...], ...], tuple[Any, ...]],
+) -> OpSubject:
+    """Returns the subject of an op with a single result, of which so many constants were made; `inputs` are described.
+
+    It is that of the note that `take_note_of_op` takes.
+    """
+    key = op, device, id(reason), constants, device, output._array.shape, output._dtype, *inputs
+    return _subject_of(key, reason)
+
+
+def take_short_note(sink: NoteSink, subject: OpSubject, start: Begun, output: Any) -> None:
+    """Takes a note of an op with a single result, on a device that models times and tells pieces."""
+    call_site, first, began_at, constants = start
+    output._seq = last = next_number()
+    side_numbers = None if constants is None else (constants, None)
+    _take(sink, (subject, last, time(), call_site, first, began_at, None, None, side_numbers), last)
+
+
+def _take(sink: NoteSink, note: Note, last: int) -> None:
     for take in sink.takers:
         take(note)
     if last > sink.due:

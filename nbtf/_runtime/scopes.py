@@ -183,16 +183,17 @@ class Here:
 
     `device` is the CPU that plain ops go to, or None. `elsewhere` are all other devices that have a `quick`, none of
     them where there is no lane. `first` is the device that plain ops go to if it has a lane of either kind. `watched`
-    says whether somebody listens.
+    says whether somebody listens, and `recorded` are the devices that have a lane although recorders do.
     """
 
-    __slots__ = ("device", "elsewhere", "first", "watched")
+    __slots__ = ("device", "elsewhere", "first", "recorded", "watched")
 
     def __init__(self) -> None:
         """Starts closed."""
         self.device: Device | None = None
         self.elsewhere: frozenset[Device] = frozenset()
         self.first: Device | None = None
+        self.recorded: frozenset[Device] = frozenset()
         self.watched = False
 
 

@@ -18,6 +18,7 @@ from nbtf._devices import simulated as simulated_module
 from nbtf._runtime import columns as columns_module
 from nbtf._runtime import execute as execute_module
 from nbtf._runtime import notes as notes_module
+from nbtf._runtime import recorded_lane
 from nbtf._runtime import recorder as recorder_module
 from nbtf._runtime.batches import Batch
 from nbtf._runtime.events import Freed, OpExecuted
@@ -230,8 +231,10 @@ def test_a_packed_event_takes_less_than_48_bytes(program: Callable[[], None]) ->
 @pytest.mark.parametrize("device", ["CPU:0", "GPU:0"])
 @pytest.mark.parametrize("seed", range(2))
 def test_ever_new_shapes_take_few_bytes_more(device: str, seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    for module, memory in ((notes_module, "_SUBJECTS"), (execute_module, "_SPECS"), (simulated_module, "_REMEMBERED")):
-        monkeypatch.setattr(module, memory, 1 if memory == "_REMEMBERED" else {})  # what has a bound of its own
+    for module, memory in ((notes_module, "_SUBJECTS"), (execute_module, "_SPECS")):
+        monkeypatch.setattr(module, memory, {})  # what has a bound of its own
+    for module in (simulated_module, recorded_lane):
+        monkeypatch.setattr(module, "_REMEMBERED", 1)
     dice = random.Random(seed)
     with machine(1), tf.device(device):
         recorder = Recorder()

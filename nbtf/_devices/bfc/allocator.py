@@ -111,6 +111,10 @@ class BFCAllocator(Pool):
                 self.refuse(nbytes, label)
                 return None
 
+    def has_room(self, nbytes: int) -> bool:
+        """Tells whether a request is granted at once: nothing must be freed or mapped before, or refused."""
+        return not nbytes or bool(self._free and self._free[-1][0] >= nbytes + 255)
+
     def free(self, chunk: Chunk) -> None:
         """Gives a chunk back. Any thread may, at any moment; a second time changes nothing."""
         self._pending.append(chunk._block)

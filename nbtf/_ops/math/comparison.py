@@ -233,7 +233,7 @@ def _(call: Call, grad: Tensor) -> Gradients:
 
 def chosen(condition: Tensor, grad: Tensor, holds: bool) -> Tensor:
     """Returns a gradient where a condition holds, or where it does not, and 0 elsewhere."""
-    zero: Any = constant_like(grad, 0.0)
-    if zero.__class__ is float:
+    zero: Any = constant_like(grad, 0)
+    if zero.__class__ is int:
         zero = as_tensor(0, grad._dtype)
     return where(condition, grad, zero) if holds else where(condition, zero, grad)

@@ -66,15 +66,17 @@ def test_it_has_a_sample(type: str) -> None:
 def test_a_public_function_leads_to_it(type: str) -> None:
     functions = [sample.function for sample in SAMPLES if sample.op == type]
 
-    assert any(is_public(function) for function in functions), f"no namespace offers {functions}"
+    offered = f"no namespace, such as nbtf/math.py, offers the function of one of its samples, {functions}"
+    assert any(is_public(function) for function in functions), f"{type}: {offered}"
 
 
 @every_op
 def test_its_function_has_a_docstring(type: str) -> None:
     public = [sample.function for sample in SAMPLES if sample.op == type and is_public(sample.function)]
-    text = inspect.getdoc(public[0]) or ""
+    sentences = [(inspect.getdoc(function) or "").partition("\n")[0] for function in public[:1]]
 
-    assert text.partition("\n")[0].endswith("."), f"the first line of {public[0]} is no sentence"
+    assert sentences, f"{type} has no sample of a public function"
+    assert sentences[0].endswith("."), f"the first line of {public[0]} is no sentence"
 
 
 @every_op
@@ -233,7 +235,8 @@ def test_gradients_are_as_differences_say(sample: Sample, lane: bool) -> None:
 
 @pytest.mark.parametrize("type", [type for type in TYPES if OPS[type].has_gradient])
 def test_a_gradient_is_compared_with_differences(type: str) -> None:
-    assert any(sample.differentiable for sample in SAMPLES if sample.op == type)
+    is_compared = any(sample.differentiable for sample in SAMPLES if sample.op == type)
+    assert is_compared, f"no sample of {type} has `differentiable=[0]` or other numbers of inputs"
 
 
 # How samples are run

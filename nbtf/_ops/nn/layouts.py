@@ -11,7 +11,7 @@ from math import prod
 from typing import Any, NamedTuple
 
 from nbtf._devices.cpu import CPU
-from nbtf._ops.nn import winograd
+from nbtf._ops.nn import inside, winograd
 from nbtf._ops.nn.windows import Pair, Steps, Window, cropped, padded, views
 
 BLOCK_BYTES = 1 << 20
@@ -201,14 +201,21 @@ def _filters_by_phases(xp: Any, images: Any, back: Any, w: Window, steps: Pair) 
 # What is cheaper
 
 
+def _convolve_padded(xp: Any, images: Any, filters: Any, w: Window, steps: Pair, target: Any) -> None:
+    """Writes a convolution of images with zeros around them into `target`."""
+    if inside.serves(xp, images, w, steps) and not winograd.serves(xp, filters, w, target):
+        inside.convolve(images, filters, w, steps, target)
+    else:
+        convolve(xp, padded(xp, images, *steps), filters, w, target)
+
+
 def convolve_images(xp: Any, images: Any, filters: Any, w: Window, steps: Pair, target: Any) -> None:
     """Writes a convolution into `target`, [N, rows, columns, filters]."""
-    wide = padded(xp, images, *steps)
     outputs = filters.shape[3]
     if w.size != (1, 1) and 2 * outputs * w.strides[0] * w.strides[1] <= images.shape[3]:
-        _add_up(xp, wide, filters, w, target)
+        _add_up(xp, padded(xp, images, *steps), filters, w, target)
     else:
-        convolve(xp, wide, filters, w, target)
+        _convolve_padded(xp, images, filters, w, steps, target)
 
 
 def _add_up(xp: Any, wide: Any, filters: Any, w: Window, target: Any) -> None:
@@ -237,6 +244,11 @@ def images_gradient(xp: Any, back: Any, filters: Any, w: Window, lengths: Pair, 
     channels, outputs = filters.shape[2:]
     if has_phases(w) and outputs <= 2 * channels:
         result = empty_images(xp, back, w, lengths, channels)
+        around = _around(back, lengths, w, steps) if w.strides == (1, 1) else None
+        if around is not None:
+            backwards = xp.ascontiguousarray(filters[::-1, ::-1].transpose(0, 1, 3, 2))
+            _convolve_padded(xp, back, backwards, w, around, result)
+            return result
         _images_by_phases(xp, back, filters, w, lengths, steps, result)
         return result
     rows, columns = steps
@@ -244,8 +256,22 @@ def images_gradient(xp: Any, back: Any, filters: Any, w: Window, lengths: Pair, 
     return cropped(_images_from_windows(xp, back, filters, w, shape), rows, columns)
 
 
+def _around(back: Any, lengths: Pair, w: Window, steps: Pair) -> Pair | None:
+    """Returns the steps of the convolution that leads back, with the filters backwards; None where it crops."""
+    around: list[Steps] = []
+    for axis in (0, 1):
+        reach = (w.size[axis] - 1) * w.dilations[axis]
+        front = reach - steps[axis].front
+        around.append(Steps(lengths[axis], front, lengths[axis] + reach - front - back.shape[1 + axis]))
+    if min(around[0][1:] + around[1][1:]) < 0:
+        return None
+    return around[0], around[1]
+
+
 def filters_gradient(xp: Any, images: Any, back: Any, w: Window, steps: Pair) -> Any:
     """Returns the gradient of filters from that of their convolution."""
     if has_phases(w) and back.shape[3] < images.shape[3]:
         return _filters_by_phases(xp, images, back, w, steps)
+    if inside.serves(xp, images, w, steps):
+        return inside.filters_gradient(xp, images, back, w, steps)
     return _filters_from_windows(xp, padded(xp, images, *steps), back, w)

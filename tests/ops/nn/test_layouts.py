@@ -9,17 +9,21 @@ import numpy as np
 import pytest
 
 import nbtf as tf
-from nbtf._ops.nn import depthwise, layouts
+from nbtf._ops.nn import depthwise, inside, layouts
 from nbtf._ops.nn.windows import padded, steps, window
 
 SEEDS = range(60)
 
 
-@pytest.fixture(params=[(1 << 20, 256, 0), (512, 1, 1 << 14), (4096, 16, 0)], ids=["whole", "small", "middling"])
+@pytest.fixture(
+    params=[(1 << 20, 256, 0, 0.0), (512, 1, 1 << 14, 1.0), (4096, 16, 0, 0.75)], ids=["whole", "small", "middling"]
+)
 def block_size(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(layouts, "BLOCK_BYTES", request.param[0])
     monkeypatch.setattr(layouts, "FEWEST_WINDOWS", request.param[1])
     monkeypatch.setattr(depthwise, "FEW", request.param[2])
+    monkeypatch.setattr(inside, "MOST_INSIDE", request.param[3])
+    monkeypatch.setattr(inside, "FEWEST_CHANNELS", 1)
 
 
 def drawn(seed: int) -> tuple[Any, Any, dict[str, Any]]:
@@ -102,6 +106,7 @@ CASES = {
     "few filters": ((8, 28, 28, 128), (7, 7, 128, 1), 1),
     "many filters": ((4, 56, 56, 32), (3, 3, 32, 64), 1),
     "strides": ((2, 112, 112, 3), (7, 7, 3, 64), 2),
+    "zeros around": ((128, 7, 7, 32), (5, 5, 32, 32), 1),
     "one channel each": ((4, 56, 56, 64), (3, 3, 1, 64), 1),
 }
 

@@ -131,8 +131,8 @@ _DENOMINATOR = 1.0, 2.3676470367747093, 2.4040941767134396, 1.3270406726904942, 
 _END = 10.2
 
 
-def erfc_and_bell(xp: Any, x: Any) -> tuple[Any, Any]:
-    """Returns `erfc(x)` and `exp(-x^2)` of a row of float32.
+def erfc_and_bell(xp: Any, x: Any, result: Any = None, bell: Any = None) -> tuple[Any, Any]:
+    """Returns `erfc(x)` and `exp(-x^2)` of a row of float32, written into arrays where there are any.
 
     Both polynomials are one product with the powers: a third of the passes that Horner's rule takes.
     """
@@ -144,15 +144,15 @@ def erfc_and_bell(xp: Any, x: Any) -> tuple[Any, Any]:
     xp.multiply(square, size, out=powers[3])
     xp.multiply(square, square, out=powers[4])
     xp.multiply(powers[4], size, out=powers[5])
-    result, denominator = xp.dot(xp.asarray([[*_NUMERATOR, 0.0], _DENOMINATOR], x.dtype), powers)
-    bell = xp.exp(xp.negative(square, out=square), out=square)
-    result *= bell
-    result /= denominator
-    sign = x.view(xp.int32) & -(1 << 31)
-    sign |= 0x3F800000
-    sign = sign.view(x.dtype)  # copysign(1, x), which NumPy computes one by one
-    result *= sign
-    result += xp.subtract(1, sign, out=sign)  # erfc(-x) = 2 - erfc(x)
+    numerator, denominator = xp.dot(xp.asarray([[*_NUMERATOR, 0.0], _DENOMINATOR], x.dtype), powers)
+    bell = xp.exp(xp.negative(square, out=square), out=square if bell is None else bell)
+    numerator *= bell
+    result = xp.divide(numerator, denominator, out=numerator if result is None else result)
+    sign = x.view(xp.uint32) & (1 << 31)
+    bits = result.view(xp.uint32)
+    bits ^= sign
+    sign >>= 1  # the bits of 2.0, or of 0.0
+    result += sign.view(x.dtype)  # erfc(-x) = 2 - erfc(x)
     return result, bell
 
 

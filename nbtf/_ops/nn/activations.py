@@ -222,10 +222,8 @@ def _gelu(xp: Any, x: Any) -> tuple[Any, Any]:
     result, curves = xp.multiply(x, 0.5), xp.empty((2, x.size), x.dtype)
     flat, target = x.reshape(-1), result.reshape(-1)
     for block in blocks(x.size):
-        argument = xp.negative(flat[block])
-        argument *= _ROOT_OF_HALF
-        curves[0, block], curves[1, block] = erfc_and_bell(xp, argument)
-        target[block] *= curves[0, block]
+        argument = xp.multiply(flat[block], -_ROOT_OF_HALF)
+        target[block] *= erfc_and_bell(xp, argument, curves[0, block], curves[1, block])[0]
     return result, curves
 
 

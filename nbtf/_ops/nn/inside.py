@@ -36,11 +36,13 @@ def _inside(length: int, steps: Steps, axis: int, w: Window) -> list[tuple[slice
 
 def serves(xp: Any, images: Any, w: Window, steps: Pair) -> bool:
     """Tells whether much of what lies under windows are zeros around images, so that it pays to leave them out."""
+    if images.shape[3] < FEWEST_CHANNELS or xp is not CPU.xp:
+        return False
     share = 1.0
     for axis in (0, 1):
         slices = _inside(images.shape[1 + axis], steps[axis], axis, w)
         share *= sum(at.stop - at.start for at, _ in slices) / max(1, len(slices) * steps[axis].windows)
-    return share <= MOST_INSIDE and images.shape[3] >= FEWEST_CHANNELS and xp is CPU.xp
+    return share <= MOST_INSIDE
 
 
 def _element_by_element(images: Any, results: Any, w: Window, steps: Pair) -> Iterator[tuple[int, int, Any, Any]]:

@@ -52,3 +52,21 @@ def test_a_full_card_names_where_to_look(shell: Shell) -> None:
 
     assert isinstance(cell.error, torch.OutOfMemoryError)
     assert "%gpu_memory --who lists what holds the memory of cuda:1." in cell.out + str(cell.error)
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize(
+    ("made", "words"),
+    [
+        ("torch.sparse_coo_tensor(torch.zeros(2, 9000, dtype=torch.int64), torch.ones(9000), (5, 5))", "sparse_coo"),
+        ("torch.eye(300).to_sparse_csr()", "[300, 300] sparse_csr float32"),
+        ("torch.nested.nested_tensor([torch.ones(200, 3), torch.ones(400, 3)])", "2 nested float32"),
+    ],
+)
+def test_a_tensor_that_is_made_of_several_is_a_holder_by_its_name(shell: Shell, made: str, words: str) -> None:
+    shell.run("import torch", f"held = {made}.cuda()")
+
+    rows = [row for row in shell.run("%gpu_memory --who").result.rows if row.get("names") == ["held"]]
+
+    assert len(rows) == 1
+    assert words in rows[0]["tensor"]

@@ -21,12 +21,16 @@ def tensors_of(library: str, torch: Any, device_types: Collection[str]) -> Array
         with plain():
             if tensor.device.type not in device_types:
                 return None
-            storage = tensor.untyped_storage()
+            storage = _largest(tensor).untyped_storage()
             return piece(tensor.device.index or 0, storage.data_ptr(), storage.nbytes())
 
     def describe(tensor: Any) -> str:
         with plain():
-            return f"{list(tensor.shape)} {str(tensor.dtype).removeprefix('torch.')}"
+            dtype = str(tensor.dtype).removeprefix("torch.")
+            if getattr(tensor, "is_nested", False):
+                return f"{tensor.size(0)} nested {dtype}"
+            layout = str(getattr(tensor, "layout", "strided")).removeprefix("torch.")
+            return f"{list(tensor.shape)} {'' if layout == 'strided' else f'{layout} '}{dtype}"
 
     def gradient(tensor: Any) -> Any:
         with plain():
@@ -51,6 +55,15 @@ def tensors_of(library: str, torch: Any, device_types: Collection[str]) -> Array
             return saved_tensors(torch, tensor)
 
     return Arrays(library, torch.Tensor, holding, describe, gradient, is_pythons, saved)
+
+
+def _largest(tensor: Any) -> Any:
+    """Returns what of a tensor has its memory; of a sparse one the larger of its values and its indices."""
+    if "sparse" not in str(getattr(tensor, "layout", "")):
+        return tensor
+    if tensor.is_sparse:
+        return max(tensor._values(), tensor._indices(), key=lambda each: each.numel() * each.element_size())
+    return tensor.values()
 
 
 def _contains(tensors: Sequence[Any], tensor: Any) -> bool:

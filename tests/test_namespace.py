@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 import nbtf as tf
+from nbtf._public import public_names
 
 OWN = {"runtime", "cli", "notebook"}
 """Names in the root that TensorFlow does not have, beside `gpu`."""
@@ -59,6 +60,18 @@ def test_namespace_offers_no_machinery(name: str) -> None:
     assert set() == {"annotations", "Any", "Callable", "CURRENT", "Context", "np", "TYPE_CHECKING"} & set(
         public(module)
     )
+
+
+LATE = {"nbtf", "nbtf.compat", "nbtf.keras", "nbtf.runtime"}
+"""Namespaces that show names which are loaded when they are used."""
+
+ROOMS = ["nbtf.distribute.cluster_resolver", "nbtf.distribute.experimental"]
+
+
+@pytest.mark.parametrize("name", [*(name for name in NAMESPACES if name not in LATE), *ROOMS])
+def test_namespace_offers_what_it_defines_or_passes_on_alone(name: str) -> None:
+    """Not the files that it is made of, which importing them puts there."""
+    assert [] == sorted(set(public(importlib.import_module(name))) - set(public_names(name)))
 
 
 @pytest.mark.parametrize("name", NAMESPACES)

@@ -49,7 +49,12 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"nbtf {version}")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND")
-    parser.set_defaults(command=lambda _: parser.exit(2, parser.format_help()))  # who types `nbtf` alone asks
+
+    def show_commands(chosen: argparse.Namespace) -> int:
+        """Answers who types `nbtf` alone."""
+        parser.exit(2, parser.format_help())
+
+    parser.set_defaults(command=show_commands)
     for module in (lab, run, predict, devices, top, metrics, doctor, notebooks, site):
         module.add_command(commands)
     return parser

@@ -1,5 +1,6 @@
 """`tf.distribute`: one program on several devices."""
 
+from nbtf._public import public_names as _public_names
 from nbtf.distribute import cluster_resolver as cluster_resolver
 from nbtf.distribute import experimental as experimental
 from nbtf.distribute.contexts import ReplicaContext as ReplicaContext
@@ -24,3 +25,7 @@ from nbtf.distribute.strategy import StrategyExtended as StrategyExtended
 from nbtf.distribute.values import DistributedValues as DistributedValues
 from nbtf.distribute.workers import ParameterServerStrategy as ParameterServerStrategy
 from nbtf.distribute.workers import Server as Server
+
+
+def __dir__() -> list[str]:
+    return _public_names(__name__)

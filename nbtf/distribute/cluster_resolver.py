@@ -6,6 +6,7 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
+from nbtf._public import public_names as _public_names
 from nbtf._runtime.cluster_spec import ClusterSpec
 from nbtf.distribute.dask_resolvers import DaskClusterResolver as DaskClusterResolver
 from nbtf.distribute.dask_resolvers import KubernetesClusterResolver as KubernetesClusterResolver
@@ -13,6 +14,10 @@ from nbtf.distribute.dask_resolvers import SlurmClusterResolver as SlurmClusterR
 from nbtf.distribute.dask_resolvers import SSHClusterResolver as SSHClusterResolver
 from nbtf.distribute.resolver import ClusterResolver as ClusterResolver
 from nbtf.distribute.workers import read_tf_config
+
+
+def __dir__() -> list[str]:
+    return _public_names(__name__)
 
 
 class SimpleClusterResolver(ClusterResolver):

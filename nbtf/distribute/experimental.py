@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from nbtf._public import public_names as _public_names
 from nbtf.distribute.communication import CollectiveCommunication as CollectiveCommunication
 from nbtf.distribute.communication import CommunicationImplementation as CommunicationImplementation
 from nbtf.distribute.communication import CommunicationOptions as CommunicationOptions
@@ -9,3 +10,7 @@ from nbtf.distribute.mirrored import MultiWorkerMirroredStrategy as MultiWorkerM
 from nbtf.distribute.one_device import CentralStorageStrategy as CentralStorageStrategy
 from nbtf.distribute.strategy import ValueContext as ValueContext
 from nbtf.distribute.workers import ParameterServerStrategy as ParameterServerStrategy
+
+
+def __dir__() -> list[str]:
+    return _public_names(__name__)

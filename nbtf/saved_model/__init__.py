@@ -1,5 +1,6 @@
 """`tf.saved_model`: objects with variables and functions in a folder, from which they can be called again."""
 
+from nbtf._public import public_names as _public_names
 from nbtf.saved_model.options import LoadOptions as LoadOptions
 from nbtf.saved_model.options import SaveOptions as SaveOptions
 from nbtf.saved_model.reading import contains_saved_model as contains_saved_model
@@ -10,3 +11,7 @@ DEFAULT_SERVING_SIGNATURE_DEF_KEY = "serving_default"
 SERVING = "serve"
 TRAINING = "train"
 GPU = "gpu"
+
+
+def __dir__() -> list[str]:
+    return _public_names(__name__)

@@ -1,5 +1,6 @@
 """`tf.train`: values of variables in files, and where training was left."""
 
+from nbtf._public import public_names as _public_names
 from nbtf._runtime.cluster_spec import ClusterSpec as ClusterSpec
 from nbtf.train.checkpoint import Checkpoint as Checkpoint
 from nbtf.train.checkpoint import CheckpointOptions as CheckpointOptions
@@ -9,3 +10,7 @@ from nbtf.train.files import load_checkpoint as load_checkpoint
 from nbtf.train.files import load_variable as load_variable
 from nbtf.train.historic import GradientDescentOptimizer as GradientDescentOptimizer
 from nbtf.train.manager import CheckpointManager as CheckpointManager
+
+
+def __dir__() -> list[str]:
+    return _public_names(__name__)

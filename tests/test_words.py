@@ -35,7 +35,7 @@ FINISHED = """
 
 AT_MOST = {
     "": 0,
-    "_graph": 160,
+    "_graph": 32,
     "_ops": 520,
     "_runtime": 17,
     "compat": 45,

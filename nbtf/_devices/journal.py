@@ -12,8 +12,10 @@ other: tuples that wait would cost the garbage collector more than the program.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, TypeAlias
+
+from nbtf._locks import Lock
 
 Entry: TypeAlias = "tuple[Any, ...]"
 ENTRY = 9
@@ -29,3 +31,33 @@ class Journal(NamedTuple):
     freed: Any
     refused: Any
     next_number: Callable[[], int]
+
+
+class JournalKeeper:
+    """An allocator that keeps a journal; whoever touches what it has taken down holds its lock."""
+
+    _lock: Lock
+    _entries: list[Any]
+    _changes = 0
+    """Grows with each change of its lists: what was got ready before counts no longer."""
+
+    def hand_over(self, boxes: Sequence[Box]) -> None:
+        """Puts what was taken down since the last time into boxes; the frees that wait are done before."""
+        with self._lock:
+            self._do_frees()
+            if not self._entries:
+                return
+            entries, are_out = self._entries, False
+            try:
+                self._changes, self._entries, are_out = self._changes + 1, [], True
+                for box in boxes:
+                    box.append(entries)
+            except BaseException:  # an interrupt: each box gets them once
+                for box in boxes if are_out else ():
+                    if not any([taken_down is entries for taken_down in box]):
+                        box.append(entries)
+                raise
+
+    def _do_frees(self) -> None:
+        """Does the frees that are waiting, in the order in which they came."""
+        raise NotImplementedError

@@ -32,7 +32,7 @@ _UPDATES = {AssignVariableOp: None, AssignAddVariableOp: np.add, AssignSubVariab
 """Updates of a variable, and what they make of its array and another one; None: that other one."""
 
 
-class Held(NamedTuple):
+class SlotValue(NamedTuple):
     """What a slot holds: an array of a CPU; a tensor, where `device` is None; or, without a dtype, another value."""
 
     dtype: DType | None
@@ -47,7 +47,7 @@ class PlacedStep(NamedTuple):
     step: Step
     outputs: Sequence[int]
     ends: Sequence[int]
-    place: int
+    scope_number: int
 
 
 class ArrayPlan(NamedTuple):
@@ -56,7 +56,7 @@ class ArrayPlan(NamedTuple):
     run: Callable[[Sequence[Any], Sequence[Any]], list[Any]]
     lines: Mapping[int, int]
     """The numbers of the steps that only compute, by their lines."""
-    held: Mapping[int, Held]
+    slot_values: Mapping[int, SlotValue]
 
     def stopped_at(self, error: BaseException) -> tuple[int, dict[int, Any]] | None:
         """Returns the step whose kernel has failed, and the values until then by slot; None if it was no kernel."""
@@ -71,11 +71,11 @@ class ArrayPlan(NamedTuple):
         values: dict[int, Any] = {}
         for name, value in frame.f_locals.items():
             if name[0] == "v" and name[1:].isdigit() and value is not None:
-                held = self.held[int(name[1:])]
-                values[int(name[1:])] = value if held.device is None else _tensor(value, held.dtype, held.device)
-        for slot, held in self.held.items():
-            if held.text[0] == "k":  # a constant, which is no local variable
-                values.setdefault(slot, _tensor(self.run.__globals__[held.text], held.dtype, held.device))
+                dtype, device, _ = self.slot_values[int(name[1:])]
+                values[int(name[1:])] = value if device is None else _tensor(value, dtype, device)
+        for slot, (dtype, device, text) in self.slot_values.items():
+            if text[0] == "k":  # a constant, which is no local variable
+                values.setdefault(slot, _tensor(self.run.__globals__[text], dtype, device))
         return values
 
 
@@ -95,7 +95,7 @@ class _Writer(ProgramText):
     """Writes the function: values are `v0`, `v1`, by slot; what else a step takes are names of its own space."""
 
     def __init__(
-        self, slots: Mapping[int, int], stream: Callable[[GraphStream], Any], places: Sequence[Device]
+        self, slots: Mapping[int, int], stream: Callable[[GraphStream], Any], devices: Sequence[Device]
     ) -> None:
         space: dict[str, Any] = {
             # Overflow and division by zero are silent in this module; see `express.py`.
@@ -111,8 +111,8 @@ class _Writer(ProgramText):
             "Unfit": UnfitError,
         }
         super().__init__(space)
-        self._slots, self._places = slots, places
-        self.held: dict[int, Held] = {}
+        self._slots, self._devices = slots, devices
+        self.slot_values: dict[int, SlotValue] = {}
         self._scope = 0
         self._steps: dict[int, int] = {}
 
@@ -121,24 +121,24 @@ class _Writer(ProgramText):
         tests: list[str] = []
         for slot, value in enumerate(values):
             if value.__class__ is Tensor and value._device.on_host:
-                self.held[slot] = Held(value._dtype, None, f"v{slot}._array")
+                self.slot_values[slot] = SlotValue(value._dtype, None, f"v{slot}._array")
                 tests.append(f"v{slot}.__class__ is not Tensor or v{slot}._device is not {self._name(value._device)}")
             else:
-                self.held[slot] = Held(None, None, f"v{slot}")
+                self.slot_values[slot] = SlotValue(None, None, f"v{slot}")
         if values:
             self._lines += [f"{_targets(range(len(values)))} = values", "del values"]
         self._lines += [f"if {test}: raise Unfit" for test in tests]
 
     def add(self, number: int, placed: PlacedStep) -> None:
         """Adds a step."""
-        step, outputs, ends, place = placed
-        written = self._computed(step, outputs, self._places[place])
+        step, outputs, ends, scope_number = placed
+        written = self._computed(step, outputs, self._devices[scope_number])
         if written is None:
             self._add_general(number, placed)
         elif written:
             self._lines.append(written)
             self._steps[len(self._lines) + 1] = number
-        ends = [slot for slot in ends if self.held[slot].text[0] != "k"]
+        ends = [slot for slot in ends if self.slot_values[slot].text[0] != "k"]
         if ends:
             self._lines.append("".join([f"v{slot} = " for slot in ends]) + "None")
 
@@ -147,7 +147,7 @@ class _Writer(ProgramText):
     def _computed(self, step: Step, outputs: Sequence[int], device: Device) -> str | None:
         """Returns the line of a step that only computes; no text where there is nothing to do, None for other steps."""
         if isinstance(step, ConstantStep):
-            self.held[outputs[0]] = Held(step.inputs[1], device, self._name(step.inputs[0]))
+            self.slot_values[outputs[0]] = SlotValue(step.inputs[1], device, self._name(step.inputs[0]))
             return ""
         if isinstance(step, UpdateStep):
             return self._update(step)
@@ -161,17 +161,17 @@ class _Writer(ProgramText):
         variable = step.inputs[0]
         if step.record not in _UPDATES or not self._is_here(variable):
             return None
-        held = self._held_of(step.inputs[1])
-        if held is None or held.dtype is not variable._dtype:
+        slot_value = self._slot_value_of(step.inputs[1])
+        if slot_value is None or slot_value.dtype is not variable._dtype:
             return None
         ufunc = _UPDATES[step.record]
-        arguments = held.text if ufunc is None else f"{held.text}, {self._name(ufunc)}"
+        arguments = slot_value.text if ufunc is None else f"{slot_value.text}, {self._name(ufunc)}"
         return f"{self._name(variable)}._moved({arguments}) or {self._general(step)}"
 
     def _read(self, variable: Any, output: int) -> str | None:
         if not self._is_here(variable):
             return None
-        self.held[output] = Held(variable._dtype, variable._device, f"v{output}")
+        self.slot_values[output] = SlotValue(variable._dtype, variable._device, f"v{output}")
         return f"v{output} = {self._name(variable)}._array"
 
     def _is_here(self, variable: Any) -> bool:
@@ -196,7 +196,7 @@ class _Writer(ProgramText):
         call = f"{self._name(bound(record))}({', '.join(map(str, arguments))})"
         ranked = [_is_ranked(tensor) for tensor in step.outputs]
         for slot, tensor in zip(outputs, step.outputs, strict=True):
-            self.held[slot] = Held(tensor._dtype, device, f"v{slot}")
+            self.slot_values[slot] = SlotValue(tensor._dtype, device, f"v{slot}")
         if not record.many:
             return f"v{outputs[0]} = {call}" if ranked[0] else f"v{outputs[0]} = asarray({call})"
         loose = [
@@ -204,28 +204,28 @@ class _Writer(ProgramText):
         ]
         return f"{_targets(outputs)} = {call}{''.join(loose)}"
 
-    def _held_of(self, value: Any) -> Held | None:
+    def _slot_value_of(self, value: Any) -> SlotValue | None:
         slot = self._slots.get(id(value))
-        return None if slot is None else self.held.get(slot)
+        return None if slot is None else self.slot_values.get(slot)
 
     def _array_text(self, value: Any) -> str | None:
         """Returns the expression for the array of an input; None if it is no tensor."""
         if value.__class__ is list:
             texts = [self._array_text(item) for item in value]
             return None if None in texts else f"[{', '.join(map(str, texts))}]"
-        held = self._held_of(value)
-        return None if held is None or held.dtype is None else held.text
+        slot_value = self._slot_value_of(value)
+        return None if slot_value is None or slot_value.dtype is None else slot_value.text
 
     def _number(self, step: OpStep, position: int) -> str | None:
         """Returns the array of a Python number among the inputs: of the dtype of those that share its letter."""
         value, tokens = step.inputs[position], step.record.tokens
         if value.__class__ is not float and value.__class__ is not int:
             return None
-        for token, other in zip(tokens, step.inputs, strict=True):
-            held = self._held_of(other) if token == tokens[position] else None
-            if held is not None and held.dtype is not None:
+        for token, operand in zip(tokens, step.inputs, strict=True):
+            slot_value = self._slot_value_of(operand) if token == tokens[position] else None
+            if slot_value is not None and slot_value.dtype is not None:
                 try:
-                    return self._name(host_array(value, held.dtype)[0])
+                    return self._name(host_array(value, slot_value.dtype)[0])
                 except (TypeError, ValueError, ArithmeticError):
                     return None  # the step says what does not fit
         return None
@@ -241,15 +241,15 @@ class _Writer(ProgramText):
     # All other steps
 
     def _add_general(self, number: int, placed: PlacedStep) -> None:
-        step, outputs, _, place = placed
-        if place != self._scope:
-            self._lines.append(f"set_scope(scopes[{place}])")
-            self._scope = place
+        step, outputs, _, scope_number = placed
+        if scope_number != self._scope:
+            self._lines.append(f"set_scope(scopes[{scope_number}])")
+            self._scope = scope_number
         call = self._general(step)
         self._lines.append(f"{_targets(outputs)} = {call}" if outputs else call)
         for slot, tensor in zip(outputs, step.outputs, strict=True):
             is_tensor = isinstance(step, OpStep)
-            self.held[slot] = Held(
+            self.slot_values[slot] = SlotValue(
                 tensor._dtype if is_tensor else None, None, f"array_of(v{slot})" if is_tensor else f"v{slot}"
             )
         self._lines.append("if HERE.first is None: raise Changed")
@@ -266,10 +266,10 @@ class _Writer(ProgramText):
         return None if slot is None else self._tensor_text(slot)
 
     def _tensor_text(self, slot: int) -> str:
-        held = self.held[slot]
-        if held.device is None:
+        slot_value = self.slot_values[slot]
+        if slot_value.device is None:
             return f"v{slot}"
-        return f"T({held.text}, {self._name(held.dtype)}, {self._name(held.device)})"
+        return f"T({slot_value.text}, {self._name(slot_value.dtype)}, {self._name(slot_value.device)})"
 
     def compiled(self, name: str, results: Sequence[int]) -> ArrayPlan:
         """Returns the function."""
@@ -278,7 +278,7 @@ class _Writer(ProgramText):
         filename = f"<arrays of {name}>"
         exec(compile(text, filename, "exec"), self._space)
         linecache.cache[filename] = (len(text), None, text.splitlines(True), filename)
-        return ArrayPlan(self._space["compute"], self._steps, self.held)
+        return ArrayPlan(self._space["compute"], self._steps, self.slot_values)
 
 
 def _array_of(tensor: Any) -> Any:
@@ -300,7 +300,7 @@ def array_plan(
     steps: Sequence[PlacedStep],
     slots: Mapping[int, int],
     stream: Callable[[GraphStream], Any],
-    places: Sequence[Device],
+    devices: Sequence[Device],
     values: Sequence[Any],
     results: Sequence[int],
     name: str,
@@ -311,12 +311,12 @@ def array_plan(
       steps: what to do, in order.
       slots: of tensors and arguments, by identity.
       stream: gives a random op its numbers.
-      places: the device of each scope.
+      devices: the device of each scope.
       values: what the function is given by a call.
       results: the slots of what it returns.
       name: of the traced function.
     """
-    writer = _Writer(slots, stream, places)
+    writer = _Writer(slots, stream, devices)
     writer.begin(values)
     for number, placed in enumerate(steps):
         writer.add(number, placed)

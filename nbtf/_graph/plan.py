@@ -87,9 +87,9 @@ class Plan:
     def _written(self) -> Callable[..., list[Any]]:
         """Returns the plan as one function."""
         slots = self._slots | {number: self._slots[id(inner)] for number, inner in self._inside.items()}
-        places = {placing: number for number, placing in enumerate(self._placings)}
+        numbers = {placing: number for number, placing in enumerate(self._placings)}
         steps = [
-            (planned.step, planned.outputs, planned.ends, places[planned.placing]) for planned in self._planned_steps
+            (planned.step, planned.outputs, planned.ends, numbers[planned.placing]) for planned in self._planned_steps
         ]
         count = len(self.arguments) + len(self.captured)
         return written_plan(steps, slots, self._stream).compiled(self.graph.name, count, self.results)
@@ -142,10 +142,10 @@ class Plan:
             outer = SCOPE()
             if self._rewritten < _REWRITTEN and (outer is None or not outer.tapes):
                 scopes = [outer, *[scope_at(placing, outer) for placing in self._placings[1:]]]
-                places = [HERE.first if scope is None else scope.lane for scope in scopes]
-                if all([device is not None and getattr(device, "on_host", False) for device in places]):
+                devices = [HERE.first if scope is None else scope.lane for scope in scopes]
+                if all([device is not None and getattr(device, "on_host", False) for device in devices]):
                     try:
-                        return self._compute(places, values, scopes)
+                        return self._compute(devices, values, scopes)
                     except UnfitError:
                         self._arrays, self._rewritten = None, self._rewritten + 1
             if self._fast is None:
@@ -156,10 +156,10 @@ class Plan:
         self._replay(values)
         return [values[slot] for slot in self.results]
 
-    def _compute(self, places: list[Any], values: Values, scopes: list[Scope | None]) -> list[Any]:
+    def _compute(self, devices: list[Any], values: Values, scopes: list[Scope | None]) -> list[Any]:
         """Runs the plan on arrays; where a kernel fails, it goes on step by step."""
-        if self._arrays is None or self._arrays[0] != places:
-            self._arrays = places, self._on_arrays(places, values)
+        if self._arrays is None or self._arrays[0] != devices:
+            self._arrays = devices, self._on_arrays(devices, values)
         plan = self._arrays[1]
         try:
             return plan.run(values, scopes)
@@ -177,14 +177,14 @@ class Plan:
         self._replay(values, number)
         return [values[slot] for slot in self.results]
 
-    def _on_arrays(self, places: list[Any], values: Values) -> ArrayPlan:
+    def _on_arrays(self, devices: list[Any], values: Values) -> ArrayPlan:
         slots = self._slots | {number: self._slots[id(inner)] for number, inner in self._inside.items()}
         numbers = {placing: number for number, placing in enumerate(self._placings)}
         steps = [
             PlacedStep(planned.step, planned.outputs, planned.ends, numbers[planned.placing])
             for planned in self._planned_steps
         ]
-        return array_plan(steps, slots, self._stream, places, values, self.results, self.graph.name)
+        return array_plan(steps, slots, self._stream, devices, values, self.results, self.graph.name)
 
     def _run_placed(self, fast: Callable[..., list[Any]], values: Values) -> list[Any]:
         """Runs the plan as one function that goes from device to device."""
@@ -274,13 +274,13 @@ def _needed(steps: Sequence[Step], results: Sequence[GraphTensor]) -> list[Step]
 def _used_steps(step: Step, needed: set[int]) -> list[Step]:
     """Returns a step that takes each Python value as it is, or as the tensor that others take, too, made before."""
     steps_before: list[Step] = []
-    inputs = [_settled(value, needed, steps_before) for value in step.inputs]
+    inputs = [_input_of(value, needed, steps_before) for value in step.inputs]
     return [*steps_before, step.with_inputs(inputs)]
 
 
-def _settled(value: Any, needed: set[int], steps_before: list[Step]) -> Any:
+def _input_of(value: Any, needed: set[int], steps_before: list[Step]) -> Any:
     if value.__class__ is list:
-        return [_settled(item, needed, steps_before) for item in value]
+        return [_input_of(item, needed, steps_before) for item in value]
     if value.__class__ is not GivenValue:
         return value
     if id(value.tensor) not in needed:

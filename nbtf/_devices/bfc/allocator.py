@@ -11,7 +11,7 @@ from nbtf._devices.bfc.chunks import Block, Chunk, Hole, bin_of
 from nbtf._devices.bfc.pool import Driver as Driver
 from nbtf._devices.bfc.pool import Pool
 from nbtf._devices.bfc.report import RegionView, dump, picture, views
-from nbtf._devices.journal import Box, Journal
+from nbtf._devices.journal import Box, Journal, JournalKeeper
 
 # Every rule, constant and text of this file: bfc_allocator.h and .cc of TensorFlow 2.21.
 _DEFAULT_SPLIT = 128 << 20
@@ -38,7 +38,7 @@ class AllocatorStats(NamedTuple):
     largest_free_chunk: int
 
 
-class BFCAllocator(Pool):
+class BFCAllocator(JournalKeeper, Pool):
     """The memory of one logical GPU.
 
     The free blocks of all bins stand in one list, sorted by size and then address: TensorFlow's search, bin after bin
@@ -78,7 +78,6 @@ class BFCAllocator(Pool):
         self._split_at = int(fragmentation_fraction * limit) if fragmentation_fraction > 0 else _DEFAULT_SPLIT
         self._pending: deque[Block] = deque()
         self._at_death = self._pending.append
-        self._changes = 0
         self._num_allocs = self._largest_alloc = 0
         self._in_use = self._peak = self._requested = 0
         self._journal: Journal | None = None
@@ -229,23 +228,9 @@ class BFCAllocator(Pool):
             self._become(_changes=self._changes + 1, _journal=journal, _entries=[])
 
     def hand_over(self, boxes: Sequence[Box]) -> None:
-        """Puts what was taken down since the last time into boxes; the frees that wait are done before."""
-        if not self._entries and not self._pending:
-            return
-        with self._lock:
-            self._do_frees()
-            if not self._entries:
-                return
-            entries, are_out = self._entries, False
-            try:
-                self._changes, self._entries, are_out = self._changes + 1, [], True
-                for box in boxes:
-                    box.append(entries)
-            except BaseException:  # an interrupt: each box gets them once
-                for box in boxes if are_out else ():
-                    if not any([taken_down is entries for taken_down in box]):
-                        box.append(entries)
-                raise
+        """Puts what was taken down since the last time into boxes, if anything was."""
+        if self._entries or self._pending:
+            super().hand_over(boxes)
 
     def refuse(self, nbytes: int, label: object) -> None:
         """Takes down that a request has failed."""

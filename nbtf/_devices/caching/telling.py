@@ -13,11 +13,11 @@ from nbtf._devices.caching import statistics as count
 from nbtf._devices.caching.blocks import Block
 from nbtf._devices.caching.segments import Segments
 from nbtf._devices.caching.settings import AllocatorSettings
-from nbtf._devices.journal import Box, Journal
+from nbtf._devices.journal import Journal, JournalKeeper
 from nbtf._locks import new_lock
 
 
-class TellingSegments(Segments):
+class TellingSegments(JournalKeeper, Segments):
     """Segments of which every piece is told that is granted, freed or refused; see `nbtf/_devices/journal.py`."""
 
     def __init__(self, card: Driver, settings: AllocatorSettings) -> None:
@@ -33,23 +33,6 @@ class TellingSegments(Segments):
         with self._lock:
             self._do_frees()
             self._journal, self._entries = journal, []
-
-    def hand_over(self, boxes: Sequence[Box]) -> None:
-        """Puts what was taken down since the last time into boxes; the frees that wait are done before."""
-        with self._lock:
-            self._do_frees()
-            if not self._entries:
-                return
-            entries, are_out = self._entries, False
-            try:
-                self._entries, are_out = [], True
-                for box in boxes:
-                    box.append(entries)
-            except BaseException:  # an interrupt: each box gets them once
-                for box in boxes if are_out else ():
-                    if not any([taken_down is entries for taken_down in box]):
-                        box.append(entries)
-                raise
 
     def tell_end(self) -> None:
         """Takes down that all is given back: the card goes."""
@@ -113,7 +96,3 @@ class TellingSegments(Segments):
             in_use = self._statistics.values[count.ALLOCATED_BYTES]
             figures = in_use, self.reserved, None, largest, limit, nbytes, label
             self._entries += (journal.refused, journal.next_number(), *figures)
-
-    def _do_frees(self) -> None:
-        """Does the frees that are waiting."""
-        raise NotImplementedError

@@ -67,6 +67,10 @@ class Owner(Protocol):
         """Hears that the program was interrupted while it waited: no task is to do what it has not begun."""
         ...
 
+    def tell_loss(self, channel: Channel, text: str) -> None:
+        """Hears that a task is lost: those that are left need not wait for it."""
+        ...
+
 
 class Channel:
     """The way to one task: the `Link` of its devices, and the `Listener` of its connection."""
@@ -212,6 +216,11 @@ class Channel:
         return link.cluster is self.cluster
 
     @property
+    def issued(self) -> int:
+        """How many results were asked for until now."""
+        return self._next
+
+    @property
     def waiting(self) -> int:
         """How many batches have no answer yet."""
         return len(self._under_way)
@@ -242,10 +251,13 @@ class Channel:
     def drop(self) -> None:
         """Has nothing more be done of what was asked until now, here and there; who reads a result of it hears why."""
         self._dropped = self._next
+        self.urge({"drop": self._dropped})
+        self.flush()
+
+    def urge(self, request: dict[str, Any]) -> None:
+        """Tells the task something at once, past what it has to do."""
         if self._end is None and self.connection is not None and self.hello is not None:
-            request = {"session": self.hello["session"], "drop": self._dropped}
-            self.connection.urge(Message(json.dumps(request).encode()))
-            self.flush()
+            self.connection.urge(Message(json.dumps({"session": self.hello["session"], **request}).encode()))
 
     # Waiting
 
@@ -340,10 +352,15 @@ class Channel:
         if self.connection is not None:
             self.connection.send(message)
 
+    @property
+    def overdue_at(self) -> float:
+        """When the task is lost, if it gives no sign of life until then; by `monotonic`."""
+        return self.heard_at + self.heartbeat
+
     def watch(self, now: float) -> None:
         """Asks for a sign of life, and gives the task up if there was none for a heartbeat."""
         silent = now - self.heard_at
-        if self._end is None and silent > self.heartbeat:
+        if self._end is None and silent >= self.heartbeat:
             self.lost(UnavailableError(f"no sign of life for {silent:.1f} s (the heartbeat is {self.heartbeat:g} s)"))
         elif self.connection is not None:
             self.connection.ping()
@@ -403,7 +420,9 @@ class Channel:
                 f"{open_batches} had no answer, and {ops} ops were not sent."
             )
             self.loss = f"since {strftime('%H:%M:%S')}: {error.message.removesuffix('.')}"
-            self._finish(type(error)(None, None, text_of_loss(self.task, error.message, self.hello or {}, counts)))
+            text = text_of_loss(self.task, error.message, self.hello or {}, counts)
+            self._finish(type(error)(None, None, text))
+            self.cluster.tell_loss(self, text)
 
     def end(self, error: OpError) -> None:
         """Ends the session, also one that is lost: what it made says so from now on."""

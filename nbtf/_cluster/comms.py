@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Coroutine, Mapping
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import suppress
 from typing import Any, Protocol
 
@@ -22,6 +22,9 @@ PING = "nbtf_ping"
 
 SERVE = "nbtf_serve"
 """What another task asks."""
+
+_LOOK_AGAIN = 0.1
+"""Seconds after which who waits for another task looks whether that one is lost."""
 
 Frames = Callable[[Any], Any]
 """Marks an array as one that is written as it is: Dask's `to_serialize`."""
@@ -184,9 +187,14 @@ class PeerComms:
         self._loop, self._reach, self._as_frame = loop, reach, as_frame
         self._idle: dict[str, list[Any]] = {}
 
-    def fetch(self, location: str, request: Message, seconds: float) -> Message:
+    def fetch(self, location: str, request: Message, seconds: float, is_lost: Callable[[], bool]) -> Message:
         """Asks another task, on the thread of a session; see `Peers`."""
-        return asyncio.run_coroutine_threadsafe(self._fetch(location, request, seconds), self._loop).result()
+        answer = asyncio.run_coroutine_threadsafe(self._fetch(location, request, seconds), self._loop)
+        while not wait([answer], _LOOK_AGAIN).done:
+            if is_lost():
+                answer.cancel()
+                raise ConnectionError(f"{location} is given up")
+        return answer.result()
 
     async def _fetch(self, location: str, request: Message, seconds: float) -> Message:
         try:

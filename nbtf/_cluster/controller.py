@@ -98,6 +98,12 @@ class Cluster:
         for channel in self.channels:
             channel.drop()
 
+    def tell_loss(self, channel: Channel, text: str) -> None:
+        """Tells the tasks that are left that they need not wait for a lost one."""
+        if channel.hello is not None:
+            for neighbour in self.channels:
+                neighbour.urge({"lost": channel.hello["session"], "why": text})
+
     def wait(self) -> None:
         """Waits for all tasks; raises the error of a lost one, or else the first that nobody has heard of."""
         errors = self._errors()

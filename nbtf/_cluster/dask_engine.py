@@ -1,313 +1,35 @@
-"""How does nbtf speak to Dask? The only file that imports `distributed`.
-
-Tried with the release 2026.8.0.
-"""
+"""How does nbtf speak to Dask's workers? Each is a task: one ordered connection carries what it is to do."""
 
 from __future__ import annotations
 
 import asyncio
-import inspect
-from collections.abc import AsyncGenerator, Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import asynccontextmanager, suppress
+from contextlib import suppress
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
-import distributed
-from distributed.comm.core import CommClosedError, FatalCommClosedError
-from distributed.core import Status
-
-from nbtf._cluster import courier
 from nbtf._cluster.comms import PING, SERVE, CommConnection, PeerComms, Serving, packed, unpacked
+from nbtf._cluster.dask_workers import DASK, Scheduler, ask_each, client_of, connect_soon
+from nbtf._cluster.dask_workers import ask_workers as ask_workers  # those below for who has come by `look.dask_engine`
+from nbtf._cluster.dask_workers import find_scheduler as find_scheduler
+from nbtf._cluster.dask_workers import new_credentials as new_credentials
+from nbtf._cluster.dask_workers import scheduler_at as scheduler_at
+from nbtf._cluster.dask_workers import wait_for_workers as wait_for_workers
 from nbtf._cluster.engine import Address, Engine, Host, Listener
 from nbtf._cluster.loop_thread import LoopThread
 from nbtf._cluster.task_numbers import number_tasks
 from nbtf._devices.names import task_name
-from nbtf.errors import (
-    DeadlineExceededError,
-    FailedPreconditionError,
-    OpError,
-    UnauthenticatedError,
-    UnavailableError,
-)
+from nbtf.errors import DeadlineExceededError, FailedPreconditionError, UnauthenticatedError, UnavailableError
 
-DASK: Any = distributed
-"""The library, for where it says nothing of types, and for those who have it from here."""
-
-connect, to_serialize = DASK.core.connect, DASK.protocol.to_serialize
-
-_CLOSING = 2.0
-"""Seconds that it may take to say goodbye to a scheduler."""
+_as_frame = DASK.protocol.to_serialize
 
 _SOON = 0.5
 """Seconds in which a scheduler answers that is not lost: whoever asks has lost a task, and waits."""
-
-_KNOCK = 0.1
-"""Seconds that a connection may take before somebody looks whether anyone is there."""
-
-_LOOK_AGAIN = 0.2
-"""Seconds after which the scheduler is asked whether those that have not answered are still there."""
 
 _MOST_REQUESTS = 4096
 """Requests of other tasks that may wait for one another; each has a thread."""
 
 _PLUGIN, _SESSION = "nbtf", "nbtf_session"
-
-_LOOPBACK = ("127.", "localhost", "[::1]", "::1")
-
-
-class Scheduler(NamedTuple):
-    """Where a cluster's scheduler is, and by which certificates it is spoken to; these are never shown."""
-
-    address: str
-    security: Any
-
-    def __repr__(self) -> str:
-        """Returns the address alone."""
-        return f"Scheduler({self.address!r})"
-
-
-def find_scheduler(cluster: Any, allow_insecure: bool = False) -> Scheduler:
-    """Returns the scheduler of a cluster.
-
-    Args:
-      cluster: an address, Dask's `Client`, or one of its clusters such as `LocalCluster`.
-      allow_insecure: whether an address without TLS on another machine will do.
-
-    Raises:
-      TypeError: it is none of these.
-      ValueError: an address that is not encrypted leads to another machine.
-    """
-    if isinstance(cluster, str):
-        return Scheduler(_checked(cluster, allow_insecure), distributed.Security())  # of Dask's configuration
-    if isinstance(cluster, distributed.Client):
-        scheduler: Any = cluster.scheduler
-        if scheduler is None:
-            raise ValueError(f"This client is closed: {cluster!r}.")
-        return Scheduler(str(scheduler.address), cluster.security)
-    address = getattr(cluster, "scheduler_address", None)
-    if not isinstance(address, str):
-        raise TypeError(
-            'Expected the address of a Dask scheduler such as "tls://10.0.0.1:8786", a distributed.Client, or a '
-            f"cluster that has a scheduler_address; got {type(cluster).__name__}."
-        )
-    return Scheduler(address, getattr(cluster, "security", None) or distributed.Security())
-
-
-def new_credentials() -> dict[str, str]:
-    """Returns certificates that only one cluster has."""
-    security: Any = DASK.Security.temporary()
-    values = {name: getattr(security, name) for name in security.__slots__ if name.startswith("tls_")}
-    return {name: value for name, value in values.items() if isinstance(value, str)}
-
-
-def scheduler_at(address: str, credentials: Mapping[str, str]) -> Scheduler:
-    """Returns the scheduler of a cluster with certificates of its own."""
-    return Scheduler(address, distributed.Security(require_encryption=True, **credentials))
-
-
-def _checked(address: str, allow_insecure: bool) -> str:
-    scheme, separator, location = address.partition("://")
-    if not separator or not location:
-        raise ValueError(f'The address of a scheduler is {address!r}; expected one such as "tls://10.0.0.1:8786".')
-    if scheme != "tls" and not location.startswith(_LOOPBACK) and scheme != "inproc" and not allow_insecure:
-        raise ValueError(
-            f"{address} is not encrypted, and leads to another machine: who can listen there can run code here. Start "
-            "the scheduler with TLS (https://distributed.dask.org/en/stable/tls.html), or say allow_insecure=True."
-        )
-    return address
-
-
-def in_words(error: BaseException, address: str, timeout: float) -> OpError:
-    """Returns the error of ours that says why a scheduler could not be spoken to."""
-    cause: BaseException | None = error
-    while cause is not None and not isinstance(cause, FatalCommClosedError):
-        cause = cause.__cause__ or cause.__context__
-    if isinstance(error, TypeError):
-        return UnauthenticatedError(
-            f"The scheduler {address} expects certificates, and there are none here: pass the cluster or its client, "
-            "or name them in Dask's configuration (distributed.comm.tls).",
-        )
-    if cause is not None:
-        return UnauthenticatedError(f"The scheduler {address} refuses this certificate, or its own is not trusted.")
-    if isinstance(error, CommClosedError):
-        return UnauthenticatedError(
-            f"The scheduler {address} closed the connection at once: it expects TLS, or another certificate."
-        )
-    return UnavailableError(f"No scheduler answers at {address} within {timeout:g} s.")
-
-
-# A look at a cluster
-
-
-class WorkerAnswer(NamedTuple):
-    """A worker by name and address, and what it has said."""
-
-    worker: str
-    address: str
-    facts: Mapping[str, Any]
-
-
-def ask_workers(
-    cluster: Any, version: str, packed: Callable[[], bytes], seconds: float, timeout: float, allow_insecure: bool
-) -> list[WorkerAnswer]:
-    """Returns what each worker of a cluster tells; why not, under `problem`.
-
-    Args:
-      cluster: for `find_scheduler`.
-      version: of nbtf here.
-      packed: returns nbtf for workers that have none.
-      seconds: how long a worker may look for holders.
-      timeout: how many seconds a worker may take to answer, and the scheduler as well.
-      allow_insecure: for `find_scheduler`.
-
-    Raises:
-      UnavailableError: the scheduler does not answer.
-      UnauthenticatedError: a certificate was refused.
-    """
-    scheduler = find_scheduler(cluster, allow_insecure)
-    loop = LoopThread()
-    try:
-        return loop.run(_ask_workers(scheduler, version, packed, seconds, timeout))
-    finally:
-        loop.close()
-
-
-async def _ask_workers(
-    scheduler: Scheduler, version: str, packed: Callable[[], bytes], seconds: float, timeout: float
-) -> list[WorkerAnswer]:
-    async with _client(scheduler, timeout) as (client, names):
-        tell = _by_value(courier, "tell")
-        facts = await _ask(client, tell, dict.fromkeys(names, (version, None, seconds)), timeout)
-        without = [address for address, answer in facts.items() if answer.get("needs")]
-        if without:
-            facts |= await _ask(client, tell, dict.fromkeys(without, (version, packed(), seconds)), timeout)
-    return [WorkerAnswer(name, address, facts[address]) for address, name in names.items()]
-
-
-def wait_for_workers(scheduler: Scheduler, count: int, timeout: float) -> None:
-    """Waits until a cluster has so many workers.
-
-    Args:
-      scheduler: of the cluster.
-      count: of the workers.
-      timeout: how many seconds they may take.
-
-    Raises:
-      DeadlineExceededError: they have not come.
-    """
-    client: Any = distributed.Client(scheduler.address, security=scheduler.security, set_as_default=False)
-    try:
-        client.wait_for_workers(count, timeout)
-    except TimeoutError as error:
-        came = len(client.scheduler_info()["workers"])
-        raise DeadlineExceededError(
-            f"{came} of {count} workers have come to {scheduler.address} within {timeout:g} s."
-        ) from error
-    finally:
-        client.close()
-
-
-@asynccontextmanager
-async def _client(scheduler: Scheduler, timeout: float) -> AsyncGenerator[tuple[Any, Mapping[str, str]]]:
-    """Yields a client, which never is the user's, and the names of the workers by address."""
-    client: Any = distributed.Client(
-        scheduler.address, security=scheduler.security, timeout=timeout, asynchronous=True, set_as_default=False
-    )
-    try:
-        await client
-        identity: Mapping[str, Any] = await asyncio.wait_for(client.scheduler.identity(), timeout)
-        yield client, {address: str(facts.get("name", address)) for address, facts in identity["workers"].items()}
-    except (OSError, TimeoutError, TypeError) as error:
-        raise in_words(error, scheduler.address, timeout) from error
-    finally:
-        await client.close(_CLOSING)
-
-
-async def _ask(
-    client: Any, function: Callable[..., Any], arguments: Mapping[str, tuple[Any, ...]], timeout: float
-) -> dict[str, Mapping[str, Any]]:
-    """Returns what each worker answers in time: one that is stopped, or cut off, keeps nobody waiting.
-
-    Args:
-      client: speaks for us.
-      function: is called on each worker.
-      arguments: of the call, by the worker's address.
-      timeout: in seconds.
-    """
-    tasks = {
-        address: asyncio.ensure_future(client.run(function, *values, workers=[address]))
-        for address, values in arguments.items()
-    }
-    gone = await _wait_for(client, tasks, timeout)
-    answers: dict[str, Mapping[str, Any]] = {}
-    for address, task in tasks.items():
-        if not task.done():
-            task.cancel()
-            problem = "its process has ended" if address in gone else f"it has not answered within {timeout:g} s"
-            answers[address] = {"problem": problem, "silent": True, "lost": address in gone}
-        elif (error := task.exception()) is not None:
-            is_lost = isinstance(error, OSError)
-            answers[address] = {"problem": f"{type(error).__name__}: {error}", "silent": is_lost, "lost": is_lost}
-        else:
-            answers[address] = task.result().get(address) or {
-                "problem": "it left the cluster meanwhile",
-                "silent": True,
-                "lost": True,
-            }
-    return answers
-
-
-async def _wait_for(client: Any, tasks: Mapping[str, asyncio.Future[Any]], timeout: float) -> set[str]:
-    """Waits for what workers were asked; returns those whose process ended meanwhile, of which the scheduler hears."""
-    waiting: set[str] = set(tasks)
-    gone: set[str] = set()
-    with suppress(TimeoutError):  # a scheduler that is stopped does not answer either
-        async with asyncio.timeout(timeout):
-            while waiting:
-                await asyncio.wait([tasks[address] for address in waiting], timeout=_LOOK_AGAIN)
-                waiting = {address for address in waiting if not tasks[address].done()}
-                if waiting:
-                    present: Mapping[str, Any] = (await client.scheduler.identity())["workers"]
-                    gone |= {address for address in waiting if address not in present}
-                    waiting -= gone
-    return gone
-
-
-def _by_value(module: Any, name: str) -> Callable[..., Any]:
-    """Returns a function of a module that needs nothing but the standard library, to be sent as its code.
-
-    Pickle sends the names of functions; of one whose module nobody can import, it sends the code.
-    """
-    namespace: dict[str, Any] = {"__name__": f"{module.__name__}_by_value"}
-    exec(compile(inspect.getsource(module), f"<{module.__name__}>", "exec"), namespace)
-    return namespace[name]
-
-
-async def _connect(address: str, connection_args: Mapping[str, Any], timeout: float) -> Any:
-    """Returns a connection; soon the error that nobody listens there, which Dask itself tries for long.
-
-    Raises:
-      OSError: nobody listens there, or the certificate was refused.
-      TimeoutError: it takes too long.
-    """
-    attempt = asyncio.ensure_future(connect(address, timeout=timeout, **connection_args))
-    try:
-        async with asyncio.timeout(timeout):
-            while not (await asyncio.wait({attempt}, timeout=_KNOCK))[0]:
-                await _knock(address)
-            return attempt.result()
-    finally:
-        attempt.cancel()
-
-
-async def _knock(address: str) -> None:
-    """Raises an `OSError` where nobody listens at an address."""
-    scheme, _, location = address.partition("://")
-    if scheme in ("tcp", "tls"):
-        host, _, port = location.rpartition(":")
-        _, writer = await asyncio.open_connection(host.strip("[]"), int(port))
-        writer.close()
 
 
 # In the notebook
@@ -359,11 +81,11 @@ class DaskEngine(Engine):
         if self._lost:
             raise self._scheduler_lost()
         is_first = not self._addresses
-        async with _client(self.scheduler, self._timeout) as (client, names):
+        async with client_of(self.scheduler, self._timeout) as (client, names):
             await self._begin_watch()
             tasks = number_tasks(names, {address: (task.job, task.number) for address, task in self._addresses.items()})
             new = {address: task for address, task in tasks.items() if address not in self._addresses}
-            answers = await _ask(client, install_task, new, self._timeout)
+            answers = await ask_each(client, install_task, new, self._timeout)
         for address, answer in answers.items():
             problem = answer.get("problem")
             if problem is None:
@@ -389,11 +111,11 @@ class DaskEngine(Engine):
         task = f"{task_name(address.job, address.number)} at {address.location}"
         arguments = self.scheduler.security.get_connection_args("client")
         try:
-            comm = await _connect(address.location, arguments, self._timeout)
+            comm = await connect_soon(address.location, arguments, self._timeout)
             await comm.write({"op": _SESSION, "incarnation": address.incarnation})
             answer = await asyncio.wait_for(comm.read(), self._timeout)
-            pulse = await _connect(address.location, arguments, self._timeout)
-        except FatalCommClosedError as error:
+            pulse = await connect_soon(address.location, arguments, self._timeout)
+        except DASK.comm.core.FatalCommClosedError as error:
             raise UnauthenticatedError(f"{task} refuses this certificate.") from error
         except TimeoutError as error:
             raise DeadlineExceededError(f"{task} has not answered within {self._timeout:g} s.") from error
@@ -403,7 +125,7 @@ class DaskEngine(Engine):
             comm.abort()
             pulse.abort()
             raise UnavailableError(f"Another process is at {address.location} now: the task has been started anew.")
-        connection = CommConnection(self, self._thread, comm, pulse, listener, to_serialize)
+        connection = CommConnection(self, self._thread, comm, pulse, listener, _as_frame)
         self._connections.add(connection)
         return connection
 
@@ -412,7 +134,7 @@ class DaskEngine(Engine):
         if not self._lost:
             arguments = self.scheduler.security.get_connection_args("client")
             try:
-                comm = await _connect(self.scheduler.address, arguments, _SOON)
+                comm = await connect_soon(self.scheduler.address, arguments, _SOON)
                 comm.abort()
             except (OSError, TimeoutError):
                 self._lost = True
@@ -428,7 +150,7 @@ class DaskEngine(Engine):
         """Keeps a connection to the scheduler, whose end tells that it is gone."""
         if self._watch is None:
             arguments = self.scheduler.security.get_connection_args("client")
-            comm = await _connect(self.scheduler.address, arguments, self._timeout)
+            comm = await connect_soon(self.scheduler.address, arguments, self._timeout)
             self._watch = asyncio.ensure_future(self._watch_scheduler(comm))
 
     async def _watch_scheduler(self, comm: Any) -> None:
@@ -474,7 +196,7 @@ async def install_task(job: str, number: int, dask_worker: Any = None) -> dict[s
     return {"incarnation": plugin.task.incarnation}
 
 
-class TaskPlugin(distributed.WorkerPlugin):
+class TaskPlugin(DASK.WorkerPlugin):
     """What a worker has beside Dask's own: a task, the connections of its controllers, and the way to its peers."""
 
     def __init__(self, job: str, number: int) -> None:
@@ -486,7 +208,7 @@ class TaskPlugin(distributed.WorkerPlugin):
         from nbtf._cluster.task import Task  # late: a controller needs none
 
         self._worker, self._loop = worker, asyncio.get_running_loop()
-        self._peers = PeerComms(self._loop, self._reach, to_serialize)
+        self._peers = PeerComms(self._loop, self._reach, _as_frame)
         self._threads = ThreadPoolExecutor(_MOST_REQUESTS, "nbtf: answers tasks")  # they wait for one another
         self.task: Host = await asyncio.to_thread(Task, self._job, self._number, self._peers)
         worker.handlers[_SESSION] = self.session
@@ -506,11 +228,11 @@ class TaskPlugin(distributed.WorkerPlugin):
             session = await asyncio.to_thread(self.task.open)
             thread = ThreadPoolExecutor(1, "nbtf: does what a controller says")
             try:
-                await Serving(comm, session, thread, to_serialize).read()
+                await Serving(comm, session, thread, _as_frame).read()
             finally:
                 await asyncio.to_thread(session.close)
                 thread.shutdown(wait=False, cancel_futures=True)
-        return Status.dont_reply
+        return DASK.core.Status.dont_reply
 
     async def ping(self) -> bool:
         """Gives a sign of life."""
@@ -519,7 +241,7 @@ class TaskPlugin(distributed.WorkerPlugin):
     async def serve(self, comm: Any, head: bytes, frames: list[Any]) -> dict[str, Any]:
         """Answers another task."""
         request = unpacked({"head": head, "frames": frames})
-        return packed(await self._loop.run_in_executor(self._threads, self.task.serve, request), to_serialize)
+        return packed(await self._loop.run_in_executor(self._threads, self.task.serve, request), _as_frame)
 
     async def _reach(self, location: str, seconds: float) -> Any:
-        return await _connect(location, self._worker.security.get_connection_args("worker"), seconds)
+        return await connect_soon(location, self._worker.security.get_connection_args("worker"), seconds)

@@ -13,7 +13,7 @@ from contextlib import suppress
 from importlib import import_module
 from typing import Any
 
-from nbtf._cluster.dask_engine import DASK
+from nbtf._cluster.dask_workers import DASK
 
 _CLOSING = 1.0
 """Seconds that it may take to say goodbye."""

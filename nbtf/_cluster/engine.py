@@ -12,7 +12,7 @@ An engine moves messages and never looks into them. It starts processes, or find
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple, Protocol, TypeAlias
 
 from nbtf.errors import OpError
@@ -127,13 +127,14 @@ class Engine(ABC):
 class Peers(Protocol):
     """How a task reaches other tasks: never through the controller."""
 
-    def fetch(self, location: str, request: Message, seconds: float) -> Message:
+    def fetch(self, location: str, request: Message, seconds: float, is_lost: Callable[[], bool]) -> Message:
         """Returns what the `Host.serve` of another task answers; waits, on the thread of a session.
 
         Args:
           location: of its `Address`.
           request: goes there as it is.
           seconds: how long to wait for the answer; `serve` answers sooner, if only that it is not ready.
+          is_lost: is asked now and then whether the controller has given the other task up.
 
         Raises:
           ConnectionError: it is lost, or was lost while it worked; the text says what happened.

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import queue
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from time import monotonic, sleep
 from typing import Any
 
@@ -235,15 +235,15 @@ class _Peers:
     def __init__(self, engine: InProcessEngine) -> None:
         self._engine = engine
 
-    def fetch(self, location: str, request: Message, seconds: float) -> Message:
+    def fetch(self, location: str, request: Message, seconds: float, is_lost: Callable[[], bool]) -> Message:
         """Has the other task answer, on a thread of its own."""
         source = self._engine.process_at(location)
         if source is None or source.killed.is_set():
             raise ConnectionError(f"nobody answers at {location}")
         until = monotonic() + seconds
         while source.silent or self.process.is_cut:  # what is sent to a stopped process waits for it
-            if source.killed.wait(_STEP):
-                raise ConnectionError("it was killed")
+            if source.killed.wait(_STEP) or is_lost():
+                raise ConnectionError("it was killed, or given up")
             if monotonic() > until:
                 raise TimeoutError("it is silent")
         answer = source.host.serve(request)

@@ -40,9 +40,13 @@ class Postman:
         while not self._over:
             now = monotonic()
             if now >= watch_at:
+                if now - watch_at > self._beat:  # this process has slept, and heard nobody: that says nothing of tasks
+                    for channel in self.channels:
+                        channel.alive()
                 for channel in self.channels:
                     channel.watch(now)
-                watch_at = now + self._beat
+                overdue = [at for channel in self.channels if (at := channel.overdue_at) > now]
+                watch_at = min([now + self._beat, *overdue])
             waits = [channel.due(now) for channel in self.channels]
             soonest = min([wait for wait in waits if wait is not None], default=watch_at - now)
             if soonest > 0:

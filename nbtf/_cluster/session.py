@@ -39,6 +39,7 @@ class TaskSession:
         self._ops: dict[Template, tuple[Op, dict[str, Any], dict[Any, list[Spec] | None]]] = {}
         self._memory: MemoryReport | None = None
         self._dropped = 0
+        self._lost: dict[str, str] = {}
 
     def handle(self, batch: Message) -> Message:
         """Does what a batch says, and returns the answer; the first one says who is there."""
@@ -61,6 +62,10 @@ class TaskSession:
     def drop(self, boundary: int) -> None:
         """Makes nothing more that has a smaller number; on any thread. The rest of a batch is done, frees among it."""
         self._dropped = max(self._dropped, boundary)
+
+    def lose(self, session: str, text: str) -> None:
+        """Waits no longer for tensors of a task's session that the controller has lost; on any thread."""
+        self._lost[session] = text
 
     def lend(self, number: int, seconds: float) -> Message:
         """Returns the values of a tensor to another task; waits for them so long, and else says that it must wait."""
@@ -185,12 +190,16 @@ class TaskSession:
         request = _answer(request_fields)
         waited = 0.0
         while waited < deadline:
+            if session in self._lost:
+                raise UnavailableError(self._lost[session])
             try:
-                message = self._task.peers.fetch(location, request, heartbeat)
+                message = self._task.peers.fetch(location, request, heartbeat, lambda: session in self._lost)
             except TimeoutError as error:
                 text = f"{name} has not answered {self._task.name} for {heartbeat:g} s: {error}"
                 raise UnavailableError(text) from None
             except ConnectionError as error:
+                if session in self._lost:
+                    continue
                 raise UnavailableError(f"{name} is lost, {self._task.name} says: {error}") from None
             content: dict[str, Any] = json.loads(message.head)
             if "error" in content:

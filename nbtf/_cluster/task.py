@@ -95,13 +95,16 @@ class Task:
     def serve(self, request: Message) -> Message:
         """Answers another task that asks for a tensor: with its values, why there are none, or that it must wait.
 
-        A controller that was interrupted says here what it no longer wants; of a session that is over it wants nothing.
+        A controller says here what it no longer wants, and which task it has lost; of a session that is over it wants
+        nothing.
         """
         request_fields: dict[str, Any] = json.loads(request.head)
         session = self._sessions.get(request_fields["session"])
-        if "drop" in request_fields:
-            if session is not None:
+        if "drop" in request_fields or "lost" in request_fields:
+            if session is not None and "drop" in request_fields:
                 session.drop(request_fields["drop"])
+            elif session is not None:
+                session.lose(request_fields["lost"], request_fields["why"])
             return Message(b"{}")
         if session is None:
             text = f"{self.name} has closed the session that had the tensor."

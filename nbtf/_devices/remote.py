@@ -40,6 +40,8 @@ class Link(Protocol):
 
     task: str
     """The full name of the task."""
+    issued: int
+    """How many results were asked for until now."""
     loss: str | None
     """Since when it is lost, and why; None while it is there."""
 
@@ -296,6 +298,7 @@ class RemoteMemory:
         self._device = device
         self.latest: MemoryStats = MemoryStats(0, 0, 0, 0, 0, 0, 0, 0)
         self._pieces: dict[int, Piece] = {}
+        self._looked_at = -1
 
     def stats(self) -> MemoryStats:
         """Returns what was told last; `Device.synchronize` waits for all that was sent."""
@@ -315,6 +318,7 @@ class RemoteMemory:
         from nbtf._devices.bfc.report import ChunkView, RegionView  # late: few ask
 
         link = self._device.link
+        self._looked_at = link.issued
         reply = {} if link.departure() is not None else link.look(self._device.number, "map")
         regions = reply.get("map")
         if regions is None:
@@ -330,9 +334,14 @@ class RemoteMemory:
         return views
 
     def piece(self, allocation: object) -> Piece | None:
-        """Returns where a piece was when somebody asked for the map, which tells where all are."""
+        """Returns where a piece is; the map, which tells where all are, is asked for anew where it may lack it."""
         numbers = allocation.numbers if isinstance(allocation, Hold) else ()
-        return next((self._pieces[number] for number in numbers if number in self._pieces), None)
+        for _ in range(2):
+            piece = next((self._pieces[number] for number in numbers if number in self._pieces), None)
+            if piece is not None or not numbers or self._looked_at == self._device.link.issued:
+                return piece
+            self.map()
+        return None
 
     def trim(self) -> int:
         """Has the task give cached memory back; returns the bytes."""

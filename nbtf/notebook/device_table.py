@@ -8,7 +8,10 @@ from typing import Any
 from nbtf import runtime
 from nbtf.notebook.device_names import device_kind, host_of, label, losses, short, state_of
 from nbtf.notebook.session import Session
-from nbtf.notebook.tables import Column, Table, size
+from nbtf.notebook.tables import MOST_ROWS, Column, Table, size
+
+LISTER = "`%devices --all`"
+"""What shows all rows of a table that is cut."""
 
 LOGICAL = (
     Column("device", "device"),
@@ -38,8 +41,8 @@ PHYSICAL = (
 )
 
 
-def logical(session: Session) -> Table:
-    """Returns a row for each device."""
+def logical(session: Session, is_whole: bool = False) -> Table:
+    """Returns a row for each device; of many the first are shown, all of them if `is_whole`."""
     ops: dict[str, int] = {}
     for (_, device, _), count in session.recorder.snapshot(0).ops.items():
         ops[short(device)] = ops.get(short(device), 0) + count
@@ -59,7 +62,7 @@ def logical(session: Session) -> Table:
         }
         for device in devices
     ]
-    return Table(LOGICAL, rows, _notes(devices))
+    return Table(LOGICAL, rows, _notes(devices), len(rows) if is_whole else MOST_ROWS, LISTER)
 
 
 def _notes(devices: Sequence[runtime.DeviceInfo]) -> list[str]:
@@ -76,8 +79,8 @@ def _notes(devices: Sequence[runtime.DeviceInfo]) -> list[str]:
     return [goes, *([note] if simulated else []), *losses(devices), *namings]
 
 
-def physical(session: Session) -> Table:
-    """Returns a row for each card, hidden ones too."""
+def physical(session: Session, is_whole: bool = False) -> Table:
+    """Returns a row for each card, hidden ones too; of many the first are shown, all of them if `is_whole`."""
     used: dict[tuple[str, int | None], list[str]] = {}
     for device in map(session.cards.numbered, runtime.devices()):
         used.setdefault((device.device_type, device.card), []).append(device.name)
@@ -100,6 +103,5 @@ def physical(session: Session) -> Table:
         | {"bus_id": card.bus_id, "memory": card.total, "devices": []}
         for card in unused_cards
     ]
-    return Table(
-        PHYSICAL, rows, ["nbtf does not use cards that are hidden; `nbtf doctor` says why."] if unused_cards else []
-    )
+    notes = ["nbtf does not use cards that are hidden; `nbtf doctor` says why."] if unused_cards else []
+    return Table(PHYSICAL, rows, notes, len(rows) if is_whole else MOST_ROWS, "`%devices --physical --all`")

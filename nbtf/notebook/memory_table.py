@@ -10,7 +10,7 @@ from nbtf import runtime
 from nbtf.notebook.device_names import losses, state_of
 from nbtf.notebook.holders.card_rows import real_cards
 from nbtf.notebook.session import Session
-from nbtf.notebook.tables import NOTHING, Column, Table, size
+from nbtf.notebook.tables import MOST_ROWS, NOTHING, Column, Table, size
 
 BAR = 10
 """Characters of a full bar."""
@@ -43,8 +43,14 @@ def gpus_named(names: Collection[str]) -> list[runtime.DeviceInfo]:
     return [gpu for gpu in runtime.devices() if gpu.device_type == "GPU" and (not names or gpu.name in names)]
 
 
-def table(session: Session, names: Collection[str]) -> Table:
-    """Returns a row for each GPU, or only for some by their short names; below it how each real card's use adds up."""
+def table(session: Session, names: Collection[str], is_whole: bool = False) -> Table:
+    """Returns a row for each GPU, or only for some by their short names; below it how each real card's use adds up.
+
+    Args:
+      session: whose driver is asked.
+      names: of the GPUs; all when empty.
+      is_whole: shows all rows, of many not only the first.
+    """
     gpus = gpus_named(names)
     uses = session.cards.of(runtime.devices(), age=0)
     rows: list[dict[str, Any]] = [
@@ -67,7 +73,7 @@ def table(session: Session, names: Collection[str]) -> Table:
         notes = ["Nothing is in use yet: the first op starts the devices."]
     notes += losses(gpus)
     notes += dict.fromkeys(uses[gpu.name].sum() for gpu in gpus if gpu.name in uses)
-    return Table(COLUMNS, rows, notes)
+    return Table(COLUMNS, rows, notes, len(rows) if is_whole else MOST_ROWS, "`%gpu_memory --all`")
 
 
 def _cards(session: Session) -> tuple[list[dict[str, Any]], list[str]]:

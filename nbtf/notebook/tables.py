@@ -14,6 +14,7 @@ from nbtf import runtime
 NOTHING = "–"
 MOST_ROWS = 60
 """Rows that are shown; the data has all."""
+_DATA = "to_dict()"
 FEW_PARTS = 3
 """Parts of a row that are shown in text, where there are more than one more."""
 
@@ -48,7 +49,7 @@ class Table:
         rows: Iterable[Mapping[str, Any]],
         notes: Iterable[str] = (),
         limit: int = MOST_ROWS,
-        lister: str = "to_dict()",
+        lister: str = _DATA,
         folded: Callable[[Mapping[str, Any]], bool] | None = None,
     ) -> None:
         """Takes the rows by column name; at most `limit` are shown, all are in the data.
@@ -132,8 +133,11 @@ class Table:
         return f"<tr>{''.join(cells)}</tr>"
 
     def _below(self) -> list[str]:
-        hidden = len(self._unfolded) - self._most
-        return [*([f"… {hidden:,} more rows: to_dict() has all"] if hidden > 0 else []), *self.notes]
+        count = len(self._unfolded)
+        hidden = f"… {count - self._most:,} more rows: to_dict() has all"
+        if self._lister != _DATA:
+            hidden = f"… {count - self._most:,} more of {count:,} rows; {self._lister} lists them"
+        return [*([hidden] if count > self._most else []), *self.notes]
 
 
 LONGEST = 120

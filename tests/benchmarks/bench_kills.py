@@ -4,11 +4,16 @@ Two workers on this computer, by TLS. One of them is killed at a random moment o
 steps of `fit`, all-reduces, saving and connecting, in turn. Whatever was going on has to end with an `UnavailableError`
 that names the task; weights and slots then have to be those of the last finished step, to the bit, on the task that is
 left, or with a new process in the place of the lost one.
+
+`--silent 8 --heartbeat 2`: instead, so many times a worker is stopped (SIGSTOP), and so many times the network to it is
+cut: a relay, through which everything goes, forwards nothing more, and closes nothing. Both have to be named within the
+heartbeat and a second.
 """
 
 from __future__ import annotations
 
 import argparse
+import asyncio
 import os
 import random
 import signal
@@ -18,6 +23,8 @@ import threading
 import time
 from collections import defaultdict
 from collections.abc import Callable
+from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -31,17 +38,15 @@ BATCH = 32
 
 
 class Kill:
-    """A process that is killed some time after it was asked for."""
+    """Something that is done to a task some time after it was asked for."""
 
-    def __init__(self, cluster: Any, task: int, delay: float) -> None:
-        self.task, self.at, self.done = task, 0.0, threading.Event()
-        self._pid: int = cluster.pids[f"worker-{task}"]
-        self._timer = threading.Timer(delay, self._kill)
-        self._timer.start()
+    def __init__(self, task: int, delay: float, act: Callable[[], object]) -> None:
+        self.task, self.at, self.done, self._act = task, 0.0, threading.Event(), act
+        threading.Timer(delay, self._kill).start()
 
     def _kill(self) -> None:
         self.at = time.perf_counter()
-        os.kill(self._pid, signal.SIGKILL)
+        self._act()
         self.done.set()
 
     def named(self, work: Callable[[], object]) -> float:
@@ -91,6 +96,54 @@ class Training:
 
         total = self.strategy.run(in_replica)
         assert 2.0 == self.strategy.experimental_local_results(total)[0][0].numpy()
+
+
+class Relay:
+    """Through which all connections to a worker go, until it is cut: then it forwards nothing, and closes nothing."""
+
+    def __init__(self, location: str) -> None:
+        self._scheme, _, place = location.partition("://")
+        self._host, _, port = place.rpartition(":")
+        self._port, self._is_cut = int(port), False
+        self._serving: set[Any] = set()
+        self._loop = asyncio.new_event_loop()
+        threading.Thread(target=self._loop.run_forever, daemon=True).start()
+        serving = asyncio.run_coroutine_threadsafe(asyncio.start_server(self._serve, "127.0.0.1", 0), self._loop)
+        self.location = f"{self._scheme}://127.0.0.1:{serving.result().sockets[0].getsockname()[1]}"
+
+    def cut(self) -> None:
+        self._is_cut = True
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self._serving.add(asyncio.current_task())  # the loop alone does not keep it
+        there_reader, there_writer = await asyncio.open_connection(self._host, self._port)
+        await asyncio.gather(self._forward(reader, there_writer), self._forward(there_reader, writer))
+
+    async def _forward(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        with suppress(OSError):
+            while data := await reader.read(1 << 16):
+                if self._is_cut:
+                    await asyncio.Event().wait()
+                writer.write(data)
+                await writer.drain()
+            writer.close()
+
+
+class Relayed:
+    """A cluster whose tasks are reached through relays, by each other as well."""
+
+    def __init__(self, cluster: Any) -> None:
+        self._cluster = cluster
+        self.relays: dict[int, Relay] = {}
+
+    def engine(self) -> Any:
+        engine = self._cluster.engine()
+        addresses = engine.addresses()
+        self.relays = {address.number: Relay(address.location) for address in addresses}
+        engine.addresses = lambda: [
+            address._replace(location=self.relays[address.number].location) for address in addresses
+        ]
+        return engine
 
 
 def ops() -> None:
@@ -145,12 +198,40 @@ def resumed(cluster: Any, training: Training, kill: Kill, states: dict[int, byte
     return training.step()
 
 
+def measure_silence(cluster: Any, count: int, heartbeat: float) -> None:
+    """Prints how soon a task is named that is stopped, and one to which the network is cut."""
+    relayed = Relayed(cluster)
+    moments = ("idle", "op", "pull", "step")
+    for what in ("stopped", "cut off"):
+        delays: list[float] = []
+        for number in range(count):
+            tf.config.experimental_connect_to_cluster(relayed)
+            training, task = Training(), random.randrange(2)
+            pid, relay = cluster.pids[f"worker-{task}"], relayed.relays[task]
+            act = partial(os.kill, pid, signal.SIGSTOP) if what == "stopped" else relay.cut
+            kill = Kill(task, random.uniform(0.0, 1.0), act)
+            work = work_at(moments[number % len(moments)], training, kill, Path(), lambda: None)
+            delays.append(kill.named(work))
+            cluster.replace(f"worker-{task}")
+            print(f"\r{what} {number + 1} of {count}", end="", flush=True)
+        print(
+            f"\r{what}: {count} times, named after {statistics.median(delays):.2f} s, {max(delays):.2f} s at most; "
+            f"goal {heartbeat + 1:g} (a heartbeat of {heartbeat:g} s and 1)"
+        )
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--kills", type=int, default=105)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--silent", type=int, default=0, metavar="TIMES", help="stop and cut off instead")
+    parser.add_argument("--heartbeat", type=float, default=5.0)
     arguments = parser.parse_args()
     random.seed(arguments.seed)
+    if arguments.silent:
+        with tf.distribute.LocalCluster(2, 1, model="K20m", heartbeat=arguments.heartbeat) as cluster:
+            measure_silence(cluster, arguments.silent, arguments.heartbeat)
+        return
     moments = ("idle", "op", "pull", "step", "all-reduce", "save", "reconnect")
     delays: dict[str, list[float]] = defaultdict(list)
     steps: list[float] = []
@@ -166,7 +247,9 @@ def main() -> None:
             moment = moments[number % len(moments)]
             training = Training()
             training.model.save_weights(file)
-            kill = Kill(cluster, 0 if moment == "save" else random.randrange(2), random.uniform(0.0, 0.4))
+            task = 0 if moment == "save" else random.randrange(2)
+            act = partial(os.kill, cluster.pids[f"worker-{task}"], signal.SIGKILL)
+            kill = Kill(task, random.uniform(0.0, 0.4), act)
             work = work_at(moment, training, kill, file, connect)
             delays[moment].append(kill.named(work))
             comes_back = bool(random.randrange(2))

@@ -164,13 +164,13 @@ def test_a_process_that_is_killed_while_it_is_connected_with_is_named(
     processes: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     dask_engine = import_module("nbtf._cluster.dask_engine")
-    ask = dask_engine._ask
+    ask = dask_engine.ask_each
 
     async def ask_after_a_kill(*arguments: Any) -> Any:
         os.kill(processes.pids["worker-1"], signal.SIGKILL)
         return await ask(*arguments)
 
-    monkeypatch.setattr(dask_engine, "_ask", ask_after_a_kill)
+    monkeypatch.setattr(dask_engine, "ask_each", ask_after_a_kill)
     with use_context(Context(None, {})), pytest.raises(tf.errors.UnavailableError, match="task:1 is not there"):
         connect(processes.engine())
     processes.replace("worker-1")

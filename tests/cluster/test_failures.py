@@ -135,6 +135,21 @@ def test_who_takes_from_a_silent_task_says_so(connected: Callable[..., Connected
         assert 2.0 == within(30, lambda: (tf.constant(1.0) + 1.0).numpy())
 
 
+def test_who_takes_much_from_a_silent_task_waits_for_one_heartbeat_only(connected: Callable[..., Connected]) -> None:
+    cluster = connected(heartbeat=3.0)
+    with tf.device(GPU_1):
+        x = [tf.fill([2], float(number)) for number in range(40)]
+    cluster.cluster.wait()
+    cluster.engine.stop("worker", 1)
+
+    with tf.device(GPU_0):
+        taken = [tensor + 1.0 for tensor in x]
+    outcome = within(30, taken[-1].numpy)  # forty times the heartbeat is more
+
+    assert isinstance(outcome, tf.errors.UnavailableError)
+    assert str(outcome).startswith("/job:worker/replica:0/task:1 is lost: no sign of life")
+
+
 def test_a_stopped_task_that_goes_on_too_late_stays_lost(connected: Callable[..., Connected]) -> None:
     cluster = connected(heartbeat=0.3)
     with tf.device(GPU_1):

@@ -90,7 +90,8 @@ def test_why_a_host_has_no_cards_is_said() -> None:
 
 def test_without_dask_the_error_says_how_to_install_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "distributed", None)
-    monkeypatch.delitem(sys.modules, "nbtf._cluster.dask_engine", raising=False)
+    for module in ("dask_engine", "dask_workers"):
+        monkeypatch.delitem(sys.modules, f"nbtf._cluster.{module}", raising=False)
 
     with pytest.raises(ImportError, match=r"distributed.*not installed.*\[cluster\]"):
         tf.runtime.look_at_cluster("tls://127.0.0.1:1")

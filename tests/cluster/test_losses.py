@@ -130,3 +130,29 @@ def test_a_restart_ends_the_sessions_and_gives_their_memory_back(two: Connected)
     tf.config.experimental_connect_to_cluster(two.engine)
     assert_usable(Connected(two.engine, CURRENT.context.cluster))
     CURRENT.context.cluster.end(tf.errors.AbortedError(None, None, "The test is over."))
+
+
+def test_who_holds_memory_of_a_task_is_known_without_a_map(two: Connected) -> None:
+    with tf.device(GPU_1):
+        x = tf.ones([1000])
+        first = tf.runtime.holding(x)
+        y = tf.reshape(x, [10, 100])
+
+    assert first is not None
+    assert (NAME, 4096, 4000) == (first.device, first.nbytes, first.requested)
+    assert tf.runtime.holding(y)[:3] == first[:3]
+
+
+def test_holders_of_remote_tensors_are_named_with_their_bytes(two: Connected, tmp_path: Path) -> None:
+    with interactive_shell(tmp_path) as shell:
+        tf.load_ipython_extension(shell)
+        shell.push({"tf": tf, "GPU_1": GPU_1})
+        shell.run_cell(
+            "with tf.device(GPU_1):\n    x = tf.ones([1000])\n    v = tf.Variable(tf.zeros([500]))\n"
+            "    parts = [x + 1.0]"
+        )
+        rows = shell.run_cell("%gpu_memory --who --all").result.rows
+        tf.unload_ipython_extension(shell)
+
+    held = {row["holder"]: row["nbytes"] for row in rows if row["device"] == NAME}
+    assert {"x": 4096, "v": 2048, "parts[0]": 4096}.items() <= held.items()

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import gc
+import threading
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 import nbtf as tf
 from nbtf._cluster.in_process import InProcessEngine
+from nbtf._cluster.session import TaskSession
 from tests.cluster.connected import GPU_0, GPU_1, Connected
 from tests.shells import interactive_shell
 
@@ -47,6 +50,21 @@ def test_a_shape_is_known_before_the_task_has_run_anything(two: Connected) -> No
 
     assert ((3, 5), tf.float32) == (tuple(y.shape), y.dtype)
     two.engine.resume("worker", 1)
+
+
+def test_a_task_begins_without_being_read_from(two: Connected, monkeypatch: pytest.MonkeyPatch) -> None:
+    begun, run = threading.Event(), TaskSession._run
+
+    def run_and_say(session: TaskSession, record: Any) -> Any:
+        begun.set()
+        return run(session, record)
+
+    monkeypatch.setattr(TaskSession, "_run", run_and_say)
+    with tf.device(GPU_1):
+        x = tf.exp(tf.ones([2]))
+
+    assert begun.wait(60)
+    assert x.shape == [2]
 
 
 def test_an_op_whose_shape_depends_on_values_waits(two: Connected) -> None:

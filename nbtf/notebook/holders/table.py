@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Collection, Sequence
 from typing import Any, NamedTuple
 
@@ -25,6 +26,9 @@ SECONDS = 10.0
 GARBAGE = "nothing but a reference cycle, until Python's garbage collector comes by"
 
 _LATE = "not found in time"
+
+_GPUS = 8
+"""GPUs that have a sentence of their own below the table; the others have one together."""
 
 _NAMES = 6
 """Names that are shown of one holder."""
@@ -133,7 +137,7 @@ def _holder_rows(
         blocks.sort(key=lambda block: -block.nbytes)
         holders = Holders(session, seconds, [(each.type, each.pieces) for each in arrays])
         rows = _rows(session, blocks, holders, gather)
-        notes = _notes(gpus, rows)
+        notes = _notes(gpus, rows, len(gpus) if gather is list_all else _GPUS)
         rows += foreign_rows(holders, arrays, cards, gather)
         rows.sort(key=lambda row: -row["nbytes"])
     if not holders.finished or holders.is_late:  # asked last: also the lines of other libraries' arrays take time
@@ -221,13 +225,21 @@ def _join_names(names: list[str]) -> str:
     return ", ".join(names[:_NAMES]) + (f" and {len(names) - _NAMES} more" if len(names) > _NAMES else "")
 
 
-def _notes(gpus: list[runtime.DeviceInfo], rows: list[dict[str, Any]]) -> list[str]:
-    notes: list[str] = []
-    for gpu in gpus:
-        pieces = sum(row["pieces"] for row in rows if row["device"] == gpu.name)
-        if gpu.in_use:
-            in_use = f"{runtime.exact(gpu.in_use)} in use in {pieces:,} {'piece' if pieces == 1 else 'pieces'}"
-            notes.append(f"{gpu.label}: {in_use}.")
+def _notes(gpus: list[runtime.DeviceInfo], rows: list[dict[str, Any]], limit: int) -> list[str]:
+    pieces: Counter[str] = Counter()
+    for row in rows:
+        pieces[row["device"]] += row["pieces"]
+    used = sorted([gpu for gpu in gpus if gpu.in_use], key=lambda gpu: -(gpu.in_use or 0))
+    first = {gpu.name for gpu in used[:limit]}
+    notes = [f"{gpu.label}: {_in_words([gpu], pieces)}." for gpu in gpus if gpu.name in first]
+    if used[limit:]:
+        notes.append(f"{len(used) - limit:,} more of {len(used):,} GPUs: {_in_words(used[limit:], pieces)}.")
     if any(not entry["code"] and entry["op"] != "scratch" for row in rows for entry in row.get("parts", [row])):
         notes.append("Code lines are known of what was made while a recorder was on, as it is from %load_ext nbtf on.")
     return notes
+
+
+def _in_words(gpus: Sequence[runtime.DeviceInfo], pieces: Counter[str]) -> str:
+    count = sum([pieces[gpu.name] for gpu in gpus])
+    nbytes = sum([gpu.in_use or 0 for gpu in gpus])
+    return f"{runtime.exact(nbytes)} in use in {count:,} {'piece' if count == 1 else 'pieces'}"

@@ -26,12 +26,15 @@ def add_devices_magic(session: Session) -> None:
     choices.add_argument(
         "--save", metavar="FILE", help="what ran since %%load_ext nbtf as one HTML page: time and memory"
     )
+    options.add_argument("--all", action="store_true", help="all rows of the table, also of a thousand devices")
     options.add_argument("--cluster", metavar="CLUSTER", help=CLUSTER_HELP)
     options.add_argument("--here", action="store_true", help="with --live: the whole view in this cell, not in a panel")
     add_line_magic(session, "devices", options, lambda chosen: _answer(session, chosen))
 
 
 def _answer(session: Session, chosen: argparse.Namespace) -> Any:
+    if chosen.all and (chosen.live or chosen.map or chosen.save is not None or chosen.cluster is not None):
+        raise UsageError("%devices: --all goes with a table, alone or with --physical. %devices -h says what there is.")
     if chosen.cluster is not None:
         if chosen.live or chosen.physical or chosen.save is not None:
             raise UsageError("%devices: --cluster goes with --map, or alone. %devices -h says what there is.")
@@ -45,7 +48,7 @@ def _answer(session: Session, chosen: argparse.Namespace) -> Any:
         from nbtf.notebook.stills.device_map import map_of_session  # late: few cells draw
 
         return map_of_session(session)
-    return physical(session) if chosen.physical else logical(session)
+    return (physical if chosen.physical else logical)(session, chosen.all)
 
 
 def _save(session: Session, file: str) -> None:

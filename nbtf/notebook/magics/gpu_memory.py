@@ -29,7 +29,7 @@ def add_memory_magics(session: Session, cells: CellMagics) -> None:
     choices.add_argument("--live", action="store_true", help="a view that follows the memory while cells run")
     now.add_argument("--here", action="store_true", help="with --live: the whole view in this cell, not in a panel")
     choices.add_argument("--who", action="store_true", help="who holds it, and the line that frees it")
-    now.add_argument("--all", action="store_true", help="with --who: each tensor of a list, a model or an optimizer")
+    now.add_argument("--all", action="store_true", help="all rows; with --who each tensor of a list or a model")
     drawn: Any = {"dest": "picture", "action": "store_const"}
     choices.add_argument("--plane", **drawn, const="plane", help="a picture: what was where, and what did not fit")
     choices.add_argument("--stacked", **drawn, const="stacked", help="a picture: how much is held for what, over time")
@@ -57,8 +57,10 @@ def _of_cluster_or_here(session: Session, chosen: argparse.Namespace) -> Any:
 
 
 def _answer(session: Session, chosen: argparse.Namespace) -> Any:
-    if chosen.all and not chosen.who:
-        raise UsageError("%gpu_memory: --all goes with --who. %gpu_memory -h says what there is.")
+    if chosen.all and (chosen.live or chosen.picture):
+        raise UsageError(
+            "%gpu_memory: --all goes with a table, alone or with --who. %gpu_memory -h says what there is."
+        )
     names = _names(chosen)
     if chosen.picture:
         return _picture(session, chosen.picture, [gpu.name for gpu in gpus_named(names)])
@@ -74,7 +76,7 @@ def _answer(session: Session, chosen: argparse.Namespace) -> Any:
         return None  # what it has freed is said; nothing else was asked
     if chosen.live:
         return live(session, "MemoryView", lambda: table(session, names), names, chosen.here)
-    return table(session, names)
+    return table(session, names, chosen.all)
 
 
 def _of_cluster(session: Session, chosen: argparse.Namespace) -> Any:

@@ -40,10 +40,13 @@ class Link(Protocol):
 
     task: str
     """The full name of the task."""
-    issued: int
-    """How many results were asked for until now."""
     loss: str | None
     """Since when it is lost, and why; None while it is there."""
+
+    @property
+    def issued(self) -> int:
+        """How many results were asked for until now."""
+        ...
 
     def run(
         self,

@@ -136,11 +136,12 @@ def test_who_holds_memory_of_a_task_is_known_without_a_map(two: Connected) -> No
     with tf.device(GPU_1):
         x = tf.ones([1000])
         first = tf.runtime.holding(x)
-        y = tf.reshape(x, [10, 100])
+        second = tf.runtime.holding(tf.reshape(x, [10, 100]))
 
     assert first is not None
+    assert second is not None
     assert (NAME, 4096, 4000) == (first.device, first.nbytes, first.requested)
-    assert tf.runtime.holding(y)[:3] == first[:3]
+    assert second[:3] == first[:3]
 
 
 def test_holders_of_remote_tensors_are_named_with_their_bytes(two: Connected, tmp_path: Path) -> None:

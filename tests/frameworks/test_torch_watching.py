@@ -472,11 +472,62 @@ def test_call_of_what_was_compiled_is_one_op_with_the_bits_of_before() -> None:
 
     assert [*map(plain, expected)] == [*map(plain, results)]
     regions = [event for event in events if event.op == "torch.compile"]
-    assert ["Sequential", f"{wave.__qualname__}"] == [event.reason.detail for event in regions]
+    assert [
+        ("compiled", "Sequential"),
+        ("compiled", f"{wave.__qualname__}"),
+        ("backward", f"{wave.__qualname__}"),
+        ("backward", "Sequential"),
+    ] == [(event.reason.kind, event.reason.detail) for event in regions]
+    assert ["forward", "forward", "backward", "backward"] == [event.phase for event in regions]
     assert {"y = compiled_wave(compiled_model(x))"} == {line(event).strip() for event in regions}
     assert not any(event.op in ("aten::addmm", "aten::sin") for event in events)
-    backward = [event for event in events if event.reason.detail == "CompiledFunctionBackward"]
-    assert {"y = compiled_wave(compiled_model(x))"} == {line(event).strip() for event in backward}
+    assert not any(event.reason.detail in ("AddmmBackward0", "CompiledFunctionBackward") for event in events)
+
+
+@pytest.mark.parametrize("backend", ["eager", "aot_eager", "inductor"])
+def test_backward_pass_of_what_was_compiled_is_one_op_each_time_it_runs(backend: str) -> None:
+    def wave(x: Any) -> Any:
+        return (x.sin() + 1).exp()
+
+    x, compiled = torch.randn(4, requires_grad=True), torch.compile(wave, backend=backend)
+
+    def program() -> Any:
+        y = compiled(x)
+        y.sum().backward(retain_graph=True)
+        y.mul(2).sum().backward()
+        return x.grad
+
+    program()
+    x.grad = None
+    _, events = watched(program)
+
+    regions = [event.reason.kind for event in events if event.op == "torch.compile"]
+    assert ["compiled", "backward", "backward"] == regions
+    assert {"aten::sum", "aten::mul"} <= {event.op for event in events}
+    assert not {"aten::cos", "aten::sin", "aten::exp"} & {event.op for event in events}
+
+
+def test_backward_pass_of_what_was_compiled_that_raises_is_over() -> None:
+    class Fails(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, x: Any) -> Any:
+            return x.clone()
+
+        @staticmethod
+        def backward(ctx: Any, *gradients: Any) -> Any:
+            raise ValueError("no gradient")
+
+    compiled = torch.compile(lambda x: x.sin().exp(), backend="eager")
+
+    def program() -> None:
+        with pytest.raises(ValueError, match="no gradient"):
+            compiled(Fails.apply(torch.ones(2, requires_grad=True))).sum().backward()
+        torch.ones(2).cos()
+
+    _, events = watched(program)
+
+    assert ["compiled", "backward"] == [event.reason.kind for event in events if event.op == "torch.compile"]
+    assert "aten::cos" == events[-1].op
 
 
 def test_compiled_call_that_raises_is_over() -> None:

@@ -12,6 +12,7 @@ from nbtf._devices.sites import CallSite
 from nbtf._frameworks.base import cautious
 from nbtf._frameworks.devices import LibraryDType, LibraryOp
 from nbtf._frameworks.torch.cards import CARDS
+from nbtf._frameworks.torch.compiled_backward import BackwardCalls, tell_of_backward
 from nbtf._frameworks.torch.modules import ModuleStack
 from nbtf._frameworks.torch.operators import (
     COMPOSITE,
@@ -24,7 +25,7 @@ from nbtf._frameworks.torch.operators import (
     Operator,
     operator_of,
 )
-from nbtf._frameworks.torch.origins import Origins
+from nbtf._frameworks.torch.origins import CompiledCall, Origins
 from nbtf._runtime.context import CURRENT
 from nbtf._runtime.events import Reason
 from nbtf._runtime.notes import next_number, note_of_copy, note_of_failure
@@ -69,6 +70,8 @@ class Hearing:
         self.regions: list[Any] = []
         """The call of a compiled function that runs: what runs inside is no op of its own."""
         self.is_entering = False
+        self.backward: BackwardCalls = BackwardCalls(torch, self.note_compiled)
+        """What runs of the backward pass of such calls."""
         self.call_site: CallSite | None = None
         """The place of the op that runs."""
         self.modelled = 0.0
@@ -99,6 +102,7 @@ class Hearing:
     def forget_interrupted(self) -> None:
         """Lets go of what an interrupt has cut short: modules would stay with all their weights."""
         self.regions.clear()
+        self.backward.clear()
         if self.origins is not None:
             self.origins.begin()
 
@@ -112,6 +116,8 @@ class Hearing:
         if operator.action < PLAIN or self.regions:
             return self._run_aside(operator, func, args, kwargs)
         call_site, reason = self.origins.of(operator, args, kwargs, sys._getframe(1))
+        if self.backward.has(self.origins):
+            return self.backward.run(self.origins.compiled_call, func, args, kwargs)
         start = call_site, next_number(), time(), None
         if observers.functions:
             card = self._expected(args, kwargs)
@@ -137,12 +143,7 @@ class Hearing:
             seconds = self._note_copy(observers, operator, args, result, key, seconds, call_site)
         key, self.modelled = (*key, self.modelled), 0.0
         subject = self._subjects.get(key) or self._new_subject(operator, key)
-        last = next_number()
-        note = subject, last, time(), call_site, start[1], start[2], seconds, None, None
-        for take in observers.takers:
-            take(note)
-        if last > observers.due:
-            observers.count()
+        observers.take((subject, next_number(), time(), call_site, start[1], start[2], seconds, None, None))
         return result
 
     def call_site_here(self) -> CallSite | None:
@@ -181,14 +182,31 @@ class Hearing:
         function, result = names.get("fn"), names.get("result")
         name = getattr(function, "__qualname__", type(function).__name__)
         call_site, reason = self.origins.of_region(region.frame.f_back, region.following, name)
+        begin = call_site, region.first, region.began_at, None
         if "result" not in region.frame.f_locals:  # it has raised
-            begin = call_site, region.first, region.began_at, None
             self._note_failure(observers, _REGION, reason, begin, (), {})
             return
-        key = _REGION, *self._key(func=name, reason=reason, args=(), result=_results(result))[1:], self.modelled
+        results = _results(result)
+        self._take_compiled(observers, reason, begin, seconds, results)
+        tell_of_backward(self.torch, results)
+
+    def note_compiled(self, call: CompiledCall, began_at: float, seconds: float, results: Any) -> None:
+        """Notes the backward pass of a call of a compiled function, which has ended."""
+        self.heard += 1
+        observers = self._observers()
+        if observers is None:
+            self.unrecorded += 1
+            return
+        begin = call.call_site, next_number(), began_at, None
+        self._take_compiled(observers, call.reason, begin, seconds, _results(results))
+
+    def _take_compiled(
+        self, observers: Observers, reason: Reason, begin: Any, seconds: float, results: Sequence[Any]
+    ) -> None:
+        call_site, first, began_at, _ = begin
+        key = _REGION, *self._key(func="", reason=reason, args=(), result=results)[1:], self.modelled
         subject = self._subjects.get(key) or self._new_subject(_REGION, key)
-        last = next_number()
-        observers.take((subject, last, time(), call_site, region.first, region.began_at, seconds, None, None))
+        observers.take((subject, next_number(), time(), call_site, first, began_at, seconds, None, None))
 
     def run_whole(self, name: str, run: Callable[[], Any], tensors: Sequence[Any]) -> Any:
         """Runs what a card would do as one op, and notes it as such: what it is made of here is no op of its own."""

@@ -48,10 +48,21 @@ class Marks:
         self.in_step = False
 
 
+class CompiledCall:
+    """A call of a compiled function that has made nodes of autograd's graph: what its backward pass is told as."""
+
+    __slots__ = ("before", "call_site", "reason")
+
+    def __init__(self, before: int, call_site: CallSite, reason: Reason) -> None:
+        """Takes the number that the next node had when the call began, and place and reason of its backward pass."""
+        self.before, self.call_site, self.reason = before, call_site, reason
+
+
 class Origins:
     """Tells where the ops of a thread come from."""
 
     __slots__ = (
+        "_compiled",
         "_default",
         "_forward",
         "_modules",
@@ -60,7 +71,9 @@ class Origins:
         "_sequence",
         "_sequence_before",
         "_tensor",
+        "compiled_call",
         "marks",
+        "node_number",
     )
 
     def __init__(self, torch: Any, modules: ModuleStack) -> None:
@@ -69,7 +82,12 @@ class Origins:
         self._sequence = torch.autograd._get_sequence_nr
         self._default = torch.get_default_device
         self._tensor = torch.Tensor
-        self._modules, self._forward = modules, ForwardLines()
+        self._modules, self._forward = modules, ForwardLines[CallSite]()
+        self._compiled = ForwardLines[CompiledCall]()
+        self.node_number = -1
+        """That of the node whose backward pass runs."""
+        self.compiled_call: CompiledCall | None = None
+        """The call to which that node belongs."""
         self._nodes: dict[str, tuple[Reason, Reason]] = {}
         self.marks = Marks()
         self.begin()
@@ -91,6 +109,8 @@ class Origins:
         """
         node, following = self._node(), self._sequence()
         frame, bits = user_frame(caller)
+        self.node_number = -1 if node is None else node._sequence_nr()
+        self.compiled_call = None if node is None else self._compiled.of(self.node_number)
         if node is None:
             step_part = self._step_part(operator, bits, following)
             call_site = place_in(frame, step_part)
@@ -105,7 +125,7 @@ class Origins:
         else:
             name: str = node.__class__.name(node)  # a program may have set `ctx.name`
             reason = self._backward_of(name)[operator.is_view]
-            forward = self._forward.of(node._sequence_nr()) if frame is None or bits & ENGINE else None
+            forward = self._forward.of(self.node_number) if frame is None or bits & ENGINE else None
             if forward is None:
                 call_site = place_in(frame, self._modules.current.step_part(BACKWARD))
             else:
@@ -133,11 +153,17 @@ class Origins:
         frame, _ = user_frame(caller)
         layer, end = self._modules.current, self._sequence()
         step_part = layer.step_part(FORWARD if layer is not OUTSIDE or end != following else "")
-        call_site = place_in(frame, step_part)
+        call_site, path = place_in(frame, step_part), layer.path or name
+        backward = CompiledCall(following, place_in(frame, layer.step_part(BACKWARD)), Reason(BACKWARD_OF, path))
         for number in range(following + 1, min(end, following + _NODES) + 1):
             self._forward.keep(number, call_site)
+            self._compiled.keep(number, backward)
         self._sequence_before = end
-        return call_site, Reason(COMPILED, layer.path or name)
+        return call_site, Reason(COMPILED, path)
+
+    def compiled_call_of(self, node: int) -> CompiledCall | None:
+        """Returns the call of a compiled function that has made a node, by its number."""
+        return self._compiled.of(node)
 
     def _step_part(self, operator: Operator, bits: int, following: int) -> LayerPart:
         layer = self._modules.current

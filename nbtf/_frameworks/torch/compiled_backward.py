@@ -83,9 +83,20 @@ def tell_of_backward(torch: Any, results: Sequence[Any]) -> None:
     """Has the backward pass of what a compiled call has returned told, also where no op of it is dispatched."""
     nodes = {node for each in results if (node := getattr(each, "grad_fn", None)) is not None and node.name() == _NODE}
     for node in nodes:
-        number = node._sequence_nr()  # a hook that had the node would keep it, and all of the graph
-        node.register_prehook(lambda gradients, number=number: _tell(torch, number, None))
-        node.register_hook(lambda inputs, outputs, number=number: _tell(torch, number, inputs))
+        _watch(torch, node)
+
+
+def _watch(torch: Any, node: Any) -> None:
+    number: int = node._sequence_nr()  # a hook that had the node would keep it, and all of the graph
+
+    def begins(_: Any) -> None:
+        _tell(torch, number, None)
+
+    def ends(gradients: Any, _: Any) -> None:
+        _tell(torch, number, gradients)
+
+    node.register_prehook(begins)
+    node.register_hook(ends)
 
 
 def _tell(torch: Any, number: int, gradients: Sequence[Any] | None) -> None:

@@ -43,7 +43,7 @@ def test_pytorch_and_nbtf_never_have_more_than_the_card(settings: str, growth: b
                 pytorchs.empty_cache()
                 ours.trim()
         assert ours.stats().pool_bytes + pytorchs.reserved <= 256 * MIB
-        assert pytorchs.outside == ours.stats().pool_bytes
+        assert pytorchs.mapped_by_others == ours.stats().pool_bytes
 
     assert min(refused.values()) > 0
     assert {(True, True)} == {*figures}

@@ -244,7 +244,7 @@ class CachingAllocator(TellingSegments):
             device=self.device,
             total=self.total,
             free=self.free_bytes,
-            in_process=self.outside + self.reserved,
+            in_process=self.mapped_by_others + self.reserved,
             allowed=self.allowed,
             allocated=self._statistics.values[count.ALLOCATED_BYTES],
             reserved=self.reserved,

@@ -61,14 +61,17 @@ class Segments:
         return self.reserved
 
     @property
-    def outside(self) -> int:
-        """Bytes of the card that others have, such as nbtf's own ops."""
+    def mapped_by_others(self) -> int:
+        """Bytes of the card that other allocators of this process have mapped, and PyTorch cannot have: nbtf's own.
+
+        PyTorch's errors count them as non-PyTorch memory, and `torch.cuda.mem_get_info()` as not free.
+        """
         return self.card.mapped_beside(self)
 
     @property
     def free_bytes(self) -> int:
         """Bytes that the card could still give, as `torch.cuda.mem_get_info()` says them."""
-        return max(0, self.total - self.outside - self.reserved)
+        return max(0, self.total - self.mapped_by_others - self.reserved)
 
     @property
     def allowed(self) -> int | None:

@@ -6,7 +6,7 @@ import { findShell } from "./dock.js";
 import { h } from "./dom.js";
 import { WORDS } from "./words.js";
 
-// Shows what the kernel has answered (see widgets.py, View._heard), instead of what was opened before.
+// Shows what the kernel has answered (see widgets.py, View._take_message), instead of what was opened before.
 export async function openRecording({ model, el, root }, { ident, cell, device, span }) {
   const place = h("div", { "data-nbtf-recording": ident, "data-nbtf-focus": JSON.stringify({ device, span }) }, "…");
   const opened = h("div", { class: "nbtf-opened" }, place);

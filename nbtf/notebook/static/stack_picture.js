@@ -81,7 +81,7 @@ function stackAreas({ history, totals, axis, high }) {
 // Token, name and figure of each group, and of all together.
 function compositionAt(totals, step, used) {
   const words = WORDS.memoryPicture;
-  const row = (token, name, size) => ({ token, name, figure: text(0, 0, sizeInWords(size), { weight: 600, anchor: "end" }) });
+  const row = (token, name, size) => ({ token, name, figure: text(0, 0, size ? sizeInWords(size) : "0 B", { weight: 600, anchor: "end" }) });
   const groups = Object.entries(GROUP_FILLS).reverse().map(([group, token]) => row(token, text(0, 0, words[group]), totals[group][step]));
   return [...groups, row("", text(0, 0, words.inUse, { weight: 650 }), used)];
 }

@@ -20,7 +20,7 @@ const OVERVIEW_HEIGHT = 44;
 const MOST_LANES = 16;
 const TRACES_HEIGHT = 22;
 const MOST_REASONS = 3; // traces of which the foot says what was new
-const LEAST_WIDTH = 288;
+const LEAST_WIDTH = 256;
 const OVERVIEWS = new WeakMap(); // scene -> {key, marks}: the overview changes with the width alone
 
 // The picture of what lies between `from` and `to`, in seconds, with the places of its parts (see `parts`).

@@ -84,8 +84,8 @@ function containerMarks(group, pieces, box, boxes) {
   if (hasHead) {
     const figure = text(box.x + box.width - 8, box.y + 16, size, { fill: "soft", weight: 600, anchor: "end" });
     const head = text(box.x + 8, box.y + 16, name, { weight: 650 });
-    marks.push(figure);
-    if (widthOfText(head) + 8 <= figure.x - widthOfText(figure) - head.x) marks.push(head);
+    const both = widthOfText(head) + 8 <= figure.x - widthOfText(figure) - head.x;
+    marks.push(...(both ? [figure, head] : [widthOfText(head) <= box.width - 16 ? head : figure])); // the pieces have sizes of their own
   }
   squarified(pieces.map((piece) => piece.size), insetBox(box, 3, hasHead ? TREEMAP_HEAD : 0)).forEach((inside, at) => {
     if (Math.min(inside.width, inside.height) < 1) return; // what is smaller is part of the group's own box

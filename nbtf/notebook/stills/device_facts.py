@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nbtf import runtime
+from nbtf._runtime.inventory import account_of
 from nbtf._runtime.placement import is_view
 from nbtf.notebook.device_names import in_order
 from nbtf.notebook.stills.decision import is_as_asked
@@ -155,8 +156,10 @@ def map_facts(snapshot: runtime.Snapshot, devices: Iterable[runtime.DeviceInfo] 
 
 
 def _device(info: runtime.DeviceInfo) -> DeviceFacts:
-    lost = info.lost is not None
-    return DeviceFacts(info.name, info.model or "", info.simulated, [], info.in_use, info.memory_limit, is_lost=lost)
+    account = account_of(info) or {"in_use": info.in_use, "limit": info.memory_limit}  # of all that have it
+    facts = DeviceFacts(info.name, info.model or "", info.simulated, [], account["in_use"], account["limit"])
+    facts.is_lost = info.lost is not None
+    return facts
 
 
 def _rank(op: OpCount) -> tuple[bool, float, int, str]:

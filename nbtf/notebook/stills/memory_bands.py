@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from nbtf import runtime
 from nbtf.notebook import catalogue
+from nbtf.notebook.stills.schedule import layer_in_words
 
 WEIGHTS, SLOTS, NAMES, ACTIVATIONS, GRADIENTS, TEMPORARY = GROUPS = (
     "weights",
@@ -69,7 +70,7 @@ class Band(NamedTuple):
         """Returns its name; while nobody knows one, layer and op."""
         if self.name:
             return self.name
-        layer = "" if self.event is None else self.event.layer.rpartition("/")[2]
+        layer = "" if self.event is None else layer_in_words(self.event.layer.rpartition("/")[2])
         if self.group in _ALONE:
             return " · ".join(filter(None, (layer, words[_ALONE[self.group]])))
         op = "" if self.label is None else self.label.op

@@ -83,7 +83,10 @@ def _composition(totals: dict[str, int], in_use: int, words: Words) -> list[tupl
     """Returns token, name and figure of each group, and of all together."""
     rows = [(COLOURS[group], Text(0, 0, words[group]), totals[group]) for group in reversed(GROUPS)]
     rows.append(("", Text(0, 0, words["inUse"], weight=650), in_use))
-    return [(token, name, Text(0, 0, gib(nbytes), weight=600, anchor="end")) for token, name, nbytes in rows]
+    return [
+        (token, name, Text(0, 0, gib(nbytes) if nbytes else "0 B", weight=600, anchor="end"))
+        for token, name, nbytes in rows
+    ]
 
 
 def _list(composition: list[tuple[str, Text, Text]], words: Words, left: float, right: float) -> list[Mark]:

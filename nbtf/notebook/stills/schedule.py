@@ -303,7 +303,7 @@ def _pieces(
 def _work(fact: runtime.Fact) -> Work:
     event: Any = fact.event
     device, output = runtime.short_name(event.device), next(iter(event.outputs), None)
-    return Work(device, 0.0, 0.0, event.op, event.phase, event.layer, event.site, output, fact.reason)
+    return Work(device, 0.0, 0.0, event.op, event.phase, layer_in_words(event.layer), event.site, output, fact.reason)
 
 
 def _transfer(fact: runtime.Fact) -> Transfer:
@@ -360,3 +360,12 @@ def _exchanges(ran: runtime.Work, starts: Numbers) -> Iterator[Exchange]:
     ends = np.maximum.reduceat((starts + ran.seconds)[rows], first)
     columns = np.minimum.reduceat(starts[rows], first), ends, *sums
     yield from map(Exchange, *[column.tolist() for column in columns])
+
+
+def layer_in_words(path: str) -> str:
+    """Returns the path of a layer; of one that is but a number it is what a program writes behind its model: `[2]`.
+
+    >>> layer_in_words("blocks.3.attn"), layer_in_words("2")
+    ('blocks.3.attn', '[2]')
+    """
+    return f"[{path}]" if path.isdigit() else path

@@ -113,7 +113,8 @@ def _container(group: str, bands: Sequence[Band], box: Box, words: Words) -> lis
     if has_head:
         figure = Text(box.x + box.width - 8, box.y + 16, size, "soft", weight=600, anchor="end")
         head = Text(box.x + 8, box.y + 16, name, weight=650)
-        marks += [figure, head] if head.width + 8 <= figure.begin - head.x else [figure]
+        has_both = head.width + 8 <= figure.begin - head.x
+        marks += [figure, head] if has_both else [head if head.width <= box.width - 16 else figure]  # pieces have sizes
     inner = box.inset(3, _HEAD if has_head else 0.0)
     for band, piece in zip(bands, squarified([band.size for band in bands], inner), strict=True):
         if min(piece.width, piece.height) >= 1:  # what is smaller is part of the group's own box

@@ -35,7 +35,7 @@ from nbtf.notebook.views.steps import (
 )
 
 PHASES = {"": 0, "forward": 0, "backward": 1, "update": 2, "input": 3}
-"""Where the ops of each phase are counted, those of none with the forward ones; others come last."""
+"""Where the ops of each phase are shown_counts, those of none with the forward ones; others come last."""
 
 OTHERS = 4
 
@@ -97,25 +97,25 @@ class Feed:
         """Says whether a state made now would tell something else than the last one."""
         return self._seen != self._look(self._session.recorder.snapshot(0, busy).heard, runtime.devices(), busy)
 
-    def _look(self, heard: int, found: list[runtime.DeviceInfo], busy: bool) -> object:
-        return heard, found, busy, self._session.cards.of(found), _compiling()
+    def _look(self, event_count: int, devices: list[runtime.DeviceInfo], busy: bool) -> object:
+        return event_count, devices, busy, self._session.cards.of(devices), _compiling()
 
-    def state(self, busy: bool, ended: bool = False) -> State:
+    def state(self, busy: bool, is_last: bool = False) -> State:
         """Returns the state of this moment.
 
         Args:
           busy: whether a cell runs.
-          ended: whether this is the last one.
+          is_last: whether no other comes after it.
         """
         now = time.time()
         snapshot = self._session.recorder.snapshot(NEWEST_EVENTS if busy else EVENTS, busy)
         snapshot = snapshot._replace(events=tuple(snapshot.events))  # looked at several times: each is made once
-        found = runtime.devices()
-        self._seen = self._look(snapshot.heard, found, busy)
+        devices = runtime.devices()
+        self._seen = self._look(snapshot.heard, devices, busy)
         self._rev += 1
-        self._note(snapshot.events, found, now)
-        self._moment, self._busy = (snapshot, found), busy
-        told: State = {
+        self._note(snapshot.events, devices, now)
+        self._moment, self._busy = (snapshot, devices), busy
+        state: State = {
             "schema": SCHEMA,
             "message": 0,
             "rev": self._rev,
@@ -123,13 +123,13 @@ class Feed:
             "hb": HEARTBEAT,
             "lang": self._language,
             "busy": busy,
-            "ended": ended,
+            "ended": is_last,
             "since": self._session.began,
             "columns": COLUMNS,
         }
-        told |= self._of_scope(scopes.ALL, None)
-        where = _compiling()
-        return told | {"compiling": where} if where else told
+        state |= self._of_scope(scopes.ALL, None)
+        compiling = _compiling()
+        return state | {"compiling": compiling} if compiling else state
 
     def steps_about(self, step: int, until: int | None, scope: str, shown_in: runtime.Scene | None) -> State:
         """Returns steps of a scope about some step, for a page that replays them (see `StepWindows.window`).
@@ -156,11 +156,11 @@ class Feed:
     def _of_scope(self, scope: str, shown_in: runtime.Scene | None) -> State:
         if self._moment is None:
             return {}
-        begin, (whole, found) = scopes.beginning(self._session.recorder, scope, shown_in), self._moment
-        snapshot = begin.rest(whole)
+        begin, (newest, devices) = scopes.beginning(self._session.recorder, scope, shown_in), self._moment
+        snapshot = begin.rest(newest)
         words = self._words[scope] = Words(self._words.get(scope))
         rows, cut = steps(snapshot.events, words, self._code_line, self._session.began, NEWEST if self._busy else MOST)
-        counts, uses = _counts(snapshot), self._session.cards.of(found)
+        counts, uses = _counts(snapshot), self._session.cards.of(devices)
         seconds, last_ops = _seconds(snapshot), _last_ops(snapshot.events)
         return {
             "scope": scope,
@@ -170,7 +170,7 @@ class Feed:
             "devices": [
                 self._device(device, counts.get(device.name, []), uses.get(device.name))
                 | _work(counts.get(device.name, []), seconds.get(device.name, {}), last_ops.get(device.name))
-                for device in found
+                for device in devices
             ],
             "copies": [
                 [short(source), short(target), count, snapshot.copied_bytes[source, target]]
@@ -188,8 +188,8 @@ class Feed:
         }
 
     def _device(self, device: runtime.DeviceInfo, counts: list[Count], use: CardUse | None) -> State:
-        shown = [row for row in counts if row[0] != CONSTANT]
-        most = nsmallest(KINDS_OF_OPS, shown, key=lambda row: (_is_folded(row), -row[1], row[0]))
+        shown_counts = [row for row in counts if row[0] != CONSTANT]
+        largest = nsmallest(KINDS_OF_OPS, shown_counts, key=lambda row: (_is_folded(row), -row[1], row[0]))
         past = self._histories.get(device.name)
         return {
             "name": device.name,
@@ -205,10 +205,11 @@ class Feed:
             "phases": self._phases.get(device.name, []),
             "constants": sum([count for op, count, _ in counts if op == CONSTANT]),
             "counts": [
-                [one_line(op), count, one_line(reason_in_words(op, device.name, reason))] for op, count, reason in most
+                [one_line(op), count, one_line(reason_in_words(op, device.name, reason))]
+                for op, count, reason in largest
             ],
-            "elsewhere": [row for row, (_, _, reason) in enumerate(most) if not is_as_asked(reason, device.name)],
-            "more": len(shown) - len(most),
+            "elsewhere": [row for row, (_, _, reason) in enumerate(largest) if not is_as_asked(reason, device.name)],
+            "more": len(shown_counts) - len(largest),
             "history": [] if past is None else list(past.points),
             "real": None if use is None else use.to_dict(),
         }
@@ -224,19 +225,19 @@ class Feed:
 
     # Memory over time
 
-    def _note(self, events: Sequence[runtime.Event], found: list[runtime.DeviceInfo], now: float) -> None:
+    def _note(self, events: Sequence[runtime.Event], devices: list[runtime.DeviceInfo], now: float) -> None:
         """Takes down how full the devices are, and how full they were since the last look."""
-        told: dict[str, list[runtime.Allocated | runtime.Freed]] = {}
+        changes: dict[str, list[runtime.Allocated | runtime.Freed]] = {}
         for event in events:
             if event.seq > self._heard_until and isinstance(event, runtime.Allocated | runtime.Freed):
-                told.setdefault(short(event.device), []).append(event)
+                changes.setdefault(short(event.device), []).append(event)
         self._phases = _phases(event for event in events if event.seq > self._heard_until)
         self._heard_until = max(self._heard_until, events[-1].seq if events else 0)
-        accounts = {device: account for device in found if (account := account_of(device)) is not None}
+        accounts = {device: account for device in devices if (account := account_of(device)) is not None}
         for device, account in accounts.items():
             past = self._histories.setdefault(device.name, history.History())
             if account["pool"] == device.pool or device.in_use is None:  # else events tell of two allocators in turn
-                past.take(told.get(device.name, []), self._session.began)
+                past.take(changes.get(device.name, []), self._session.began)
             past.look(now - self._session.began, account["in_use"], account["pool"], account["peak"])
             past.thin(history.share(len(accounts)))
 
@@ -250,13 +251,13 @@ class Feed:
           only: the devices that are shown; all when empty.
           fresh: whether a map of many chunks is worth the wait.
         """
-        shown = [device for device in state["devices"] if not only or device["name"] in only]
-        maps = self._look_at_maps([device["name"] for device in shown if device["memory"] is not None], fresh)
-        most = chunks.share(len(maps))
-        devices = [device | self._map(device["name"], maps.get(device["name"]), most) for device in shown]
+        shown_devices = [device for device in state["devices"] if not only or device["name"] in only]
+        maps = self._look_at_maps([device["name"] for device in shown_devices if device["memory"] is not None], fresh)
+        limit = chunks.share(len(maps))
+        devices = [device | self._map(device["name"], maps.get(device["name"]), limit) for device in shown_devices]
         return state | {"devices": devices, "only": list(only)}
 
-    def _map(self, name: str, regions: Sequence[Any] | None, most: int) -> State:
+    def _map(self, name: str, regions: Sequence[Any] | None, limit: int) -> State:
         if regions is None:
             return {}
 
@@ -265,35 +266,37 @@ class Feed:
             return names if label == chunk.label else ""  # another tensor is there by now: nobody has looked yet
 
         words = self._words[name] = Words(self._words.get(name))
-        return chunks.told(regions, most, words, self._code_line, holder)
+        return chunks.told(regions, limit, words, self._code_line, holder)
 
     def _look_at_maps(self, names: list[str], fresh: bool) -> dict[str, Sequence[Any]]:
         """Returns the maps of devices that keep one; not the newest where that takes long, unless it must be fresh."""
-        found: dict[str, Sequence[Any]] = {}
+        maps: dict[str, Sequence[Any]] = {}
         for name in names:
-            regions, again = self._maps.get(name, ((), 0.0))
-            began = time.monotonic()
-            if fresh or began >= again:
+            regions, due = self._maps.get(name, ((), 0.0))
+            start = time.monotonic()
+            if fresh or start >= due:
                 try:
                     regions = runtime.memory_map(name)
                 except ValueError:  # an allocator that keeps no map, or a device that is gone
                     continue
                 now = time.monotonic()
-                self._maps[name] = (regions, now + MAP_PART * (now - began))
-            found[name] = regions
-        return found
+                self._maps[name] = (regions, now + MAP_PART * (now - start))
+            maps[name] = regions
+        return maps
 
     def name_holders(self, seconds: float) -> None:
         """Finds out who holds the chunks that are in use; takes about so many seconds.
 
         Of very many chunks the maps alone take longer: then the next looks are left out, as with a map that takes long.
         """
-        began = time.monotonic()
-        if began < self._holders_again:
+        start = time.monotonic()
+        if start < self._holders_again:
             return
         names, complete = holder_names(self._session, seconds)
         missing = None if complete else ""  # what there was no time for has no holder yet; it is not without one
-        maps = self._look_at_maps([one.name for one in runtime.devices() if account_of(one) is not None], fresh=True)
+        maps = self._look_at_maps(
+            [device.name for device in runtime.devices() if account_of(device) is not None], fresh=True
+        )
         holders = {
             (device, region.region, chunk.offset): (
                 chunk.label,
@@ -306,9 +309,9 @@ class Feed:
         }
         if holders != self._holders:
             self._holders, self._seen = holders, None
-        took = time.monotonic() - began
+        took = time.monotonic() - start
         if took > PATIENCE * seconds:
-            self._holders_again = began + took + MAP_PART * took
+            self._holders_again = start + took + MAP_PART * took
 
 
 def _phases(events: Iterable[runtime.Event]) -> dict[str, list[int]]:
@@ -323,7 +326,7 @@ def _phases(events: Iterable[runtime.Event]) -> dict[str, list[int]]:
 
 def _compiling() -> str:
     """Returns which GPUs compile kernels at this moment, which makes a cell wait; mostly none."""
-    return ", ".join(dict.fromkeys(short(one.device) for one in runtime.compiling()))
+    return ", ".join(dict.fromkeys(short(kernel.device) for kernel in runtime.compiling()))
 
 
 def _path_elsewhere(counts: Mapping[str, list[Count]]) -> list[list[str]]:
@@ -335,9 +338,13 @@ def _path_elsewhere(counts: Mapping[str, list[Count]]) -> list[list[str]]:
 
 def _work(counts: list[Count], seconds: Mapping[tuple[str, runtime.Reason], float], last: str | None) -> State:
     """Returns how many ops a device ran, which of them took most of its time and which was the last: none is folded."""
-    shown = [row for row in counts if not FOLDED.match(row[0])]
-    most = max(shown, key=lambda row: (seconds.get((row[0], row[2]), 0.0), row[1]), default=("", 0, None))[0]
-    return {"work": sum([count for _, count, _ in shown]), "op": one_line(most), "last": one_line(last or most)}
+    named_counts = [row for row in counts if not FOLDED.match(row[0])]
+    main_op = max(named_counts, key=lambda row: (seconds.get((row[0], row[2]), 0.0), row[1]), default=("", 0, None))[0]
+    return {
+        "work": sum([count for _, count, _ in named_counts]),
+        "op": one_line(main_op),
+        "last": one_line(last or main_op),
+    }
 
 
 def _seconds(snapshot: runtime.Snapshot) -> dict[str, dict[tuple[str, runtime.Reason], float]]:
@@ -353,7 +360,7 @@ def _last_ops(events: Sequence[runtime.Event]) -> dict[str, str]:
     return {
         short(event.device): event.op
         for event in events
-        if isinstance(event, runtime.OpExecuted) and not FOLDED.match(event.op)
+        if isinstance(event, runtime.OpPlaced) and not FOLDED.match(event.op) and not is_view(event.reason)
     }
 
 

@@ -332,7 +332,7 @@ class Pump:
         self._listen(False)
         try:
             with self._lock:
-                self._state = self.feed.state(busy=False, ended=True)
+                self._state = self.feed.state(busy=False, is_last=True)
                 for model in self._models:
                     if not model.gone:
                         self._tell(model, fresh=True)

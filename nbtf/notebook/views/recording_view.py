@@ -144,7 +144,7 @@ def open_cell(session: Session, device: str = "", times: Span | None = None) -> 
       times: of which the reader wants to see more, in seconds since the epoch.
 
     Returns:
-      What a live view tells its page (see `View._hear`); None where nothing ran.
+      What a live view tells its page (see `View._take_message`); None where nothing ran.
     """
     record = cell_recording(session, times)
     if record is None:

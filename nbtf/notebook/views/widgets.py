@@ -106,7 +106,7 @@ class View(Widget):
         style = f"{type(self).__module__}.{type(self).__name__}-{crc32(self._css.encode()):08x}"
         super().__init__(state=state, texts=self._texts(state["lang"]), _anywidget_id=style)
         self.ident = self.model_id
-        getattr(self, "on_msg")(self._heard)  # noqa: B009  # ipywidgets does not type it
+        getattr(self, "on_msg")(self._take_message)  # noqa: B009  # ipywidgets does not type it
         self._pump.feeds(self)
 
     @property
@@ -129,8 +129,8 @@ class View(Widget):
         nbclient, which writes files without a page, renews it. One that may still come hears of it both ways. A
         picture stays as it is once the runtime was restarted, or once the view was shown elsewhere.
         """
-        kept = self.audience.views and self.audience.without_panels  # such a page cannot change the file
-        if kept or not self._output or self._drawn_at == self._moment():
+        is_read_only = self.audience.views and self.audience.without_panels  # such a page cannot change the file
+        if is_read_only or not self._output or self._drawn_at == self._moment():
             return
         if self.shown_in is not None and self.session.recorder.scenes[-1].machine != self.shown_in.machine:
             return
@@ -169,7 +169,7 @@ class View(Widget):
         _show(self.table())
         say(MISSING)
 
-    def _heard(self, _: Any, content: Any, __: Any) -> None:
+    def _take_message(self, _: Any, content: Any, __: Any) -> None:
         """Takes a message of a front end; it comes late, or on another thread.
 
         `{kind: "open", device, times}` asks for the recording of a cell: of the last that ran something, or of the one
@@ -192,8 +192,8 @@ class View(Widget):
                 self._speak(name)
             case {"kind": "scope", "name": str(name)} if name in scopes.SCOPES:
                 self._pump.choose(self, name)
-            case {"kind": "open", **place}:
-                self._open(place)
+            case {"kind": "open", **request}:
+                self._open(request)
             case _:
                 pass
 
@@ -227,16 +227,16 @@ class View(Widget):
         self._sent, self.audience.nbytes = now, nbytes
         getattr(self, "send")({"kind": "difference", **news})  # noqa: B009  # ipywidgets does not type it
 
-    def _open(self, place: dict[str, Any]) -> None:
+    def _open(self, request: dict[str, Any]) -> None:
         """Has the page show the recording of a cell."""
         from nbtf.notebook.views.recording_view import open_cell  # late: it is a view itself
 
-        match place:
+        match request:
             case {"times": [int() | float() as begin, int() | float() as end]}:
                 times = float(begin), float(end)
             case _:
                 times = None
-        opened = open_cell(self.session, str(place.get("device") or ""), times)
+        opened = open_cell(self.session, str(request.get("device") or ""), times)
         if opened is not None:
             getattr(self, "send")(opened)  # noqa: B009  # ipywidgets does not type it
 
@@ -246,8 +246,8 @@ class View(Widget):
             self.texts = self.texts | self._texts(name)
 
     def _texts(self, name: str) -> dict[str, Any]:
-        found = catalogue.translation(name, catalogue.sections_in(self._esm))
-        return {} if found is None else {name: found}
+        translation = catalogue.translation(name, catalogue.sections_in(self._esm))
+        return {} if translation is None else {name: translation}
 
     def _repr_mimebundle_(self, **kwargs: Any) -> Any:
         """Returns the widget, and for those who cannot show it a picture and a text."""
@@ -369,11 +369,11 @@ class MemoryView(View):
         'Memory in use: GPU:0 4 MiB, GPU:1 1,280 B.'
         """
         overview = memory_overview(self.state)
-        shown = [device["name"] for device in self.state["devices"] if device["memory"] is not None]
+        accounted = [device["name"] for device in self.state["devices"] if device["memory"] is not None]
         is_short = self.session.recorder.snapshot(0).heard <= MOST_EVENTS
-        if len(shown) == 1 and is_short and 0 < steps_by_device(self.session)[shown[0]] <= MOST_STEPS:
+        if len(accounted) == 1 and is_short and 0 < steps_by_device(self.session)[accounted[0]] <= MOST_STEPS:
             try:
-                return picture_of_session(self.session, shown[0], "plane").picture
+                return picture_of_session(self.session, accounted[0], "plane").picture
             except ValueError:  # its first events are no longer kept
                 return overview
         return overview

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from nbtf._devices.cards import PhysicalGPU
 from nbtf._devices.journal import Box, Journal
 
 if TYPE_CHECKING:
     from nbtf._devices.bfc.pool import Driver
+    from nbtf._devices.bfc.report import RegionView
     from nbtf._devices.caching.allocator import CachingAllocator  # `import nbtf` does without it
 
 
@@ -42,6 +43,22 @@ class LentCard:
         """Puts what was taken down since the last time into boxes."""
         self.memory.hand_over(boxes)
 
+
+class CardHistory(Protocol):
+    """A real card of which a library's allocator tells what is where."""
+
+    @property
+    def name(self) -> str:
+        """The card's full name."""
+        ...
+
+    def map(self) -> Sequence[RegionView]:
+        """Returns what is in use on it."""
+        ...
+
+
+HISTORIES: list[CardHistory] = []
+"""Cards whose memory a library tells while it is recorded."""
 
 LENT: list[LentCard] = []
 """A library is one for the process, and so are the cards that it has."""

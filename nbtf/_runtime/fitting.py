@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, cast
 from nbtf._devices.bfc.allocator import BFCAllocator
 from nbtf._devices.bfc.chunks import Chunk
 from nbtf._devices.bfc.report import RegionView
-from nbtf._devices.lent import FIRST_LENT_REGION, LENT
+from nbtf._devices.lent import FIRST_LENT_REGION, HISTORIES, LENT
 from nbtf._runtime.context import CURRENT
 from nbtf._runtime.events import Allocated, Event, Freed, Refused
 from nbtf._runtime.kept_memory import with_holders
@@ -47,13 +47,15 @@ Maps = dict[str, tuple[int, Sequence[RegionView]]]
 
 
 def started_maps() -> Maps:
-    """Returns what the simulated GPUs that are in use hold at this moment."""
+    """Returns what GPUs hold at this moment: simulated ones that are in use, and real ones whose library tells."""
     gpus = [gpu for gpu in CURRENT.context.gpus.made if gpu.tells_pieces]
     maps: Maps = {
         gpu.name: (next_number(), with_holders(gpu.memory.map() or (), gpu)) for gpu in gpus if gpu.memory is not None
     }
     for card in LENT:
         maps[card.name] = next_number(), (*maps.get(card.name, (0, ()))[1], *card.memory.map())
+    for history in HISTORIES:
+        maps[history.name] = next_number(), (*maps.get(history.name, (0, ()))[1], *history.map())
     return maps
 
 

@@ -59,11 +59,46 @@ def test_blocks_are_told_with_their_segment_their_line_and_what_is_in_use() -> N
     assert isinstance(freed, Freed)
     assert isinstance(refused, Refused)
     assert ("cuda:0", MIB, 3 * MIB, 20 * MIB) == (runtime.short_name(granted.device), *granted[1:4])
-    assert (0, 2 * MIB, MIB, 20 * MIB) == (granted.region, granted.offset, granted.size, granted.region_size)
+    assert (1000, 2 * MIB, MIB, 20 * MIB) == (granted.region, granted.offset, granted.size, granted.region_size)
     assert (("train.py", 7), "linear") == (granted.site, granted.label and granted.label.op)
     assert (2 * MIB, 24 * MIB) == (freed.in_use, freed.pool)
     assert (64 * MIB, MIB) == (refused.nbytes, refused.largest_free)
     assert ["all", None] == torch.asked
+
+
+def blocks() -> list[dict[str, Any]]:
+    """Those of the stub's segment: 1 MiB in use, 6 MiB free, and another MiB in use."""
+    states = ("active_allocated", MIB), ("inactive", 6 * MIB), ("active_allocated", MIB), ("inactive", 12 * MIB)
+    return [{"state": state, "size": size} for state, size in states]
+
+
+def test_a_history_begins_with_what_was_there() -> None:
+    torch = stub()
+    torch.cuda.memory._snapshot()["segments"][0]["blocks"] = blocks()
+    with runtime.recording() as record:
+        stop = CardMemory(torch).start()
+        torch.trace += [event("alloc", 4096 + 2 * MIB, MIB), event("free_completed", 4096 + 7 * MIB, MIB)]
+        stop()
+
+    history = MemoryHistory(record.events[0].device, 1 << 40, record.events)
+    assert [MIB, 2 * MIB, 3 * MIB, 2 * MIB] == history.in_use
+    assert [MIB, 2 * MIB, 3 * MIB, 2 * MIB] == [each.in_use for each in record.events]
+    assert ["from before", "from before", "linear"] == [band.label and band.label.op for band in history.bands]
+
+
+def test_a_recording_that_begins_later_begins_with_what_was_there() -> None:
+    torch = stub()
+    torch.cuda.memory._snapshot()["segments"][0]["blocks"] = blocks()
+    with runtime.recording():
+        stop = CardMemory(torch).start()
+        with runtime.recording() as record:
+            torch.trace += [event("free_completed", 4096 + 7 * MIB, MIB)]
+        stop()
+
+    before = record.regions_before("cuda:0")
+    [freed] = [each for each in record.events if isinstance(each, Freed)]
+    assert [(0, MIB), (7 * MIB, MIB)] == [(chunk.offset, chunk.size) for region in before for chunk in region.chunks]
+    assert [MIB] == MemoryHistory(freed.device, 1 << 40, [freed], before).in_use
 
 
 def test_history_that_somebody_else_keeps_is_left_alone() -> None:

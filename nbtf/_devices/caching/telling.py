@@ -63,7 +63,13 @@ class TellingSegments(JournalKeeper, Segments):
                 offset, is_used = block.address - region.address, (region.number, block.address) in in_use
                 views[region.number].append(
                     ChunkView(
-                        offset, block.size, True, block.requested, describe_label(block.label), None, _holder(block.label)
+                        offset,
+                        block.size,
+                        True,
+                        block.requested,
+                        describe_label(block.label),
+                        None,
+                        _holder(block.label),
                     )
                     if is_used
                     else ChunkView(offset, block.size, False, 0, None, bin_of(block.size))
@@ -94,7 +100,11 @@ class TellingSegments(JournalKeeper, Segments):
         journal = self._journal
         if journal is not None:
             largest = max([entry[-1].size for pool in (self._small, self._large) for entry in pool.blocks], default=0)
-            limit = self.total - self.mapped_by_others if self.allowed is None else min(self.allowed, self.total - self.mapped_by_others)
+            limit = (
+                self.total - self.mapped_by_others
+                if self.allowed is None
+                else min(self.allowed, self.total - self.mapped_by_others)
+            )
             in_use = self._statistics.values[count.ALLOCATED_BYTES]
             figures = in_use, self.reserved, None, largest, limit, nbytes, label
             self._entries += (journal.refused, journal.next_number(), *figures)

@@ -13,7 +13,9 @@ from time import monotonic
 from typing import Any, NamedTuple
 
 from nbtf._devices.base import Label
+from nbtf._devices.bfc.report import ChunkView, RegionView
 from nbtf._devices.journal import Box, Journal
+from nbtf._devices.lent import FIRST_LENT_REGION, HISTORIES
 from nbtf._frameworks.base import cautious
 from nbtf._frameworks.torch.cards import CARDS
 from nbtf._frameworks.torch.frames import GENERATED
@@ -36,20 +38,42 @@ class Segment(NamedTuple):
 
 
 class _CardHistory:
-    """What is known of a card: its segments, and how much of them is in use."""
+    """What is known of a card: its segments, and what of them is in use."""
 
-    def __init__(self, journal: Journal, segments: Sequence[Mapping[str, Any]]) -> None:
-        self.journal = journal
+    def __init__(self, name: str, journal: Journal, segments: Sequence[Mapping[str, Any]]) -> None:
+        self.name, self.journal = name, journal
         self.segments: dict[int, Segment] = {}
-        self._segment_numbers = count()
+        self._segment_numbers = count(FIRST_LENT_REGION)
+        self._pieces: dict[int, tuple[Segment, int]] = {}
+        """Segment and size of what is in use, by address, as far as PyTorch has told."""
         for segment in segments:
             self.add(segment["address"], segment["total_size"])
+            for address, size in _blocks_in_use(segment):
+                self._pieces[address] = self.segments[segment["address"]], size
         self.in_use = sum([segment["allocated_size"] for segment in segments])
-        self._pieces: dict[int, tuple[Segment, int]] = {}
-        """Segment and size of what was granted since, by address; of what was there before nobody knows the rest."""
+        self._is_begun = False
 
     def add(self, address: int, size: int) -> None:
         self.segments[address] = Segment(next(self._segment_numbers), address, size)
+
+    def map(self) -> tuple[RegionView, ...]:
+        """Returns the segments with what is in use of them, for who listens from now on."""
+        chunks: dict[int, list[ChunkView]] = {segment.number: [] for segment in self.segments.values()}
+        for address, (segment, size) in sorted([*self._pieces.items()]):
+            view = ChunkView(address - segment.address, size, True, size, _from_before(size), None)
+            chunks.setdefault(segment.number, []).append(view)
+        return tuple([RegionView(number, size, tuple(chunks[number])) for number, _, size in [*self.segments.values()]])
+
+    def beginning(self) -> Iterator[Any]:
+        """Yields once what is in use when the history begins: a recording that began before has heard nothing of it."""
+        if self._is_begun:
+            return
+        self._is_begun = True
+        granted, next_number = self.journal.granted, self.journal.next_number
+        in_use = self.in_use - sum([size for _, size in self._pieces.values()])
+        for address, (segment, size) in [*self._pieces.items()]:
+            in_use += size
+            yield from (granted, next_number(), in_use, self.pool, segment, address, size, size, _from_before(size))
 
     @property
     def pool(self) -> int:
@@ -98,6 +122,20 @@ class _CardHistory:
         for start, (_, length) in [*self._pieces.items()]:
             if start < address + size and address < start + length:
                 yield from self._freed(start, length, event)
+
+
+def _blocks_in_use(segment: Mapping[str, Any]) -> Iterator[tuple[int, int]]:
+    """Yields address and size of what PyTorch says is in use of a segment: its blocks stand one behind the other."""
+    address = segment["address"]
+    for block in segment.get("blocks", ()):
+        if block["state"].startswith("active"):  # also what is freed, but still used on another stream
+            yield address, block["size"]
+        address += block["size"]
+
+
+def _from_before(size: int) -> Label:
+    """Returns the label of what was there when PyTorch's history began: what for it has not told."""
+    return Label("from before", "uint8", (size,))
 
 
 def _label(event: Mapping[str, Any]) -> Label:
@@ -150,12 +188,14 @@ class CardMemory:
         for number in range(len(snapshot["device_traces"])):
             card: Any = CARDS.of(self._torch.device("cuda", number))
             segments = [segment for segment in snapshot["segments"] if segment["device"] == number]
-            self._cards[number] = _CardHistory(journal_of(card, "PyTorch"), segments)
+            self._cards[number] = _CardHistory(card.name, journal_of(card, "PyTorch"), segments)
             self._last[number] = len(snapshot["device_traces"][number])
+        HISTORIES[:] = self._cards.values()
         return True
 
     @cautious(lambda: None)
     def _end(self) -> None:
+        HISTORIES.clear()
         self._memory._record_memory_history(None)
 
     @cautious(lambda: None)
@@ -168,7 +208,8 @@ class CardMemory:
             is_whole = len(trace) < _MOST_ENTRIES  # else PyTorch has begun to forget
             last_time = self._times.get(number, 0)
             events = trace[self._last[number] :] if is_whole else [e for e in trace if e["time_us"] > last_time]
-            entries = [*self._cards[number].entries(events)]
+            history = self._cards[number]
+            entries = [*history.beginning(), *history.entries(events)]
             self._last[number] = len(trace)
             self._times[number] = trace[-1]["time_us"] if trace else 0
             if entries:

@@ -58,6 +58,7 @@ from nbtf._runtime.work import Work as Work
 from nbtf.runtime._cluster import AllReduceTimes as AllReduceTimes
 from nbtf.runtime._cluster import all_reduce_times as all_reduce_times
 from nbtf.runtime._gpu_in_use import is_gpu_in_use as is_gpu_in_use
+from nbtf.runtime._libraries import compiled_memory as compiled_memory
 from nbtf.runtime._libraries import frameworks as frameworks
 from nbtf.runtime._libraries import watch as watch
 from nbtf.runtime._machine import compiling as compiling

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from nbtf._runtime.changes import Change, block
 
 if TYPE_CHECKING:
     from nbtf._frameworks.base import Framework
+    from nbtf._frameworks.compiled_memory import CompiledMemory
 
 
 def frameworks() -> list[Framework]:
@@ -22,6 +23,32 @@ def frameworks() -> list[Framework]:
     from nbtf._frameworks import frameworks as imported  # late: `import nbtf` does without it
 
     return imported()
+
+
+def compiled_memory(compiled: Any) -> CompiledMemory:
+    """Returns what XLA has planned for a function that JAX has compiled, `jax.jit(f).lower(x).compile()`.
+
+    It is no measurement: other arrays, what an allocator rounds up or keeps, and what cuBLAS or cuDNN take while it
+    runs are not in it.
+
+    Args:
+      compiled: what `compile()` has returned.
+
+    Returns:
+      Bytes on each device: `arguments`, `results`, of these `reused` in the place of donated arguments, `temporaries`
+      and `code`; `at_most` is all together, and `peak` the most at one moment, None where JAX does not tell.
+
+    Raises:
+      TypeError: something else; a function of `jax.jit` has no plan before it is compiled for shapes.
+      ValueError: this platform tells no plan.
+
+    >>> tf.runtime.compiled_memory(abs)
+    Traceback (most recent call last):
+    TypeError: A function that JAX has compiled is needed, jax.jit(f).lower(x).compile(). Got builtin_function_or_method
+    """
+    from nbtf._frameworks.compiled_memory import memory_of_compiled  # late: `import nbtf` does without it
+
+    return memory_of_compiled(compiled)
 
 
 @block

@@ -12,6 +12,7 @@ from nbtf.notebook.device_names import full_name, require, short
 from nbtf.notebook.holders.table import add_hint, build_table, forget
 from nbtf.notebook.magics.cell_magics import CellMagics, add_line_magic
 from nbtf.notebook.magics.cluster_look import CLUSTER_HELP, cards, holders, look_of
+from nbtf.notebook.magics.compiled import plan_of
 from nbtf.notebook.magics.options import Options, add_without, typed
 from nbtf.notebook.magics.predict import add_prediction, predicted
 from nbtf.notebook.memory_table import gpus_named, table
@@ -34,6 +35,7 @@ def add_memory_magics(session: Session, cells: CellMagics) -> None:
     choices.add_argument("--plane", **drawn, const="plane", help="a picture: what was where, and what did not fit")
     choices.add_argument("--stacked", **drawn, const="stacked", help="a picture: how much is held for what, over time")
     choices.add_argument("--treemap", **drawn, const="treemap", help="a picture: who holds how much at the peak")
+    choices.add_argument("--compiled", metavar="NAME", help="what JAX has planned for a function that it has compiled")
     now.add_argument("--cluster", metavar="CLUSTER", help=CLUSTER_HELP)
     now.add_argument("--forget-last-error", action="store_true", help="free what the last error keeps alive")
     add_line_magic(session, "gpu_memory", now, lambda chosen: _of_cluster_or_here(session, chosen))
@@ -53,7 +55,9 @@ def add_memory_magics(session: Session, cells: CellMagics) -> None:
 
 
 def _of_cluster_or_here(session: Session, chosen: argparse.Namespace) -> Any:
-    return _answer(session, chosen) if chosen.cluster is None else _of_cluster(session, chosen)
+    if chosen.cluster is not None:
+        return _of_cluster(session, chosen)
+    return _answer(session, chosen) if chosen.compiled is None else plan_of(session, chosen.compiled)
 
 
 def _answer(session: Session, chosen: argparse.Namespace) -> Any:
@@ -80,7 +84,15 @@ def _answer(session: Session, chosen: argparse.Namespace) -> Any:
 
 
 def _of_cluster(session: Session, chosen: argparse.Namespace) -> Any:
-    if chosen.live or chosen.all or chosen.picture or chosen.spec or chosen.reset_peak or chosen.forget_last_error:
+    if (
+        chosen.live
+        or chosen.all
+        or chosen.compiled
+        or chosen.picture
+        or chosen.spec
+        or chosen.reset_peak
+        or chosen.forget_last_error
+    ):
         raise UsageError("%gpu_memory: --cluster goes with --who, or alone. %gpu_memory -h says what there is.")
     look = look_of("%gpu_memory", session, chosen.cluster)
     return holders(look) if chosen.who else cards(look)

@@ -59,7 +59,7 @@ class BackwardCalls:
 
     def end_above(self, node_number: int) -> None:
         """Ends the calls whose nodes all have higher numbers than the one that runs now: they came first."""
-        for call in [call for call in self.running if node_number < call.before]:
+        for call in [call for call in self.running if node_number < call.first_number]:
             self._end(call)
 
     def end_all(self) -> None:

@@ -51,11 +51,11 @@ class Marks:
 class CompiledCall:
     """A call of a compiled function that has made nodes of autograd's graph: what its backward pass is told as."""
 
-    __slots__ = ("before", "call_site", "reason")
+    __slots__ = ("call_site", "first_number", "reason")
 
-    def __init__(self, before: int, call_site: CallSite, reason: Reason) -> None:
-        """Takes the number that the next node had when the call began, and place and reason of its backward pass."""
-        self.before, self.call_site, self.reason = before, call_site, reason
+    def __init__(self, first_number: int, call_site: CallSite, reason: Reason) -> None:
+        """Takes the number of the first node of the call, and place and reason of its backward pass."""
+        self.first_number, self.call_site, self.reason = first_number, call_site, reason
 
 
 class Origins:

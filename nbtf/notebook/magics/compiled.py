@@ -38,7 +38,7 @@ def plan_of(session: Session, name: str) -> Table:
         plan = runtime.compiled_memory(namespace[name])
     except (TypeError, ValueError) as error:
         raise UsageError(f"%gpu_memory --compiled: {error}") from None
-    parts = {
+    figures = {
         "arguments": plan.arguments,
         "results": plan.results,
         "results in the place of donated arguments": -plan.reused,
@@ -47,7 +47,7 @@ def plan_of(session: Session, name: str) -> Table:
         "together at most": plan.at_most,
         "at its peak": plan.peak,
     }
-    rows = [{"part": part, "nbytes": nbytes} for part, nbytes in parts.items() if nbytes is not None]
+    rows = [{"part": label, "nbytes": nbytes} for label, nbytes in figures.items() if nbytes is not None]
     devices = f"each of {plan.device_count} devices" if plan.device_count > 1 else "a device"
     notes = [f"{name}, on {devices} of the platform {plan.platform}.", PLANNED]
     notes += [NO_PEAK] if plan.peak is None else []

@@ -129,6 +129,21 @@ def test_rows_take_little_room(new_lab: Callable[..., Lab], devices: int, most: 
     assert [] == lab.axe(".nbtf-map")
 
 
+def test_the_head_of_a_narrow_panel_is_whole_while_a_cell_runs(new_lab: Callable[..., Lab]) -> None:
+    lab = new_lab(viewport={"width": 400, "height": 900})
+    views = ".nbtf-map", ".nbtf-memory"
+    lab.open(START.format(1), "%devices --live", "%gpu_memory --live", "x = tf.ones([2])\nwhile True:\n    x = x + x")
+    lab.run(0, 1, 2)
+
+    lab.start(3)
+    for view in views:
+        lab.page.locator(f"{PANEL} {view} .nbtf-badge[data-state=live]").wait_for()
+    overflows, unreadable = [lab.overflow(f"{PANEL} {view}") for view in views], lab.unreadable(".nbtf-map .nbtf-head")
+    lab.interrupt()
+
+    assert ([0, 0], []) == (overflows, unreadable)
+
+
 def test_names_and_figures_of_many_devices_begin_in_line(new_lab: Callable[..., Lab]) -> None:
     lab = new_lab(viewport={"width": 1440, "height": 900})
     fill = "xs = []\nfor number in range(64):\n    with tf.device(f'GPU:{number}'):\n        xs += [tf.ones([64])]"

@@ -273,14 +273,20 @@ def test_axe_finds_nothing(new_lab: Callable[..., Lab], theme: str) -> None:
     assert [] == problems
 
 
-@pytest.mark.parametrize("width", [600, 1366])
+AT_FULL_SIZE = """view => [...view.querySelectorAll('.nbtf-time > svg, .nbtf-plane > svg')]
+    .filter(svg => svg.checkVisibility())
+    .map(svg => svg.getBoundingClientRect().width / svg.width.baseVal.value)"""
+
+
+@pytest.mark.parametrize("width", [400, 600, 1366])
 def test_view_fits_its_output(new_lab: Callable[..., Lab], width: int) -> None:
     lab = new_lab(viewport={"width": width, "height": 900})
     lab.open(START, STEP)
     lab.run(0, 1)
     wait_for_view(lab)
 
-    assert 0 == lab.overflow(VIEW)
-    lab.page.locator(VIEW).get_by_role("tab", name="Memory").click()
-    lab.next_frame()
-    assert 0 == lab.overflow(VIEW)
+    for tab in ("Timeline", "Memory", "Stacked by holder", "Treemap"):
+        lab.page.locator(VIEW).get_by_role("tab", name=tab).click()
+        lab.next_frame()
+        assert 0 == lab.overflow(VIEW)
+        assert {1.0} == set(lab.page.locator(VIEW).evaluate(AT_FULL_SIZE))  # it scrolls: smaller, nobody could read it

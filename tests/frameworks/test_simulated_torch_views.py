@@ -8,6 +8,11 @@ from typing import Any
 import pytest
 
 import nbtf as tf
+from nbtf._devices.sites import file_and_line
+from nbtf.notebook.session import SESSIONS
+from nbtf.notebook.stills.device_facts import map_facts
+from nbtf.notebook.stills.memory_pictures import memory_scenes
+from nbtf.notebook.views.feed import Feed
 from nbtf.runtime import ExpectationError
 from tests.notebook.conftest import Shell
 from tests.notebook.conftest import bare as bare
@@ -38,6 +43,42 @@ def test_holders_stand_with_their_module_path_and_the_line_that_frees_them(shell
     assert "model[0].weight" in text
     assert "%xdel x" in text
     assert "simulated card 0 (0000:00:04.0): in use are 22 of 2,048 MiB = 22 MiB pool of PyTorch." in text
+
+
+TRAINING = """\
+import torch
+model = torch.nn.Sequential(torch.nn.Linear(512, 512), torch.nn.ReLU(), torch.nn.Linear(512, 512)).cuda()
+optimizer = torch.optim.Adam(model.parameters())
+x = torch.ones(64, 512, device="cuda")
+def step():
+    optimizer.zero_grad()
+    model(x).sum().backward()
+    optimizer.step()"""
+
+
+def test_pictures_of_a_step_say_weights_slots_and_modules(shell: Shell) -> None:
+    shell.run("%placement_log watch torch", "import torch")
+    shell.run(TRAINING)
+    shell.run("with tf.runtime.recording() as record: step()")
+    record = shell.ip.user_ns["record"]
+
+    [scene] = memory_scenes(record, file_and_line)
+    pieces = {(scene["texts"][group], scene["texts"][title]) for _, _, _, group, _, _, title, *_ in scene["pieces"]}
+
+    assert {("weights", "weight"), ("optimizer slots", "optimizer slot")} <= pieces
+    assert {("activations", "[0] · aten::addmm"), ("gradients", "[2] · aten::mm")} <= pieces
+    assert 2 << 30 == map_facts(record.snapshot(), tf.runtime.devices()).cards[0].limit
+
+
+def test_live_views_show_what_is_where_while_pytorch_is_watched(shell: Shell) -> None:
+    shell.run("%placement_log watch torch", TRAINING, "step()")
+    feed = Feed(SESSIONS[shell.ip])
+
+    state = feed.with_maps(feed.state(busy=True), fresh=True)
+
+    words = state["devices"][1]["map"]["words"]
+    assert any("optimizer.step()" in (word or "") for word in words)
+    assert "aten::t" != state["devices"][1]["last"]
 
 
 def test_a_budget_counts_pytorchs_memory(shell: Shell) -> None:

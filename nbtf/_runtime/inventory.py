@@ -274,6 +274,16 @@ def _lent(name: str) -> LentCard | None:
     return next((card for card in LENT if without_cuda(name) in (card.name, short_name(card.name))), None)
 
 
+def lent_pieces(name: str) -> dict[int, Piece]:
+    """Returns what a library has in use on a simulated GPU, by the addresses that it tells itself: of this computer.
+
+    >>> lent_pieces("GPU:0")
+    {}
+    """
+    lent = _lent(name)
+    return {} if lent is None else lent.memory.pieces_by_host()
+
+
 def account_of(device: DeviceInfo) -> dict[str, int] | None:
     """Returns what is in use on a device by all that have it, nbtf and the library that it is lent to; None for nobody.
 

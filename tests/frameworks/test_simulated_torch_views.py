@@ -65,7 +65,7 @@ def test_pictures_of_a_step_say_weights_slots_and_modules(shell: Shell) -> None:
     [scene] = memory_scenes(record, file_and_line)
     pieces = {(scene["texts"][group], scene["texts"][title]) for _, _, _, group, _, _, title, *_ in scene["pieces"]}
 
-    assert {("weights", "weight"), ("optimizer slots", "optimizer slot")} <= pieces
+    assert {("weights", "model[0].weight"), ("optimizer slots", "optimizer: exp_avg_sq")} <= pieces
     assert {("activations", "[0] · aten::addmm"), ("gradients", "[2] · aten::mm")} <= pieces
     assert 2 << 30 == map_facts(record.snapshot(), tf.runtime.devices()).cards[0].limit
 

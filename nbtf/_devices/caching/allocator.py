@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import gc
 from bisect import bisect_left
 from collections import deque
 from typing import Any
 
+from nbtf._devices.base import Piece
 from nbtf._devices.bfc.pool import Driver
 from nbtf._devices.caching import statistics as count
 from nbtf._devices.caching.blocks import MIN_BLOCK, SMALL, Allocation, Block, Death, Pool, rounded, segment_size
@@ -237,6 +239,18 @@ class CachingAllocator(TellingSegments):
         if block.pool.is_small or self.settings.expandable_segments:
             return remainder >= MIN_BLOCK
         return size < self.settings.max_split_size and remainder > SMALL
+
+    def pieces_by_host(self) -> dict[int, Piece]:
+        """Returns what is in use, by where its values are in this computer's memory; looks at all objects for that."""
+        living = [each for each in gc.get_objects() if type(each) is Allocation and each.host]
+        hosts = {each._death.block: each.host for each in living}
+        with self._lock:
+            self._do_frees()
+            located = self._located([block for block in self._blocks_in_use() if block in hosts])
+            return {
+                hosts[block]: Piece(region.number, block.address - region.address, block.size, block.requested)
+                for region, block in located
+            }
 
     def _figures(self, tried: int) -> MemoryFigures:
         return MemoryFigures(

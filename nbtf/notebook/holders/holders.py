@@ -9,12 +9,14 @@ from types import FrameType, ModuleType
 from typing import Any, NamedTuple
 
 from nbtf import runtime
+from nbtf._runtime.inventory import lent_pieces
 from nbtf.notebook.holders import last_error
 from nbtf.notebook.holders.freeing import Freeing
 from nbtf.notebook.holders.garbage import Piece, garbage
 from nbtf.notebook.holders.introspection import class_name, items_of, kind_of, names_in, running_frames
 from nbtf.notebook.holders.names import MOVING, OUTPUTS, UNDERSCORES, AccessPath, Names
 from nbtf.notebook.holders.search import Graph, Kind, Root, users_modules
+from nbtf.notebook.holders.torch_names import in_users_words
 from nbtf.notebook.session import Session
 
 Modules = list[tuple[str, ModuleType]]
@@ -135,21 +137,36 @@ class Holders:
 def holder_names(session: Session, seconds: float) -> tuple[dict[Piece, str], bool]:
     """Returns who holds each piece of GPU memory, in few words: `x, Out[7]`, and whether the time was enough for all.
 
+    What PyTorch has on simulated GPUs stands where the maps of these have it; of a module by its path.
+
     Args:
       session: whose shell's variables are looked at.
       seconds: how long it may take; what was not found by then is left out.
     """
-    if not any(device.in_use for device in runtime.devices()):
+    lent = _lent_pieces()
+    if not lent and not any(device.in_use for device in runtime.devices()):
         return {}, True
-    holders, labels = Holders(session, seconds), dict[Piece, str]()
+    arrays = [each for library in runtime.frameworks() if lent and (each := library.arrays()) is not None]
+    holders, labels = Holders(session, seconds, [(each.type, each.pieces) for each in arrays]), dict[Piece, str]()
     for piece in holders.largest_first:
         if holders.is_late:
             return labels, False
         names = holders.names(piece)
         if any(path.rank == OUTPUTS for path in names):
             names = [path for path in names if path.rank != UNDERSCORES]
-        labels[piece] = in_few_words([path.text for path in names])
+        texts = [path.text for path in names]
+        labels[lent.get(piece, piece)] = in_few_words(in_users_words(texts) if piece in lent else texts)
     return labels, holders.finished
+
+
+def _lent_pieces() -> dict[Piece, Piece]:
+    """Returns where the maps of simulated GPUs have what PyTorch names by its own device and address."""
+    return {
+        (f"cuda:{device.cuda}", 0, address): (device.name, piece.region, piece.offset)
+        for device in runtime.devices()
+        if device.simulated and device.cuda is not None
+        for address, piece in lent_pieces(device.name).items()
+    }
 
 
 def in_few_words(names: list[str], limit: int = 3) -> str:

@@ -11,11 +11,11 @@ from nbtf.notebook.holders.containers import Entry, Gather, Row, merge
 from nbtf.notebook.holders.garbage import Piece
 from nbtf.notebook.holders.holders import Holders
 from nbtf.notebook.holders.names import AccessPath
+from nbtf.notebook.holders.torch_names import IN_MODULE, tidy
 
 _NAMES = 10
 """Names of an array that are shown."""
 
-_IN_MODULE = re.compile(r"\._(?:modules|parameters|buffers)\['")
 _STATE_GONE = re.compile(r"del (.+\.state)")
 _IN_STATE = re.compile(r"(.+)\.state\[<\w+>\]\['\w+'\]")
 
@@ -60,7 +60,7 @@ class ForeignArrays:
             return f"{optimizer}: optimizer state"
         paths = self._paths(piece)
         names = ", ".join(dict.fromkeys(tidy(path.container) for path in paths))
-        in_modules = bool(paths) and all(_IN_MODULE.search(path.text) for path in paths)
+        in_modules = bool(paths) and all(IN_MODULE.search(path.text) for path in paths)
         return f"{names}: weights" if names and in_modules else names
 
     def _library(self, array: Any) -> runtime.Arrays:
@@ -86,7 +86,7 @@ class ForeignArrays:
         paths = list(
             {tidy(path.text): path for path in ([] if holder is None else [*holder.names, *holder.views])}.values()
         )
-        in_modules = [path for path in paths if _IN_MODULE.search(path.text)]
+        in_modules = [path for path in paths if IN_MODULE.search(path.text)]
         clear = [path for path in paths if "<" not in tidy(path.text)]
         return in_modules or clear or paths[:1]
 
@@ -191,18 +191,8 @@ def _of_module(name: str, group: list[Row]) -> Row:
 
 def _module_of(code: str) -> str:
     """Returns the module that a parameter belongs to, as its user writes it; empty where it belongs to none."""
-    match = _IN_MODULE.search(code)
+    match = IN_MODULE.search(code)
     return code[: match.start()] if match else ""
-
-
-def tidy(name: str) -> str:
-    """Returns a name as its user writes it: PyTorch keeps the parts of a module in dictionaries.
-
-    >>> tidy("model._modules['seq']._modules['0']._parameters['weight']")
-    'model.seq[0].weight'
-    """
-    name = re.sub(r"\._modules\['(\d+)'\]", r"[\1]", name)
-    return re.sub(r"\._(?:modules|parameters|buffers)\['([^\W\d]\w*)'\]", r".\1", name)
 
 
 def pool_rows(cards: Collection[int], rows: Sequence[Row], complete: bool) -> list[Row]:

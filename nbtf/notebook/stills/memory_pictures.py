@@ -120,14 +120,28 @@ def memory_scenes(
     snapshot = snapshot or record.snapshot()
     if snapshot.cut:
         return []
-    lines = snapshot.lines()
+    lines, names_at_end = snapshot.lines(), _names_at_end(snapshot)
     scenes: list[dict[str, Any]] = []
     for name, changes in _busiest_first(snapshot.memory()):
         regions, last_changes = _last_steps(changes, name, record.regions_before(name), most)
-        history = MemoryHistory(name, _limit(changes, name), last_changes, regions, lines=lines)
+        names = names_at_end.get(runtime.short_name(name))
+        history = MemoryHistory(name, _limit(changes, name), last_changes, regions, names, lines=lines)
         fits = _fits(record, name) if last_changes is changes else None
         scenes.append(memory_data(history, fits, code_line=code_line))
     return scenes
+
+
+def _names_at_end(snapshot: runtime.Snapshot) -> dict[str, dict[tuple[int, int], str]]:
+    """Returns who holds the pieces of each device at the end of a recording: names of now, if nothing came after."""
+    session = next(iter(SESSIONS.values()), None)
+    if session is None or session.recorder.snapshot(0).heard > MOST_EVENTS:
+        return {}
+    newest = {name: changes[-1].seq for name, changes in session.recorder.snapshot().memory().items()}
+    unchanged = [
+        runtime.short_name(name) for name, changes in snapshot.memory().items() if newest.get(name) == changes[-1].seq
+    ]
+    names, _ = holder_names(session, _SECONDS) if unchanged else ({}, True)
+    return {device: {piece[1:]: text for piece, text in names.items() if piece[0] == device} for device in unchanged}
 
 
 def _busiest_first(changes: dict[str, list[runtime.Event]]) -> list[tuple[str, list[runtime.Event]]]:

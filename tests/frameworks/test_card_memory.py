@@ -159,13 +159,13 @@ def test_a_history_that_began_before_the_recording_is_replayed(random: Any, befo
     for _ in range(before):
         card.go_on()
     torch.cuda.memory._snapshot = card.snapshot
-    blocks_before = {*card.blocks}
+    blocks_before, told_before = {*card.blocks}, len(card.trace)
     with runtime.recording() as record:
         stop = CardMemory(torch).start()
         for _ in range(60):
             card.go_on()
-        for _ in range(min(forgotten, len(card.trace) - before)):
-            lost = [at for at in range(before, len(card.trace)) if card.trace[at]["action"] == "free_completed"]
+        for _ in range(min(forgotten, len(card.trace) - told_before)):
+            lost = [at for at in range(told_before, len(card.trace)) if card.trace[at]["action"] == "free_completed"]
             for at in lost[:1]:
                 del card.trace[at]
         stop()

@@ -212,6 +212,22 @@ def test_a_device_that_is_seeded_by_itself_draws_its_own_numbers() -> None:
     assert torch.equal(of_cpu, torch.rand(3))
 
 
+@pytest.mark.parametrize("seed", [0, -1, 1 << 40])
+@pytest.mark.parametrize("seed_cards", [torch.cuda.manual_seed, torch.cuda.manual_seed_all])
+def test_a_device_that_is_given_the_seed_of_all_computes_what_the_cpu_does(seed_cards: Any, seed: int) -> None:
+    def draw(device: str) -> Any:
+        torch.manual_seed(seed)
+        weights = torch.randn(3)  # layers are made before they go to their device
+        seed_cards(seed)
+        return weights, torch.rand(3, device=device).cpu(), torch.randperm(5, device=device).cpu(), torch.rand(2)
+
+    of_cpu = draw("cpu")
+
+    assert all(map(torch.equal, of_cpu, draw("cuda")))
+    seed_cards(seed)  # it has drawn: now it begins anew, by itself
+    assert not torch.equal(of_cpu[1], torch.rand(3, device="cuda").cpu())
+
+
 def test_a_generator_belongs_to_a_device() -> None:
     generator = torch.Generator(device="cuda")
     first = torch.rand(3, device="cuda", generator=generator.manual_seed(1))

@@ -1,7 +1,8 @@
 """Which random numbers does a simulated device draw?
 
 Those of the CPU's generator, as long as nobody has seeded the device by itself: so a program computes on the device
-what it computes on the CPU. `torch.manual_seed` seeds both, as always.
+what it computes on the CPU. `torch.manual_seed` seeds both, as always; to seed a device with that same seed once more,
+before it has drawn, changes nothing, on a card neither.
 """
 
 from __future__ import annotations
@@ -13,6 +14,9 @@ from weakref import finalize
 
 from nbtf._frameworks.torch.simulation.machine import Machine, implementation_of
 from nbtf._frameworks.torch.simulation.replacing import Replacements
+
+_SEEDS = 1 << 64
+"""How many there are; a negative one counts from their end."""
 
 
 def install_generators(machine: Machine, replacements: Replacements) -> None:
@@ -39,7 +43,7 @@ def _seeding_all(cuda: Any, seed: Callable[..., Any], generators: tuple[Any, ...
         cuda.init()  # else the seeds of the devices wait for it, and count from then on
         result = seed(*args)
         for generator in generators:
-            generator.follows = True
+            generator.follow()
         return result
 
     return seed_all
@@ -74,10 +78,14 @@ def _default_class(torch: Any, generator_class: Any) -> Any:
     class DefaultGenerator(base):
         """A device's own generator, which `follows` the CPU's until it is seeded by itself."""
 
-        follows = True
+        follows, has_drawn = True, False
+
+        def follow(self) -> None:
+            """Draws the CPU's numbers from now on: both were seeded together."""
+            self.follows, self.has_drawn = True, False
 
         def manual_seed(self, seed: int) -> Any:
-            self.follows = False
+            self.follows = not self.has_drawn and seed % _SEEDS == of_cpu.initial_seed()
             return base.manual_seed(self, seed)
 
         def seed(self) -> int:
@@ -92,12 +100,13 @@ def _default_class(torch: Any, generator_class: Any) -> Any:
 
         def set_state(self, state: Any) -> Any:
             """Takes a state; one that is the CPU's at this moment has it follow again."""
-            self.follows = torch.equal(state, of_cpu.get_state())
+            self.follows, self.has_drawn = torch.equal(state, of_cpu.get_state()), True
             return base.set_state(self, state)
 
         @contextmanager
         def drawing(self) -> Generator[None]:
             """Has the CPU's generator draw this one's numbers."""
+            self.has_drawn = True
             if self.follows:
                 yield
                 return

@@ -20,14 +20,10 @@ from nbtf._runtime.scopes import SCOPE, Scope
 from nbtf._runtime.tensor import Tensor, tensor_of
 from nbtf._types import HOST_DTYPES, DType, string
 from nbtf.errors import (
-    AbortedError,
-    CancelledError,
-    DeadlineExceededError,
     InvalidArgumentError,
     MissingDeviceError,
     OpError,
     ResourceExhaustedError,
-    UnavailableError,
 )
 
 
@@ -220,8 +216,8 @@ FAILURES = (OpError, ValueError, TypeError, IndexError, ArithmeticError, MemoryE
 """What may go wrong in a kernel; everything else, such as an interrupt, passes as it is."""
 
 
-OF_TASKS = (UnavailableError, AbortedError, CancelledError, DeadlineExceededError)
-"""Errors of tasks of a cluster: each begins with the task, and says what to do."""
+_CLUSTER = "nbtf._cluster."
+"""Whose errors say themselves which task of a cluster they are about, and what to do."""
 
 
 def _cause(error: Exception) -> BaseException | None:
@@ -254,10 +250,18 @@ def _wrapper(op: OpRecord, tensors: Sequence[Any], attrs: dict[str, Any]) -> str
     return f"__wrapped__{op.type}{''.join(lengths)}"
 
 
+def _module_of(error: Exception) -> str:
+    """Returns the name of the module that has raised an error; nothing where it was not raised yet."""
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    return "" if trace is None else trace.tb_frame.f_globals["__name__"]
+
+
 def _wrapped(error: OpError, op: OpRecord, wrapper: str, device: Device, call: str) -> OpError:
     """Returns an error raised in a kernel with TensorFlow's words around it; a task's has said whose it is."""
     scope = SCOPE()
-    if isinstance(error, OF_TASKS) or error.message.startswith("{{function_node"):
+    if _module_of(error).startswith(_CLUSTER):
         return error
     if scope is not None and scope.node is not None:
         return error  # the session names the node

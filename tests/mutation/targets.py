@@ -72,7 +72,6 @@ EQUIVALENT: dict[tuple[str, str, str, str], str] = {
         "0.0",
         "1.0",
     ): "the rate is that of the inner optimizer",
-    ("nbtf/_devices/bfc/allocator.py", "self._changes = 0", "0", "1"): "it is only compared with what it was",
     (
         "nbtf/_devices/bfc/allocator.py",
         "return True  # it is freed",

@@ -118,7 +118,7 @@ _BLOCK = 1 << 16
 """Numbers worked on together: their few arrays of 256 KiB stay in a processor's second-level cache."""
 
 
-def blocks(length: int, numbers: int = 1) -> list[slice]:
-    """Returns slices of lines of so many numbers, which are worked on together."""
-    at_once = max(1, _BLOCK // max(1, numbers))
+def blocks(length: int, numbers: int = 1, multiple: int = 1) -> list[slice]:
+    """Returns slices of lines of so many numbers that are worked on together: a multiple of lines, but the last."""
+    at_once = max(1, _BLOCK // max(1, numbers * multiple)) * multiple
     return [slice(start, start + at_once) for start in range(0, length, at_once)]

@@ -8,6 +8,7 @@ from nbtf._devices.base import Spec
 from nbtf._ops.math.arithmetic import cast, multiply
 from nbtf._ops.math.magnitude import clip_by_value, saturate_cast
 from nbtf._ops.op import op, unregistered
+from nbtf._ops.reductions.lines import join
 from nbtf._ops.specs import bracketed
 from nbtf._runtime.conversion import as_tensor
 from nbtf._runtime.tensor import Tensor
@@ -20,7 +21,7 @@ def AdjustContrastv2(xp: Any, images: Any, contrast_factor: Any) -> Any:
     if images.ndim < 3 or contrast_factor.ndim:
         raise ValueError("no images")
     height, width = images.shape[-3:-1]
-    mean = xp.add.reduce(images, (-3, -2), xp.float32, None, True) / xp.float32(max(height * width, 1))
+    mean = join(xp, xp.add, images, (-3, -2), xp.float32, True) / xp.float32(max(height * width, 1))
     return ((images - mean) * contrast_factor + mean).astype(images.dtype)
 
 

@@ -39,6 +39,7 @@ CASES: dict[str, tuple[Fused, list[np.ndarray], dict[str, Any]]] = {
     "gelu of nothing": (activations._gelu, [numbers(0, 3)], {}),
     "layer normalization": lines((6, 9), [1]),
     "layer normalization of many": lines((300, 3, 250), [2]),
+    "layer normalization, few numbers": lines((301, 7, 30), [2]),
     "layer normalization, two axes": lines((4, 3, 5), [1, 2]),
     "layer normalization, no line": lines((0, 5), [1]),
     "lstm": (lstm, *walks(4, 2, 0)),

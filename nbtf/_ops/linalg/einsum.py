@@ -14,6 +14,7 @@ from nbtf._ops.attributes import as_ints
 from nbtf._ops.linalg.products import MULTIPLIED, MatMul, matmul
 from nbtf._ops.math.arithmetic import conj
 from nbtf._ops.op import Gradients, op
+from nbtf._ops.reductions.lines import join
 from nbtf._ops.reductions.sums import reduce_sum
 from nbtf._ops.specs import bracketed, broadcast_shapes
 from nbtf._runtime.arguments import check_text
@@ -230,7 +231,7 @@ def _summed(xp: Any, array: Any, labels: list[str], needed: Sequence[str]) -> tu
     gone = tuple(i for i, label in enumerate(labels) if label not in needed)
     if not gone:
         return array, labels
-    return xp.add.reduce(array, gone, array.dtype), [label for label in labels if label in needed]
+    return join(xp, xp.add, array, gone, array.dtype), [label for label in labels if label in needed]
 
 
 def _in_order(array: Any, labels: list[str], order: list[str]) -> Any:

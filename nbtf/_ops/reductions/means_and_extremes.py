@@ -1,6 +1,6 @@
 """How tensors are reduced along axes: means, extremes, products, truth, and where the largest element is.
 
-`reduce_sum` stands in `broadcasting.py`, since gradients need it.
+`reduce_sum` stands in `sums.py`, since gradients need it.
 """
 
 from __future__ import annotations
@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from nbtf._devices.cpu import CPU
 from nbtf._ops.arrays.broadcasting import reshape
 from nbtf._ops.attributes import Axis, as_axes, as_axis, positive_axes
 from nbtf._ops.math.arithmetic import cast, multiply
@@ -15,6 +16,7 @@ from nbtf._ops.math.comparison import equal
 from nbtf._ops.math.cumulative import cumprod
 from nbtf._ops.math.division import divide
 from nbtf._ops.op import Gradients
+from nbtf._ops.reductions.lines import join
 from nbtf._ops.reductions.sums import reduce_sum, reduced_shape, reduction, spread
 from nbtf._runtime.tape import Call
 from nbtf._runtime.tensor import Tensor
@@ -30,14 +32,14 @@ def Mean(xp: Any, input_tensor: Any, axis: Any, keepdims: bool) -> Any:
         return _mean_of_integers(xp, input_tensor, axis, keepdims)
     if dtype.itemsize == 2:  # a sum of float16 overflows early
         return Mean.kernel(xp, input_tensor.astype(xp.float32), axis, keepdims).astype(dtype)
-    total = xp.add.reduce(input_tensor, axis, dtype, None, keepdims)
+    total = join(xp, xp.add, input_tensor, axis, dtype, keepdims)
     return total / (input_tensor.size // total.size) if total.size else total
 
 
 def _mean_of_integers(xp: Any, input_tensor: Any, axis: Any, keepdims: bool) -> Any:
     """Returns means rounded towards zero, as C divides; of nothing, 0."""
     wide = xp.int64 if input_tensor.dtype.kind == "i" else xp.uint64
-    total = xp.add.reduce(input_tensor, axis, wide, None, keepdims)
+    total = join(xp, xp.add, input_tensor, axis, wide, keepdims)
     if not input_tensor.size:
         return total.astype(input_tensor.dtype)
     count = input_tensor.size // total.size
@@ -78,7 +80,9 @@ def Max(xp: Any, input_tensor: Any, axis: Any, keepdims: bool) -> Any:
         axis = as_axes(axis)
     if not input_tensor.size:
         return _of_nothing(xp, input_tensor, axis, keepdims, as_dtype(input_tensor.dtype).min)
-    return input_tensor.max(axis, None, keepdims)
+    if xp is not CPU.xp:  # CuPy's ufunc does not reduce
+        return input_tensor.max(axis, None, keepdims)
+    return join(xp, xp.maximum, input_tensor, axis, None, keepdims)
 
 
 def _of_nothing(xp: Any, input_tensor: Any, axis: Any, keepdims: bool, bound: Any) -> Any:
@@ -112,7 +116,9 @@ def Min(xp: Any, input_tensor: Any, axis: Any, keepdims: bool) -> Any:
         axis = as_axes(axis)
     if not input_tensor.size:
         return _of_nothing(xp, input_tensor, axis, keepdims, as_dtype(input_tensor.dtype).max)
-    return input_tensor.min(axis, None, keepdims)
+    if xp is not CPU.xp:
+        return input_tensor.min(axis, None, keepdims)
+    return join(xp, xp.minimum, input_tensor, axis, None, keepdims)
 
 
 @Min.express
@@ -148,7 +154,7 @@ Min.gradient_keeping("inputs", "outputs")(_to_the_extremes)
 def Prod(xp: Any, input_tensor: Any, axis: Any, keepdims: bool) -> Any:
     if axis is not None:
         axis = as_axes(axis)
-    return xp.multiply.reduce(input_tensor, axis, input_tensor.dtype, None, keepdims)
+    return join(xp, xp.multiply, input_tensor, axis, input_tensor.dtype, keepdims)
 
 
 @Prod.express
@@ -190,7 +196,7 @@ def EuclideanNorm(xp: Any, input_tensor: Any, axis: Any, keepdims: bool) -> Any:
     dtype = input_tensor.dtype
     wide = abs(input_tensor) if dtype.kind == "c" else input_tensor
     wide = wide.astype(xp.float64 if dtype.kind in "iu" else xp.promote_types(wide.dtype, xp.float32), copy=False)
-    return xp.sqrt(xp.add.reduce(wide * wide, axis, wide.dtype, None, keepdims)).astype(dtype)
+    return xp.sqrt(join(xp, xp.add, wide * wide, axis, wide.dtype, keepdims)).astype(dtype)
 
 
 def reduce_euclidean_norm(

@@ -10,6 +10,7 @@ from nbtf._devices.base import Spec
 from nbtf._ops.arrays.broadcasting import BroadcastTo, broadcast_to, reshape
 from nbtf._ops.attributes import AXES, Axis, as_axes, as_axis, as_reduced, positive_axes
 from nbtf._ops.op import Gradients, op
+from nbtf._ops.reductions.lines import join
 from nbtf._ops.specs import Lengths, reduced
 from nbtf._runtime.tape import Call
 from nbtf._runtime.tensor import Tensor
@@ -53,7 +54,7 @@ reduction = partial(
 def Sum(xp: Any, input_tensor: Any, axis: Any, keepdims: bool) -> Any:
     if axis is not None:
         axis = as_axes(axis)
-    return xp.add.reduce(input_tensor, axis, input_tensor.dtype, None, keepdims)
+    return join(xp, xp.add, input_tensor, axis, input_tensor.dtype, keepdims)
 
 
 @Sum.express

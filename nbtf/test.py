@@ -23,7 +23,7 @@ def is_gpu_available(cuda_only: bool = False, min_cuda_compute_capability: tuple
     if min_cuda_compute_capability is None:
         return bool(gpus)
     cards = context.configuration.cards
-    capabilities = [cards[context.made_from[device.name]].card.compute_capability for device in gpus]
+    capabilities = [cards[context.logical_devices.made_from[device.name]].card.compute_capability for device in gpus]
     return any(capability >= tuple(min_cuda_compute_capability) for capability in capabilities)
 
 

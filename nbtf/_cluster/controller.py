@@ -198,7 +198,7 @@ def connect(engine: Engine, resolver: object = None) -> Cluster:
     cluster = Cluster(engine)
     cluster.resolver = resolver
     previous: Cluster | None = context.cluster
-    leave(context, context.joined)
+    leave(context, context.logical_devices.joined)
     context.cluster = cluster
     join(context, [device for channel in cluster.channels for device in channel.devices])  # a lost one's say so
     if previous is not None:

@@ -179,7 +179,7 @@ class _Writer(ProgramText):
         return (
             variable.__class__ is Variable
             and variable._device.on_host
-            and CURRENT.context.has(variable._device)
+            and CURRENT.context.logical_devices.has(variable._device)
             and id(variable) not in self._slots
         )
 

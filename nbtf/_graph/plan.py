@@ -14,6 +14,7 @@ from nbtf._graph.steps import EndStep, GivenValue, Step
 from nbtf._graph.tensor import GraphTensor
 from nbtf._ops.random.streams import seeds
 from nbtf._runtime.context import CURRENT
+from nbtf._runtime.lanes import lane_of
 from nbtf._runtime.phases import current_words, restore_words
 from nbtf._runtime.scopes import EMPTY, HERE, SCOPE, Request, Scope, set_scope
 from nbtf._runtime.seeds import Stream
@@ -243,7 +244,7 @@ def scope_at(placing: Placing, outer: Scope | None) -> Scope:
     around = outer or EMPTY
     scope = around.with_(request=request or around.request, replica=around.replica if replica is None else replica)
     if HERE.first is not None and scope.plain:
-        scope.lane = CURRENT.context.lane_of(scope.request)
+        scope.lane = lane_of(scope.request, CURRENT.context.devices)
     return scope
 
 

@@ -21,7 +21,7 @@ def join(context: Context, devices: Sequence[Device]) -> None:
     with Context._lock:
         context.freeze()
         names = {device.name for device in devices}
-        joined = [device for device in context.joined if device.name not in names]
+        joined = [device for device in context.logical_devices.joined if device.name not in names]
         _use(context, [*joined, *devices])
 
 
@@ -29,7 +29,7 @@ def leave(context: Context, devices: Sequence[Device]) -> None:
     """Removes devices of other tasks: tensors on them say why they can no longer be used."""
     with Context._lock:
         leaving = set(map(id, devices))
-        _use(context, [device for device in context.joined if id(device) not in leaving])
+        _use(context, [device for device in context.logical_devices.joined if id(device) not in leaving])
 
 
 def disconnect(context: Context) -> None:
@@ -77,7 +77,7 @@ def forget_losses(context: Context) -> None:
 def _use(context: Context, devices: Sequence[Any]) -> None:
     for device in devices:
         physical = PhysicalDevice(device.name.replace("/device:", "/physical_device:"), device.type)
-        context.made_from[device.name] = physical
+        context.logical_devices.made_from[device.name] = physical
         if device.card is not None:
             context.configuration.cards[physical] = device.card
     context.admit(devices)

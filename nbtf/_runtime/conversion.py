@@ -15,6 +15,7 @@ from nbtf._runtime.context import CURRENT, Context
 from nbtf._runtime.events import Reason
 from nbtf._runtime.host_values import DEFAULT_OF, host_array, leaf_types, list_as_array
 from nbtf._runtime.notes import Begun, next_number, note_of_copy, take_note_of_op
+from nbtf._runtime.op_start import begin, give_up
 from nbtf._runtime.phases import part_of
 from nbtf._runtime.scopes import HERE, SCOPE, Scope
 from nbtf._runtime.tensor import Tensor, tensor_of
@@ -206,14 +207,14 @@ def put_constant(
     context = CURRENT.context
     host = dtype in HOST_DTYPES and device is not context.host
     copied = not host and not device.on_host
-    start = context.begin(op, device, reason, scope, {}, 0) if observed else None
+    start = begin(context, op, device, reason, scope, {}, 0) if observed else None
     call_site = start[0] if start is not None else None
     if copied and not observed and context.observers.listening:
         call_site = find_call_site(part_of(scope))
     try:
         tensor = _put(op, array, dtype, device, host, call_site)
     except BaseException:
-        context.give_up(op, device, reason, start)
+        give_up(context, op, device, reason, start)
         raise
     if copied and call_site is not None:
         context.observers.take(note_of_copy(context.host, device, "upload", array.nbytes, 0.0, call_site))
@@ -225,7 +226,7 @@ def put_constant(
 def tell_of_constant(op: EagerConst, tensor: Tensor, reason: Reason, scope: Scope | None) -> None:
     """Tells listeners that a constant which is on its device already was used again."""
     context = CURRENT.context
-    start = context.begin(op, tensor._device, reason, scope, {}, 0)
+    start = begin(context, op, tensor._device, reason, scope, {}, 0)
     if start is not None:
         _tell(context, op, tensor, reason, start)
 

@@ -60,7 +60,7 @@ def _shown_buffer(variable: Any) -> Buffer:
 
 def check_current(context: Context, op: Reader, device: Device) -> None:
     """Refuses a tensor or a variable whose device a restart has replaced, or whose task is gone."""
-    if not context.has(device):
+    if not context.logical_devices.has(device):
         if (departure := device.departure) is not None:
             raise type(departure)(None, None, departure.message)
         raise FailedPreconditionError(

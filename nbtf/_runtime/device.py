@@ -58,7 +58,7 @@ class device(ChangingBlock):  # noqa: N801  # TensorFlow's name
                 return
             if not isinstance(name, str):
                 raise ValueError(f"Expecting a string device name. Got {type(name)}({name!s})")
-        self.enter(CURRENT.context.device_scope(name))
+        self.enter(CURRENT.context.device_scopes.scope_of(name))
 
     @leaving
     def __exit__(self, *error: object) -> None:

@@ -15,6 +15,7 @@ from nbtf._runtime.copying import check_current, check_policy, moved, tell_colle
 from nbtf._runtime.events import Reason
 from nbtf._runtime.notes import take_note_of_op
 from nbtf._runtime.numerics import check_results
+from nbtf._runtime.op_start import begin, give_up
 from nbtf._runtime.placement import on_host
 from nbtf._runtime.scopes import SCOPE, Scope
 from nbtf._runtime.tensor import Tensor, tensor_of
@@ -75,7 +76,7 @@ def execute(  # noqa: C901, PLR0915  # the list of what happens to an op, each o
     dtypes = op.check(tensors, attrs)
     results = op.output_dtypes(dtypes, attrs, 1)
     device, runner, reason = placed = _place_op(context, op, tensors, dtypes, results, scope, name)
-    start = context.begin(op, device, reason, scope, attrs_given, _FRAMES, inputs) if context.watched else None
+    start = begin(context, op, device, reason, scope, attrs_given, _FRAMES, inputs) if context.watched else None
     call_site = None if start is None else start[0]
     try:
         if context.settings.device_policy != "silent":
@@ -98,7 +99,7 @@ def execute(  # noqa: C901, PLR0915  # the list of what happens to an op, each o
             results = op.output_dtypes(dtypes, attrs, len(result_buffers))
             outputs = [tensor_of(buffer, dtype, device) for buffer, dtype in zip(result_buffers, results, strict=True)]
     except BaseException:
-        context.give_up(op, device, reason, start)
+        give_up(context, op, device, reason, start)
         raise
     if runner is not device:
         _keep_on_host(outputs)
@@ -164,7 +165,7 @@ def _keep_on_host(outputs: list[Tensor]) -> None:
 # Before it runs
 
 _FRAMES = 4
-"""From `Context.begin` to the public function, which is ours, too: no place in a user's program."""
+"""From `begin` to the public function, which is ours, too: no place in a user's program."""
 
 _SPECS: dict[tuple[Any, ...], list[Spec] | None] = {}
 _REMEMBERED = 4096

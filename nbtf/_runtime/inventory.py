@@ -95,7 +95,7 @@ def devices() -> list[DeviceInfo]:
     context = CURRENT.context
     if context.machine is None:
         return _planned(context)
-    return [_described(context, device) for device in context.every_device()]
+    return [_described(context, device) for device in context.logical_devices.all()]
 
 
 def physical_devices() -> list[DeviceInfo]:
@@ -116,7 +116,7 @@ def physical_devices() -> list[DeviceInfo]:
     for physical in configuration.physical:
         name = short_name(physical.name)
         info = _with_card(context, name, physical.device_type, physical)
-        in_use = configuration.visible if context.machine is None else context.made_from.values()
+        in_use = configuration.visible if context.machine is None else context.logical_devices.made_from.values()
         infos.append(info._replace(visible=physical in in_use))
     return infos
 
@@ -152,7 +152,7 @@ def _described(context: Context, device: Device) -> DeviceInfo:
     if stats is not None:
         memory |= {"memory_limit": stats.limit, "in_use": stats.in_use, "peak": stats.peak, "pool": stats.pool}
         memory |= {"requested": stats.requested, "external": stats.external}
-    return _with_card(context, device.short_name, device.type, context.made_from[device.name], **memory)
+    return _with_card(context, device.short_name, device.type, context.logical_devices.made_from[device.name], **memory)
 
 
 def _with_card(context: Context, name: str, device_type: str, physical: Any, **memory: Any) -> DeviceInfo:

@@ -7,6 +7,7 @@ from typing import Any
 from nbtf._runtime.blocks import current_scope, leaving
 from nbtf._runtime.changes import ChangingBlock
 from nbtf._runtime.context import CURRENT, open_graph
+from nbtf._runtime.lanes import lane_of
 from nbtf._runtime.scopes import EMPTY, HERE, SCOPE
 
 
@@ -51,7 +52,7 @@ class name_scope(ChangingBlock):  # noqa: N801  # TensorFlow's name
         full_name = name if not name or name[-1] == "/" else f"{outer.names}{name}/"
         inner = outer.with_(names=full_name)
         if HERE.first is not None and inner.plain:
-            inner.lane = CURRENT.context.lane_of(inner.request)
+            inner.lane = lane_of(inner.request, CURRENT.context.devices)
         self.enter(inner)
         return full_name
 

@@ -15,6 +15,7 @@ from nbtf._runtime.blocks import current_scope
 from nbtf._runtime.context import CURRENT, Context
 from nbtf._runtime.events import Reason
 from nbtf._runtime.notes import next_number, subject_of_op, take_short_note
+from nbtf._runtime.op_start import count_constants
 from nbtf._runtime.phases import part_of
 from nbtf._runtime.scopes import Scope
 from nbtf._runtime.subjects import OpSubject
@@ -56,7 +57,8 @@ def run_recorded(op: Any, inputs: tuple[Any, ...], attrs: tuple[Any, ...], scope
     call_site, reason, request, subjects = _decision_of(context, op, inputs, attrs, scope)
     began_at, constants = time(), None
     if op.host_inputs:
-        constants = context.count_constants(op, device, scope, dict(zip(op.attrs, attrs, strict=True)), inputs)
+        named_attrs = dict(zip(op.attrs, attrs, strict=True))
+        constants = count_constants(context.constants, op, device, scope, named_attrs, inputs)
     first, result = next_number(), Tensor()
     try:
         if request is None:
@@ -95,7 +97,7 @@ def _decision_of(
         key = op, attrs, device, id(call_site), scope.request and scope.request.name, scope.replica, *described
     else:
         raise LookupError
-    if context.has_cells:
+    if context.device_scopes.cells:
         key = *key, threading.get_ident()
     try:
         decision = decisions.get(key)

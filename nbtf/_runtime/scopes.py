@@ -179,7 +179,7 @@ EMPTY = Scope()
 
 
 class Here:
-    """The devices whose express lanes are open in this process; written by `Context.settle` alone.
+    """The devices whose express lanes are open in this process; written by `lanes.py`, for the Context, alone.
 
     `device` is the CPU that plain ops go to, or None. `elsewhere` are all other devices that have a `quick`, none of
     them where there is no lane. `first` is the device that plain ops go to if it has a lane of either kind. `watched`

@@ -17,6 +17,7 @@ from nbtf._ops.structure import _like_mapping, flatten, pack_sequence_as
 from nbtf._runtime.context import CURRENT
 from nbtf._runtime.conversion import as_tensor
 from nbtf._runtime.copying import copied_to
+from nbtf._runtime.lanes import lane_of
 from nbtf._runtime.scopes import HERE, SCOPE, Scope, merged, set_scope
 from nbtf._runtime.tensor import Tensor
 from nbtf._types import DType
@@ -54,7 +55,7 @@ class HostScope:
         """Returns the scope; another one once the express lane of the CPU has opened or closed."""
         lane = HERE.device
         if lane is not self._lane:
-            self._lane, self._scope = lane, _AtOnce(_ON_HOST, lane=CURRENT.context.lane_of(_ON_HOST))
+            self._lane, self._scope = lane, _AtOnce(_ON_HOST, lane=lane_of(_ON_HOST, CURRENT.context.devices))
         return self._scope
 
 

@@ -199,8 +199,8 @@ def are_linked(devices: Sequence[str]) -> bool:
 
 def are_tasks(devices: Sequence[str]) -> bool:
     """Tells whether all are devices of several other processes."""
-    members = _devices_named(devices)
-    tasks = {member.task for member in members if member is not None and member in CURRENT.context.joined}
+    members, joined = _devices_named(devices), CURRENT.context.logical_devices.joined
+    tasks = {member.task for member in members if member is not None and member in joined}
     return len(tasks) > 1 and all([member is not None and member.task in tasks for member in members])
 
 

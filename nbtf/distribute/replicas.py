@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from nbtf._runtime.blocks import within
 from nbtf._runtime.context import CURRENT
+from nbtf._runtime.lanes import lane_of
 from nbtf._runtime.scopes import EMPTY, HERE, SCOPE, Scope, merged
 from nbtf.distribute.contexts import ReplicaContext
 from nbtf.distribute.values import of_replica, regrouped
@@ -234,5 +235,5 @@ def across(strategy: Strategy, outer: Scope) -> Scope:
 def open_scope(scope: Scope) -> Scope:
     """Returns a scope whose express lane is open if it may be."""
     if HERE.first is not None and scope.plain:
-        scope.lane = CURRENT.context.lane_of(scope.request)
+        scope.lane = lane_of(scope.request, CURRENT.context.devices)
     return scope

@@ -73,7 +73,7 @@ def connected_tasks() -> list[str]:
 
 def is_joined(device: Device) -> bool:
     """Tells whether a device is of another process."""
-    return device in CURRENT.context.joined
+    return device in CURRENT.context.logical_devices.joined
 
 
 def connect_with(cluster_resolver: Any) -> None:

@@ -31,7 +31,7 @@ def devices(gpus: int, cpus: int = 1, soft: bool = False) -> Machine:
     """A machine that sessions may have."""
     with machine(gpus):
         made = CURRENT.context.devices
-        hosts = CURRENT.context.session_cpus(cpus)
+        hosts = CURRENT.context.logical_devices.session_cpus(cpus)
         rest = [one for one in made.devices if one.type == "GPU"]
         every = (*rest, *hosts)
         return Machine(every, {one.name: one for one in every}, hosts[0], soft)

@@ -451,7 +451,7 @@ def test_device_of_the_cell_stays_over_restarts_until_the_cell_ends() -> None:
         undo()
 
         assert (f"{LOCAL}GPU:1", f"{LOCAL}GPU:0") == (inside, tf.constant(1.0).device)
-        assert not context._cells
+        assert not context.device_scopes.cells
 
 
 def test_simulated_machine_stays_over_a_restart() -> None:

@@ -13,6 +13,7 @@ from nbtf._runtime.blocks import within
 from nbtf._runtime.context import CURRENT
 from nbtf._runtime.conversion import as_tensor
 from nbtf._runtime.kept_memory import register_variable
+from nbtf._runtime.lanes import lane_of
 from nbtf._runtime.scopes import HERE, SCOPE, Scope
 from nbtf._runtime.tensor import Tensor
 from nbtf._shapes import ShapeLike, TensorShape
@@ -62,7 +63,7 @@ def variable_creator_scope(variable_creator: Callable[..., Any]) -> within:
     def inner(outer: Scope) -> Scope:
         scope = outer.with_(creators=(*outer.creators, variable_creator))
         if HERE.first is not None and scope.plain:
-            scope.lane = CURRENT.context.lane_of(scope.request)
+            scope.lane = lane_of(scope.request, CURRENT.context.devices)
         return scope
 
     return within(inner)

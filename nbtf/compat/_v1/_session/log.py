@@ -78,12 +78,12 @@ def _spelled(device: str, style: LogStyle) -> str:
 
 
 def _card(device: Device, context: Context) -> PhysicalGPU:
-    return context.configuration.cards[context.made_from[device.name]]
+    return context.configuration.cards[context.logical_devices.made_from[device.name]]
 
 
 def _described(device: Device, context: Context, style: LogStyle) -> str:
     card = _card(device, context)
-    number = context.made_from[device.name].name.rpartition(":")[2]
+    number = context.logical_devices.made_from[device.name].name.rpartition(":")[2]
     text = f"device: {number}, name: {card.card.name}, pci bus id: {card.bus_id}"
     if style.capability:
         text += f", compute capability: {'.'.join(map(str, card.card.compute_capability))}"

@@ -51,7 +51,7 @@ def machine_of(config: ConfigProto, context: Context) -> Machine:
     if cpus < 1:
         raise NotFoundError("No CPU devices are available in this process")
     gpus = _gpus(config, context)
-    hosts = context.session_cpus(cpus)
+    hosts = context.logical_devices.session_cpus(cpus)
     by_name = {device.name: device for device in (*hosts, *gpus)}
     return Machine((*gpus, *hosts), by_name, hosts[0], config.allow_soft_placement)
 

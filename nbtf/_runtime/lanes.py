@@ -1,0 +1,38 @@
+"""Which devices have an open express lane in this process: for plain ops, and while recorders listen?"""
+
+from __future__ import annotations
+
+from nbtf._devices.base import Device
+from nbtf._runtime.placement import Machine
+from nbtf._runtime.scopes import HERE, Request
+
+
+def open_lanes(machine: Machine | None, quiet: bool, only_recorders: bool) -> None:
+    """Opens the lanes of a machine's devices, and closes all others.
+
+    Args:
+      machine: the one in use; None where nothing has been made.
+      quiet: whether nobody listens, and plain ops go to the first device.
+      only_recorders: whether those who listen are recorders, who take a note from the lane as well.
+    """
+    first = machine.first if machine is not None and quiet else None
+    HERE.device = first if first is not None and first.type == "CPU" else None
+    devices = machine.by_name.values() if machine is not None and quiet else ()
+    HERE.elsewhere = frozenset([device for device in devices if device.lane and device is not HERE.device])
+    HERE.first = first if first is HERE.device or first in HERE.elsewhere else None
+    recording = machine.devices if machine is not None and only_recorders else ()
+    HERE.recorded = frozenset([device for device in recording if device.records_in_lane])
+
+
+def close_lanes() -> None:
+    """Has every op take the road, until lanes are opened."""
+    HERE.device, HERE.first = None, None
+    HERE.elsewhere = HERE.recorded = frozenset()
+
+
+def lane_of(request: Request | None, machine: Machine) -> Device | None:
+    """Returns the device whose lane may serve plain ops under a request, if any."""
+    if request is None or request.name is None:
+        return HERE.first
+    device = machine.by_name.get(request.name)
+    return device if device is HERE.device or device in HERE.elsewhere else None

@@ -1,0 +1,109 @@
+"""Who is told that an op begins, or has failed: the log and whoever listens, of the op and of its constants."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from time import time
+from typing import Any, Protocol
+
+from nbtf._devices.base import Buffer, Device, Runnable
+from nbtf._devices.sites import find_call_site
+from nbtf._runtime.constants import Constants
+from nbtf._runtime.context import Context
+from nbtf._runtime.events import Reason
+from nbtf._runtime.notes import next_number, note_of_failure
+from nbtf._runtime.phases import part_of
+from nbtf._runtime.scopes import Scope
+from nbtf._runtime.subjects import Begun, events_of_begin
+from nbtf._types import DType
+
+
+class Begins(Runnable, Protocol):
+    """An op, as far as telling of its begin goes."""
+
+    host_inputs: Mapping[str, tuple[DType | None, DType | None]]
+
+    def is_given_values(self, inputs: Sequence[Any]) -> bool: ...
+
+
+def begin(
+    context: Context,
+    op: Begins,
+    device: Device,
+    reason: Reason,
+    scope: Scope | None,
+    attrs: Mapping[str, Any],
+    frames: int,
+    inputs: Sequence[Any] = (),
+) -> Begun | None:
+    """Tells the log, and whoever listens, where an op will run; an observer's own ops are not told.
+
+    Args:
+      context: the one in use.
+      op: the op.
+      device: where it will run.
+      reason: why there.
+      scope: what is open.
+      attrs: its attributes; of those that stand in host memory TensorFlow makes constants.
+      frames: how many of the callers are of the package.
+      inputs: its inputs as they were given.
+
+    Returns:
+      What the note of the op starts with; None when nobody listens.
+    """
+    observers = context.observers
+    if (observers.functions and observers.telling) or (scope is not None and scope.silent):
+        return None
+    node = None if scope is None else scope.node  # a graph has nodes for its constants, and a log of its own
+    constants: list[int] | None = None
+    try:
+        if node is None and not (reason.kind == "explicit scope" and device is context.host):
+            constants = count_constants(context.constants, op, device, scope, attrs, inputs)
+        if context.log is not None and node is None:
+            for _ in constants or ():
+                context.log("_EagerConst", device.name)
+            context.log(op.type, device.name)
+        if not observers.takers:
+            return None
+        call_site = find_call_site(part_of(scope), frames)
+        start = call_site, next_number(), time(), constants
+        if observers.functions:
+            observers.tell(events_of_begin(op, device, reason, start))
+    except BaseException:
+        if constants is not None:
+            context.constants.forget(constants)
+        raise
+    return start
+
+
+def count_constants(
+    constants: Constants,
+    op: Begins,
+    device: Device,
+    scope: Scope | None,
+    attrs: Mapping[str, Any],
+    inputs: Sequence[Any],
+) -> list[int] | None:
+    """Returns a number of an event for each constant that TensorFlow makes of attributes now; None for none."""
+    if not op.host_inputs:
+        return None
+    slow, events = op.is_given_values(inputs), list[int]()
+    try:
+        for attr, dtypes in op.host_inputs.items():
+            value = attrs[attr]
+            if isinstance(value, Buffer):
+                continue
+            events.append(next_number())
+            key = constants.key(value, dtypes[slow], device, scope)
+            if key is not None and constants.claim(key, events[-1]) != events[-1]:
+                events.pop()
+    except BaseException:
+        constants.forget(events)
+        raise
+    return events or None
+
+
+def give_up(context: Context, op: Runnable, device: Device, reason: Reason, start: Begun | None) -> None:
+    """Notes that an op that began has failed."""
+    if start is not None:
+        context.observers.take(note_of_failure(op, device, reason, start))

@@ -76,6 +76,11 @@ def backend_of(card: PhysicalGPU) -> Backend:
     return _loaded(BACKENDS[card.backend].file)
 
 
+def load(name: str) -> None:
+    """Loads the file of a row before the first op has to wait for it."""
+    _loaded(BACKENDS[name].file)
+
+
 @cache  # a card of a thousand asks as well
 def _loaded(file: str) -> Any:
     return import_module(file)

@@ -21,6 +21,15 @@ _RESERVES = {7: 1050, 8: 1536}
 _BOOLS = {"true": True, "false": False}
 
 
+def decide(environ: Mapping[str, str]) -> bool:
+    """Tells whether variables of an environment have a say in this.
+
+    >>> decide({}), decide({"TF_FORCE_GPU_ALLOW_GROWTH": "true"})
+    (False, True)
+    """
+    return _MIN_SYSTEM_MEMORY in environ or _FORCE_GROWTH in environ or _COLLECT in environ
+
+
 def reserve(free: int, compute_capability: tuple[int, int]) -> int:
     """Returns how many bytes TensorFlow leaves to the driver and to libraries.
 

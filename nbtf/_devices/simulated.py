@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
 from typing import Any, NamedTuple, TypeAlias, cast
 
 import numpy as np
 
 from nbtf._devices import cost, exhausted
-from nbtf._devices.backends import MemoryRequest
+from nbtf._devices.backends import MemoryOptions, MemoryRequest
 from nbtf._devices.base import (
     GPU,
     Buffer,
@@ -33,7 +34,7 @@ from nbtf._devices.exhausted import Request
 from nbtf._devices.host_memory import available_bytes
 from nbtf._devices.journal import Box, Journal
 from nbtf._devices.lent import memory_of_lent
-from nbtf._devices.limits import garbage_collection, memory_limit, resolve_growth
+from nbtf._devices.limits import decide, garbage_collection, memory_limit, resolve_growth
 from nbtf._devices.names import full_name
 from nbtf._devices.sites import CallSite, Site
 from nbtf._locks import new_lock
@@ -89,24 +90,40 @@ class MemoryPlan(NamedTuple):
 def plan_memory(card: PhysicalGPU, shared: Driver, request: MemoryRequest) -> MemoryPlan:
     """Returns how a GPU will take memory of its card."""
     options, environ = request.options, request.environ
+    facts = card.memory_bytes, shared.free, card.card.compute_capability, options, request.limit_mib
+    rules = _rules(*facts, environ) if decide(environ) else _usual_rules(*facts)
+    # Unified memory oversubscribes the card.
+    driver = None if options.unified or (options.fraction or 0) > 1 else shared
+    return MemoryPlan(*rules, options.fragmentation, driver, f"GPU_{request.number}_bfc")
+
+
+@lru_cache(maxsize=64)
+def _usual_rules(
+    total: int, free: int, capability: tuple[int, int], options: MemoryOptions, limit_mib: float | None
+) -> tuple[int, bool, bool]:
+    """Returns what `_rules` does where no variable has a say: the same for a thousand cards."""
+    return _rules(total, free, capability, options, limit_mib, {})
+
+
+def _rules(
+    total: int,
+    free: int,
+    capability: tuple[int, int],
+    options: MemoryOptions,
+    limit_mib: float | None,
+    environ: Mapping[str, str],
+) -> tuple[int, bool, bool]:
+    """Returns the limit of a GPU's memory, whether it grows with use, and whether idle regions may be given back."""
     limit = memory_limit(
-        total=card.memory_bytes,
-        free=shared.free,
-        compute_capability=card.card.compute_capability,
+        total=total,
+        free=free,
+        compute_capability=capability,
         fraction=options.fraction,
-        logical_limit_mib=request.limit_mib,
+        logical_limit_mib=limit_mib,
         unified=options.unified,
         environ=environ,
     )
-    return MemoryPlan(
-        limit,
-        resolve_growth(options.growth, environ),
-        garbage_collection(environ),
-        options.fragmentation,
-        # Unified memory oversubscribes the card.
-        None if options.unified or (options.fraction or 0) > 1 else shared,
-        f"GPU_{request.number}_bfc",
-    )
+    return limit, resolve_growth(options.growth, environ), garbage_collection(environ)
 
 
 def build_gpu(index: int, card: PhysicalGPU, memory: MemoryPlan, alone: bool) -> GPU:

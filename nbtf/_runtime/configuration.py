@@ -197,6 +197,8 @@ class Configuration:
         Raises:
           ValueError: they differ; saying nothing differs from True and from False.
         """
+        if not self.growth:  # as of a thousand cards of which nothing was said
+            return self.process_growth
         visible = self.list_visible("GPU")
         settings = set[bool | None]() if self.logical.keys() & visible else {self.growth.get(gpu) for gpu in visible}
         if len(settings) > 1:

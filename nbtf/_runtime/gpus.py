@@ -86,16 +86,17 @@ class GPUs:
         first = len(self.made)
         new = [*zip(requested, options, strict=True)][first:]
         # All memories before the first GPU: where one is refused nothing has been made.
-        numbers = self._numbers([gpu.physical for gpu, _ in new])
+        cards = [self._configuration.cards[gpu.physical] for gpu, _ in new]
+        numbers = self._numbers([card.task for card in cards])
         self._look_at({gpu.physical for gpu, _ in new} & self._opened.keys())
         environ = dict(self._configuration.environ)  # read once: the real one decodes at each look
         memories = [
-            self._memory(number, *gpu_and_options, environ)
-            for number, gpu_and_options in zip(numbers, new, strict=True)
+            self._memory(number, card, gpu, its_options, environ)
+            for number, card, (gpu, its_options) in zip(numbers, cards, new, strict=True)
         ]
         logical_gpus = Counter([gpu.physical for gpu in requested])
-        for number, (gpu, its_options), memory in zip(numbers, new, memories, strict=True):
-            self.made.append(self._gpu(number, gpu.physical, memory, logical_gpus[gpu.physical] == 1))
+        for number, card, (gpu, its_options), memory in zip(numbers, cards, new, memories, strict=True):
+            self.made.append(self._gpu(number, card, memory, logical_gpus[gpu.physical] == 1))
             self.made_from.append(gpu.physical)
             self._wishes.append(gpu.wish)
             self._options.append(its_options)
@@ -109,38 +110,37 @@ class GPUs:
         for at, gpu, its_options in waiting:
             if self._options[at] != its_options:
                 wish = LogicalGPU(self.made_from[at], self._wishes[at])
-                gpu.use(self._memory(gpu.index, wish, its_options, self._configuration.environ))
+                gpu.use(self._memory(gpu.index, gpu.card, wish, its_options, self._configuration.environ))
                 self._options[at] = its_options
         for _, gpu, _ in waiting:
             gpu.start()
 
-    def _numbers(self, new: Sequence[PhysicalDevice]) -> list[int]:
-        """Returns the number that each new GPU has in its process."""
+    def _numbers(self, tasks: Sequence[str]) -> list[int]:
+        """Returns the number that each new GPU has in its process, which is one of these."""
         of_task = Counter([self._configuration.cards[physical].task for physical in self.made_from])
         numbers: list[int] = []
-        for physical in new:
-            task = self._configuration.cards[physical].task
+        for task in tasks:
             numbers.append(of_task[task])
             of_task[task] += 1
         return numbers
 
-    def _gpu(self, number: int, physical: PhysicalDevice, memory: Any, alone: bool) -> GPU:
-        card = self._configuration.cards[physical]
+    def _gpu(self, number: int, card: PhysicalGPU, memory: Any, alone: bool) -> GPU:
         gpu = backend_of(card).build_gpu(number, card, memory, alone)
         cluster = self._configuration.cluster
-        gpu.network = None if cluster is None else cluster.network
+        if cluster is not None:
+            gpu.network = cluster.network
         return gpu
 
-    def _memory(self, number: int, logical_gpu: LogicalGPU, options: MemoryOptions, environ: Mapping[str, str]) -> Any:
+    def _memory(
+        self, number: int, card: PhysicalGPU, logical: LogicalGPU, options: MemoryOptions, environ: Mapping[str, str]
+    ) -> Any:
         """Returns what looks after the memory of a GPU."""
-        physical, wish = logical_gpu
-        card = self._configuration.cards[physical]
+        physical, wish = logical
         backend = backend_of(card)
         if physical not in self._opened:
             self._opened[physical] = backend.open_card(card)
         limit = None if wish is None else wish.memory_limit
-        request = MemoryRequest(number, options, limit, environ)
-        return backend.plan_memory(card, self._opened[physical], request)
+        return backend.plan_memory(card, self._opened[physical], MemoryRequest(number, options, limit, environ))
 
 
 def _mapped_twice(number: int, now: PhysicalDevice, previous: PhysicalDevice) -> str:

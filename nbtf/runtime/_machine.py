@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from time import perf_counter
 
-from nbtf._devices import discovery
+from nbtf._devices import backends, discovery
 from nbtf._devices.discovery import sentence_of
 from nbtf._devices.first_use import Compiling
 from nbtf._devices.lent import LENT
@@ -134,6 +134,7 @@ def _use(machine: Simulated, function: str) -> None:
     configuration = CURRENT.context.configuration
     if not configuration.frozen:
         configuration.use(machine)
+        backends.load("simulated")
     elif configuration.machine != machine:
         raise RuntimeError(
             "Simulated GPUs cannot be modified after being initialized. Call tf.runtime.restart() first, "

@@ -38,7 +38,7 @@ class Tenants:
 
     def __init__(self) -> None:
         """Begins without any."""
-        self._references: list[ref[Tenant]] = []
+        self._references: tuple[ref[Tenant], ...] = ()
 
     def __iter__(self) -> Iterator[Tenant]:
         """Yields those that live."""
@@ -47,15 +47,17 @@ class Tenants:
 
     def add(self, tenant: Tenant) -> None:
         """Takes one."""
-        self._references.append(ref(tenant))
+        self._references = *self._references, ref(tenant)
 
     def discard(self, tenant: Tenant) -> None:
         """Lets one go, if it is there."""
-        self._references = [reference for reference in self._references if reference() is not tenant]
+        self._references = tuple([reference for reference in self._references if reference() is not tenant])
 
 
 class Driver:
     """The memory of one physical card, which several pools may share. It counts nothing: it asks the pools."""
+
+    __slots__ = ("pools", "total")
 
     lock = new_lock()
     """Held from a request until the pool has mapped what it got; one for all cards, of which there may be many."""

@@ -167,6 +167,7 @@ class Context:
     def admit(self, devices: Sequence[Device]) -> None:
         """Places ops on devices of other tasks, too: on these alone."""
         with self._lock:
+            self.freeze()
             self.logical_devices.joined = tuple(devices)
             self._use(self.logical_devices.machine())
 

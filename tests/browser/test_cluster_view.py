@@ -33,6 +33,38 @@ def test_a_host_of_the_live_map_opens(lab: Lab, hosts: int) -> None:
     assert 0 == lab.page.locator(f"{MAP} .nbtf-card-name").count()  # cards of two hosts are not one card
 
 
+BUSY = """\
+strategy = tf.distribute.MultiWorkerMirroredStrategy()
+x = tf.ones([64, 64])
+while True:
+    strategy.run(lambda: tf.distribute.get_replica_context().all_reduce("sum", x @ x, options=None))"""
+CUT = """() => [...document.querySelectorAll('.nbtf-row :is(.nbtf-row-share, .nbtf-row-traffic), .nbtf-running')]
+    .filter(node => node.scrollWidth > node.clientWidth).map(node => [node.textContent, node.title])"""
+
+
+def test_what_the_rows_of_two_hosts_say_has_room_and_a_long_line_its_whole_text(new_lab: Callable[..., Lab]) -> None:
+    lab = new_lab(viewport={"width": 1440, "height": 900})
+    lab.open(START.format(2), "%devices --live", BUSY)
+    lab.run(0, 1)
+    lab.start(2)
+    lab.wait("document.querySelector('.nbtf-running').textContent.includes('all_reduce')")
+    lab.wait("[...document.querySelectorAll('.nbtf-row-traffic')].every(node => node.textContent.includes('MiB'))")
+    cut = lab.page.evaluate(CUT)
+    lab.interrupt()
+
+    assert 1 == len(cut)
+    assert [True] == [text == title and title.startswith("cell 3, line 4: ") for text, title in cut]
+
+
+def test_memory_names_devices_as_the_rows_do_and_leaves_out_hosts_that_have_gpus(lab: Lab) -> None:
+    lab.open(START.format(2), "%gpu_memory --live --here", RUN)
+    lab.run(0, 1, 2)
+    names = lab.page.locator(".nbtf-mem-device:visible .nbtf-mem-name")
+    names.first.wait_for()
+
+    assert ["CPU:0", *(f"worker/{host} GPU:{gpu}" for host in range(2) for gpu in range(2))] == names.all_inner_texts()
+
+
 @pytest.mark.parametrize(("hosts", "tiles", "rows"), [(5, 10, 0), (20, 20, 2)])
 def test_the_rows_of_a_cluster_are_tiles_by_host(
     new_lab: Callable[..., Lab], hosts: int, tiles: int, rows: int

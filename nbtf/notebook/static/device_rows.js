@@ -49,7 +49,9 @@ function updateRows(self, state, scene, position) {
   if (hosts) self.cells.update(hosts, { ...show, traffic: new Map([...traffic].map(([name, [came, went]]) => [name, came + went])) });
   self.list.hidden = !inRows.length;
   keyed(self.list, inRows, (room) => room.name, (room) => makeDeviceRow(self, room), (row, room) => fillDeviceRow(self, row, room, show));
-  put(self.place, footOf(state, scene, rooms));
+  const words = footOf(state, scene, rooms);
+  put(self.place, words);
+  attr(self.place, "title", words || null); // a long line is cut
   put(self.host, hosts ? "" : hostOf(scene, gpus));
   self.surprise.update(state, scene);
   self.memory.update(state, rooms.map((room) => room.device), chosen?.name, position);
@@ -76,7 +78,7 @@ function makeDeviceRow(self, { name, device }) {
   const openColumn = (x) => self.ui.open(name, columnAt(self.heartbeats.of(name), parts.beats.clientWidth, x)?.[2]);
   const row = h("div", { class: "nbtf-row", role: "option", tabindex: "-1", "data-device": name, "data-kind": device.kind, onclick: choose, onfocus: choose, onkeydown: open },
     h("span", { class: "nbtf-row-name" }, shortInCluster(name)), parts.op, parts.amount, parts.beats,
-    h("span", { class: "nbtf-row-bar" }, parts.pool, parts.used), parts.share, parts.traffic);
+    h("span", { class: "nbtf-row-last" }, h("span", { class: "nbtf-row-bar" }, parts.pool, parts.used), parts.share, parts.traffic));
   return Object.assign(row, { nbtf: parts });
 }
 

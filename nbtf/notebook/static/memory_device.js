@@ -1,6 +1,7 @@
 // One device in the memory view: tensors in use inside the pool inside the limit, in figures and as nested bars.
 
 import { attr, h, keyed, put } from "./dom.js";
+import { shortInCluster } from "./map_flows.js";
 import { makeFigure, percentOf, setStyle, updateFigure } from "./memory_figure.js";
 import { makeHistory, updateHistory } from "./memory_history.js";
 import { makeMap, updateMap } from "./memory_map.js";
@@ -27,7 +28,7 @@ export function makeMemoryDevice(device, view) {
   const head = h(
     "p",
     { class: "nbtf-mem-head" },
-    h("strong", { class: "nbtf-mem-name" }, device.name),
+    h("strong", { class: "nbtf-mem-name" }, shortInCluster(device.name)),
     h("span", { class: "nbtf-mem-kind" }, said.kinds[device.kind] || device.kind),
     parts.model,
     parts.hot,
@@ -74,7 +75,7 @@ export function updateMemoryDevice(root, device, show) {
 
 export function nameOfDevice(device) {
   const said = WORDS.memory;
-  const values = { name: device.name, kind: said.kinds[device.kind] || device.kind, model: device.model };
+  const values = { name: shortInCluster(device.name), kind: said.kinds[device.kind] || device.kind, model: device.model };
   return fill(device.model ? said.deviceLabel : said.deviceLabelPlain, values);
 }
 
@@ -111,7 +112,7 @@ function showAccount(parts, device, moment, share, { replayed, scale }) {
     parts.bar,
     "aria-label",
     fill(said.barLabel, {
-      name: device.name,
+      name: shortInCluster(device.name),
       used: inUnits(moment.in_use),
       pool: inUnits(moment.pool),
       limit: inUnits(moment.limit),

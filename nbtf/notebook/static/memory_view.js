@@ -1,6 +1,7 @@
 // The memory view: how full each device is, how it came to that, and what lies where on it.
 
 import { h, keyed } from "./dom.js";
+import { hostOfDevice, shortInCluster } from "./map_flows.js";
 import { makeMemoryCard, updateMemoryCard } from "./memory_card.js";
 import { makeMemoryDevice, updateMemoryDevice } from "./memory_device.js";
 import { highest } from "./memory_history.js";
@@ -48,14 +49,14 @@ export const memoryView = {
     const scale = highest([...moments.values()]);
     keyed(
       this.cards,
-      cardGroups(state.devices),
+      cardGroups(withAccounts(state.devices)),
       (group) => group.key,
       makeMemoryCard,
       (card, group) => {
         updateMemoryCard(
           card,
           group.devices,
-          group.devices.map((device) => ({ ...moments.get(device), name: device.name })),
+          group.devices.map((device) => ({ ...moments.get(device), name: shortInCluster(device.name) })),
           position !== null,
         );
         keyed(
@@ -86,9 +87,16 @@ export const memoryView = {
     const busy = state.devices.filter((device) => memoryMoment(state, device, position)?.in_use);
     const parts = busy.slice(0, SAID).map((device) => {
       const moment = memoryMoment(state, device, position);
-      return fill(said.sayDevice, { name: device.name, used: inUnits(moment.in_use), limit: inUnits(moment.limit) });
+      return fill(said.sayDevice, { name: shortInCluster(device.name), used: inUnits(moment.in_use), limit: inUnits(moment.limit) });
     });
     if (busy.length > SAID) parts.push(fill(said.sayMore, { n: busy.length - SAID }));
     return fill(said.say, { badge, parts: parts.join(WORDS.frame.semicolon) || said.sayNone });
   },
 };
+
+// The devices without the hosts of other tasks that have GPUs: a host keeps no account, and what is to be said of its task
+// the GPUs say.
+function withAccounts(devices) {
+  const hosts = new Set(devices.filter((device) => device.kind !== "host").map((device) => hostOfDevice(device.name)));
+  return devices.filter((device) => device.kind !== "host" || !hostOfDevice(device.name) || !hosts.has(hostOfDevice(device.name)));
+}

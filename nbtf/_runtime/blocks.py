@@ -49,9 +49,10 @@ class _Leaving:
         if block is None:
             return self._function
         bound = MethodType(self._function, block)
-        # Where two threads use the same block at once, neither knows whose it is: then the block owns both scopes.
-        is_free = block._exit is None or getrefcount(block._exit) == _NOBODY_ELSE
-        block._exit = bound if is_free else None
+        if block._exit is None or getrefcount(block._exit) == NOBODY_ELSE:
+            block._exit = bound
+        else:  # two threads use the same block at once, and neither knows whose it is: then the block owns both scopes
+            block._exit = None
         return bound
 
 
@@ -74,7 +75,7 @@ class ScopeStack:
         """Makes `inner`, which nobody else has, the scope of this thread or task; its end takes a change back."""
         inner.outer, inner.change = SCOPE(), change
         # No local variable holds an owner anywhere in this file: a traceback would keep it alive.
-        by_hand = self._exit is None or getrefcount(self._exit) == _NOBODY_ELSE
+        by_hand = self._exit is None or getrefcount(self._exit) == NOBODY_ELSE
         # The lane of the CPU does what it would do without a scope, but for tapes; the road looks for itself.
         if (inner.lane is None or inner.lane is HERE.device) and not inner.tapes:
             inner.owner = ref(self if by_hand else self._exit)
@@ -137,7 +138,7 @@ class within(ScopeStack):  # noqa: N801  # as blocks are called
 
 _SAMPLE = within(lambda outer: outer)
 _SAMPLE._exit = MethodType(print, _SAMPLE)
-_NOBODY_ELSE = getrefcount(_SAMPLE._exit)
+NOBODY_ELSE = getrefcount(_SAMPLE._exit)
 """What `getrefcount` says of what one attribute alone refers to: it is not the same in all releases of Python."""
 _SAMPLE._exit = None
 
@@ -214,7 +215,7 @@ def _revealed(scope: Scope | None) -> Scope | None:
     while scope is not None and _is_over(scope):
         take_back(scope)
         scope = scope.outer
-    if scope is None or not any([tape.closed for tape in scope.tapes]):
+    if scope is None or not scope.tapes or not any([tape.closed for tape in scope.tapes]):
         return scope
     remaining = scope.with_tapes(tuple([tape for tape in scope.tapes if not tape.closed]), None)
     remaining.outer, remaining.change = scope.outer, scope.change

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from functools import partial
+from sys import getrefcount
 from typing import Any, cast
+from weakref import ref
 
 from nbtf._devices.names import DeviceSpec
-from nbtf._runtime.blocks import leaving
+from nbtf._runtime.blocks import NOBODY_ELSE, close, leaving
 from nbtf._runtime.changes import ChangingBlock, changing
 from nbtf._runtime.configuration import LogicalDevice
 from nbtf._runtime.context import CURRENT, open_graph
+from nbtf._runtime.scopes import HERE, SCOPE, Scope, new_scope, set_scope
 
 
 class device(ChangingBlock):  # noqa: N801  # TensorFlow's name
@@ -34,20 +38,22 @@ class device(ChangingBlock):  # noqa: N801  # TensorFlow's name
     '/job:localhost/replica:0/task:0/device:CPU:0'
     """
 
-    __slots__ = ("_name",)
+    __slots__ = ("_name", "_owner")
 
     def __init__(self, device_name: Any) -> None:
         """Keeps the name; it is read when the block is entered. In a graph it is the graph's block."""
-        graph = open_graph()
-        graph_block = getattr(graph, "device", None)
-        if graph_block is not None:
-            self._exit, self._name = None, graph_block(device_name)
-            return
+        self._exit = self._owner = None
+        context = CURRENT.context
+        if SCOPE() is not None or context.default_graph is not None:
+            graph_block = getattr(open_graph(), "device", None)
+            if graph_block is not None:
+                self._name = graph_block(device_name)
+                return
         if device_name.__class__ is not str:
             device_name = _as_text(device_name)
-        if CURRENT.context.machine is None:
-            CURRENT.context.freeze()
-        self._exit, self._name = None, device_name
+        if context.machine is None:
+            context.freeze()
+        self._name = device_name
 
     def __enter__(self) -> None:
         """Opens the block."""
@@ -58,12 +64,39 @@ class device(ChangingBlock):  # noqa: N801  # TensorFlow's name
                 return
             if not isinstance(name, str):
                 raise ValueError(f"Expecting a string device name. Got {type(name)}({name!s})")
-        self.enter(CURRENT.context.device_scopes.scope_of(name))
+        scopes = CURRENT.context.device_scopes
+        requested = scopes.requested.get(name) if SCOPE() is None else None
+        if requested is None or self._exit is None or getrefcount(self._exit) == NOBODY_ELSE:
+            scope = scopes.scope_of(name)
+            self.enter(scope)
+            self._owner = scope.owner
+            return
+        # The same, written out for the most common case: a `with` in no other block.
+        scope = new_scope(Scope)
+        scope.request, scope.lane = requested
+        scope.tape = scope.strategy = scope.replica = scope.graph = scope.outer = scope.change = None
+        scope.tapes = scope.creators = ()
+        scope.names = ""
+        if scope.lane is HERE.device or scope.lane is None:
+            scope.owner = self._owner = ref(self._exit)
+        else:
+            scope.owner = self._owner = ref(self._exit, partial(setattr, scope, "lane"))
+        self._exit = None
+        set_scope(scope)
 
     @leaving
-    def __exit__(self, *error: object) -> None:
+    def __exit__(self, error_type: object = None, error: object = None, trace: object = None) -> None:
         """Closes the block, also after an error."""
-        self.leave("Exiting device scope without proper scope nesting")
+        scope, owner = SCOPE(), self._owner
+        if scope is None or owner is None or scope.owner is not owner:
+            self.leave("Exiting device scope without proper scope nesting")
+            return
+        self._exit = None
+        if scope.outer is None and scope.change is None:
+            set_scope(None)  # as `close` does
+            scope.owner = None
+        else:
+            close(scope)
 
 
 def _as_text(device: Any) -> Any:

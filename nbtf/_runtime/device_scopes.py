@@ -4,23 +4,27 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from typing import Any
 
+from nbtf._devices.base import Device
 from nbtf._runtime.blocks import current_scope
 from nbtf._runtime.lanes import lane_of
 from nbtf._runtime.placement import Machine
 from nbtf._runtime.scopes import ANYWHERE, EMPTY, HERE, SCOPE, Request, Scope, merged
 
-_new_scope = Scope.__new__
-
 _REMEMBERED = 4096
-"""Scopes kept at most; a loop over made-up device names must not fill the memory."""
+"""Requests kept at most; a loop over made-up device names must not fill the memory."""
 
 CellDevice = tuple[int, Request]
 """A thread, and the device that its cell asks for."""
 
 
 class DeviceScopes:
-    """The devices of cells that are open, and the scopes of `tf.device` as they were last made."""
+    """The devices of cells that are open, and what `tf.device` asks for as it was last decided.
+
+    `requested` says what a block asks for, and whose lane it may leave open: by its text where neither block nor cell
+    asks for a device, by both names where a block does.
+    """
 
     def __init__(self, machine: Callable[[], Machine]) -> None:
         """Starts without a cell.
@@ -31,11 +35,11 @@ class DeviceScopes:
         self.cells: dict[int, Request] = {}  # by thread
         self.opened: list[CellDevice] = []
         self._machine = machine
-        self._scopes: dict[str | None, Scope] = {}
+        self.requested: dict[Any, tuple[Request, Device | None]] = {}
 
     def forget(self) -> None:
-        """Makes scopes anew from now on: lanes, cells or the devices have changed."""
-        self._scopes = {}
+        """Decides anew from now on: lanes, cells or the devices have changed."""
+        self.requested = {}
 
     def open_cells(self, opened: list[CellDevice]) -> None:
         """Takes the cell devices that are open; the last one of a thread counts."""
@@ -47,28 +51,20 @@ class DeviceScopes:
 
     def scope_of(self, name: str | None) -> Scope:
         """Returns the scope of `tf.device(name)` inside what is open now."""
-        outer = SCOPE()
-        if outer is not None or self.cells:
-            return self._inner_scope(name, current_scope() or EMPTY)
-        scopes = self._scopes
-        remembered = scopes.get(name)
-        if remembered is None:
-            if len(scopes) > _REMEMBERED:
-                scopes.clear()
-            remembered = scopes[name] = self._inner_scope(name, EMPTY)
-        scope = _new_scope(Scope)  # each block has its own; written out, since calls would take longer
-        scope.request, scope.lane = remembered.request, remembered.lane
-        scope.tape = scope.strategy = scope.replica = scope.graph = scope.outer = scope.owner = None
-        scope.tapes = scope.creators = ()
-        scope.names = ""
-        return scope
+        outer = (SCOPE() and current_scope()) or EMPTY
+        request, lane = self._request(name, outer.request or self.of_cell())
+        return outer.with_request(request, lane if outer.plain else None)
 
-    def _inner_scope(self, name: str | None, outer: Scope) -> Scope:
-        if name is None:
-            request = ANYWHERE
-        else:
-            request = merged(name, outer.request or self.of_cell())
-        scope = outer.with_(request=request) if outer is not EMPTY else Scope(request)
-        if HERE.first is not None and scope.plain:
-            scope.lane = lane_of(request, self._machine())
-        return scope
+    def _request(self, name: str | None, outer: Request | None) -> tuple[Request, Device | None]:
+        """Returns what `tf.device(name)` asks for inside an outer request, and whose lane it may leave open."""
+        requested = self.requested
+        key = name if outer is None or outer.name is None else (name, outer.name)
+        decision = requested.get(key)
+        if decision is None:
+            request = ANYWHERE if name is None else merged(name, outer)
+            decision = request, None if HERE.first is None else lane_of(request, self._machine())
+            if len(requested) > _REMEMBERED:
+                requested.clear()
+            if not (self.cells and key is name):  # another thread may have a cell where this one has none
+                requested[key] = decision
+        return decision

@@ -13,16 +13,12 @@ from os import environ as _environ
 from types import ModuleType as _ModuleType
 from typing import Any as _Any
 
-from nbtf import _missing, _types
-from nbtf import config as config
+from nbtf import _types
 from nbtf import errors as errors
-from nbtf import runtime as runtime
 from nbtf._devices.names import DeviceSpec as DeviceSpec
 from nbtf._ops import operators as _operators  # noqa: F401  # pyright: ignore[reportUnusedImport]  # + and its kin
 from nbtf._ops.arrays.broadcasting import broadcast_to as broadcast_to
 from nbtf._ops.arrays.broadcasting import reshape as reshape
-from nbtf._ops.arrays.coordinates import gather_nd as gather_nd
-from nbtf._ops.arrays.coordinates import scatter_nd as scatter_nd
 from nbtf._ops.arrays.creation import constant as constant
 from nbtf._ops.arrays.creation import convert_to_tensor as convert_to_tensor
 from nbtf._ops.arrays.creation import executing_eagerly as executing_eagerly
@@ -34,9 +30,6 @@ from nbtf._ops.arrays.creation import ones as ones
 from nbtf._ops.arrays.creation import ones_like as ones_like
 from nbtf._ops.arrays.creation import zeros as zeros
 from nbtf._ops.arrays.creation import zeros_like as zeros_like
-from nbtf._ops.arrays.gathering import boolean_mask as boolean_mask
-from nbtf._ops.arrays.gathering import gather as gather
-from nbtf._ops.arrays.gathering import repeat as repeat
 from nbtf._ops.arrays.identity import ensure_shape as ensure_shape
 from nbtf._ops.arrays.identity import identity as identity
 from nbtf._ops.arrays.identity import identity_n as identity_n
@@ -46,12 +39,6 @@ from nbtf._ops.arrays.joining import concat as concat
 from nbtf._ops.arrays.joining import split as split
 from nbtf._ops.arrays.joining import stack as stack
 from nbtf._ops.arrays.joining import unstack as unstack
-from nbtf._ops.arrays.padding import pad as pad
-from nbtf._ops.arrays.padding import tile as tile
-from nbtf._ops.arrays.ranges import linspace as linspace
-from nbtf._ops.arrays.ranges import meshgrid as meshgrid
-from nbtf._ops.arrays.ranges import one_hot as one_hot
-from nbtf._ops.arrays.ranges import range as range
 from nbtf._ops.arrays.shapes import broadcast_dynamic_shape as broadcast_dynamic_shape
 from nbtf._ops.arrays.shapes import broadcast_static_shape as broadcast_static_shape
 from nbtf._ops.arrays.shapes import expand_dims as expand_dims
@@ -60,10 +47,6 @@ from nbtf._ops.arrays.shapes import shape as shape
 from nbtf._ops.arrays.shapes import size as size
 from nbtf._ops.arrays.shapes import squeeze as squeeze
 from nbtf._ops.arrays.shapes import transpose as transpose
-from nbtf._ops.arrays.slicing import reverse as reverse
-from nbtf._ops.arrays.slicing import roll as roll
-from nbtf._ops.arrays.slicing import slice as slice
-from nbtf._ops.linalg.eye import eye as eye
 from nbtf._ops.linalg.products import matmul as matmul
 from nbtf._ops.math.arithmetic import add as add
 from nbtf._ops.math.arithmetic import add_n as add_n
@@ -80,7 +63,6 @@ from nbtf._ops.math.comparison import less_equal as less_equal
 from nbtf._ops.math.comparison import not_equal as not_equal
 from nbtf._ops.math.comparison import where as where
 from nbtf._ops.math.complex_numbers import complex as complex
-from nbtf._ops.math.cumulative import cumsum as cumsum
 from nbtf._ops.math.division import divide as divide
 from nbtf._ops.math.division import truediv as truediv
 from nbtf._ops.math.division import truncatediv as truncatediv
@@ -100,34 +82,7 @@ from nbtf._ops.math.magnitude import minimum as minimum
 from nbtf._ops.math.magnitude import saturate_cast as saturate_cast
 from nbtf._ops.math.magnitude import sign as sign
 from nbtf._ops.math.magnitude import square as square
-from nbtf._ops.math.rounding import floor as floor
-from nbtf._ops.math.rounding import round as round
-from nbtf._ops.math.trigonometry import acos as acos
-from nbtf._ops.math.trigonometry import acosh as acosh
-from nbtf._ops.math.trigonometry import asin as asin
-from nbtf._ops.math.trigonometry import asinh as asinh
-from nbtf._ops.math.trigonometry import atan as atan
-from nbtf._ops.math.trigonometry import atan2 as atan2
-from nbtf._ops.math.trigonometry import atanh as atanh
-from nbtf._ops.math.trigonometry import cos as cos
-from nbtf._ops.math.trigonometry import cosh as cosh
-from nbtf._ops.math.trigonometry import sin as sin
-from nbtf._ops.math.trigonometry import sinh as sinh
-from nbtf._ops.math.trigonometry import tan as tan
-from nbtf._ops.ragged_and_sparse.indexed_slices import IndexedSlices as IndexedSlices
-from nbtf._ops.reductions.extreme_indices import argmax as argmax
-from nbtf._ops.reductions.extreme_indices import argmin as argmin
-from nbtf._ops.reductions.means_and_extremes import reduce_max as reduce_max
-from nbtf._ops.reductions.means_and_extremes import reduce_mean as reduce_mean
-from nbtf._ops.reductions.means_and_extremes import reduce_min as reduce_min
-from nbtf._ops.reductions.means_and_extremes import reduce_prod as reduce_prod
 from nbtf._ops.reductions.sums import reduce_sum as reduce_sum
-from nbtf._ops.reductions.truth import reduce_all as reduce_all
-from nbtf._ops.reductions.truth import reduce_any as reduce_any
-from nbtf._ops.variables.creation import VariableAggregation as VariableAggregation
-from nbtf._ops.variables.creation import VariableSynchronization as VariableSynchronization
-from nbtf._ops.variables.creation import variable_creator_scope as variable_creator_scope
-from nbtf._ops.variables.variable import Variable as Variable
 from nbtf._runtime.device import device as device
 from nbtf._runtime.logger import get_logger as get_logger
 from nbtf._runtime.tensor import Tensor as Tensor
@@ -152,7 +107,6 @@ from nbtf._types import uint16 as uint16
 from nbtf._types import uint32 as uint32
 from nbtf._types import uint64 as uint64
 from nbtf._types import variant as variant
-from nbtf.config import gpu as gpu  # the 2.0 alpha guide's prose says tf.gpu, its code tf.config.gpu
 from nbtf.version import VERSION as _VERSION
 
 if _typing.TYPE_CHECKING:  # what is loaded on first use, for editors and type checkers
@@ -160,6 +114,7 @@ if _typing.TYPE_CHECKING:  # what is loaded on first use, for editors and type c
     from nbtf import autograph as autograph
     from nbtf import bitwise as bitwise
     from nbtf import compat as compat
+    from nbtf import config as config
     from nbtf import data as data
     from nbtf import debugging as debugging
     from nbtf import distribute as distribute
@@ -176,6 +131,7 @@ if _typing.TYPE_CHECKING:  # what is loaded on first use, for editors and type c
     from nbtf import ragged as ragged
     from nbtf import random as random
     from nbtf import raw_ops as raw_ops
+    from nbtf import runtime as runtime
     from nbtf import saved_model as saved_model
     from nbtf import sparse as sparse
     from nbtf import strings as strings
@@ -187,9 +143,20 @@ if _typing.TYPE_CHECKING:  # what is loaded on first use, for editors and type c
     from nbtf._graph.function import function as function
     from nbtf._graph.trial import init_scope as init_scope
     from nbtf._ops.arrays.bitcast import bitcast as bitcast
+    from nbtf._ops.arrays.coordinates import gather_nd as gather_nd
+    from nbtf._ops.arrays.coordinates import scatter_nd as scatter_nd
+    from nbtf._ops.arrays.gathering import boolean_mask as boolean_mask
+    from nbtf._ops.arrays.gathering import gather as gather
+    from nbtf._ops.arrays.gathering import repeat as repeat
+    from nbtf._ops.arrays.padding import pad as pad
+    from nbtf._ops.arrays.padding import tile as tile
     from nbtf._ops.arrays.partitions import dynamic_partition as dynamic_partition
     from nbtf._ops.arrays.partitions import dynamic_stitch as dynamic_stitch
     from nbtf._ops.arrays.partitions import sequence_mask as sequence_mask
+    from nbtf._ops.arrays.ranges import linspace as linspace
+    from nbtf._ops.arrays.ranges import meshgrid as meshgrid
+    from nbtf._ops.arrays.ranges import one_hot as one_hot
+    from nbtf._ops.arrays.ranges import range as range
     from nbtf._ops.arrays.scattering import tensor_scatter_nd_add as tensor_scatter_nd_add
     from nbtf._ops.arrays.scattering import tensor_scatter_nd_max as tensor_scatter_nd_max
     from nbtf._ops.arrays.scattering import tensor_scatter_nd_min as tensor_scatter_nd_min
@@ -198,6 +165,9 @@ if _typing.TYPE_CHECKING:  # what is loaded on first use, for editors and type c
     from nbtf._ops.arrays.searching import searchsorted as searchsorted
     from nbtf._ops.arrays.searching import unique as unique
     from nbtf._ops.arrays.searching import unique_with_counts as unique_with_counts
+    from nbtf._ops.arrays.slicing import reverse as reverse
+    from nbtf._ops.arrays.slicing import roll as roll
+    from nbtf._ops.arrays.slicing import slice as slice
     from nbtf._ops.control.flow import case as case
     from nbtf._ops.control.flow import cond as cond
     from nbtf._ops.control.flow import group as group
@@ -212,18 +182,47 @@ if _typing.TYPE_CHECKING:  # what is loaded on first use, for editors and type c
     from nbtf._ops.control.printing import print as print
     from nbtf._ops.linalg.einsum import einsum as einsum
     from nbtf._ops.linalg.einsum import tensordot as tensordot
+    from nbtf._ops.linalg.eye import eye as eye
     from nbtf._ops.linalg.norms import clip_by_global_norm as clip_by_global_norm
     from nbtf._ops.linalg.norms import clip_by_norm as clip_by_norm
     from nbtf._ops.linalg.norms import norm as norm
+    from nbtf._ops.math.cumulative import cumsum as cumsum
     from nbtf._ops.math.ordering import argsort as argsort
     from nbtf._ops.math.ordering import sort as sort
+    from nbtf._ops.math.rounding import floor as floor
+    from nbtf._ops.math.rounding import round as round
+    from nbtf._ops.math.trigonometry import acos as acos
+    from nbtf._ops.math.trigonometry import acosh as acosh
+    from nbtf._ops.math.trigonometry import asin as asin
+    from nbtf._ops.math.trigonometry import asinh as asinh
+    from nbtf._ops.math.trigonometry import atan as atan
+    from nbtf._ops.math.trigonometry import atan2 as atan2
+    from nbtf._ops.math.trigonometry import atanh as atanh
+    from nbtf._ops.math.trigonometry import cos as cos
+    from nbtf._ops.math.trigonometry import cosh as cosh
+    from nbtf._ops.math.trigonometry import sin as sin
+    from nbtf._ops.math.trigonometry import sinh as sinh
+    from nbtf._ops.math.trigonometry import tan as tan
     from nbtf._ops.module import Module as Module
     from nbtf._ops.python_functions import numpy_function as numpy_function
     from nbtf._ops.python_functions import py_function as py_function
+    from nbtf._ops.ragged_and_sparse.indexed_slices import IndexedSlices as IndexedSlices
     from nbtf._ops.ragged_and_sparse.ragged import RaggedTensor as RaggedTensor
     from nbtf._ops.ragged_and_sparse.sparse import SparseTensor as SparseTensor
+    from nbtf._ops.reductions.extreme_indices import argmax as argmax
+    from nbtf._ops.reductions.extreme_indices import argmin as argmin
+    from nbtf._ops.reductions.means_and_extremes import reduce_max as reduce_max
+    from nbtf._ops.reductions.means_and_extremes import reduce_mean as reduce_mean
+    from nbtf._ops.reductions.means_and_extremes import reduce_min as reduce_min
+    from nbtf._ops.reductions.means_and_extremes import reduce_prod as reduce_prod
     from nbtf._ops.reductions.statistics import reduce_logsumexp as reduce_logsumexp
+    from nbtf._ops.reductions.truth import reduce_all as reduce_all
+    from nbtf._ops.reductions.truth import reduce_any as reduce_any
     from nbtf._ops.strings.texts import as_string as as_string
+    from nbtf._ops.variables.creation import VariableAggregation as VariableAggregation
+    from nbtf._ops.variables.creation import VariableSynchronization as VariableSynchronization
+    from nbtf._ops.variables.creation import variable_creator_scope as variable_creator_scope
+    from nbtf._ops.variables.variable import Variable as Variable
     from nbtf._runtime.names import name_scope as name_scope
     from nbtf.autodiff import AggregationMethod as AggregationMethod
     from nbtf.autodiff import GradientTape as GradientTape
@@ -234,6 +233,7 @@ if _typing.TYPE_CHECKING:  # what is loaded on first use, for editors and type c
     from nbtf.autodiff import hessians as hessians
     from nbtf.autodiff import recompute_grad as recompute_grad
     from nbtf.compat._v1._graph.graph import Graph as Graph
+    from nbtf.config import gpu as gpu  # the 2.0 alpha guide's prose says tf.gpu, its code tf.config.gpu
     from nbtf.data.specs import RaggedTensorSpec as RaggedTensorSpec
     from nbtf.data.specs import SparseTensorSpec as SparseTensorSpec
     from nbtf.debugging import Assert as Assert
@@ -258,8 +258,8 @@ newaxis = None
 
 _LOADED_ON_FIRST_USE = frozenset(
     (
-        "autodiff autograph bitwise compat data debugging distribute dtypes experimental image io keras linalg "
-        "math nest nn notebook ragged random raw_ops saved_model sparse strings summary sysconfig test train "
+        "autodiff autograph bitwise compat config data debugging distribute dtypes experimental image io keras linalg "
+        "math nest nn notebook ragged random raw_ops runtime saved_model sparse strings summary sysconfig test train "
         "version"
     ).split()
 )
@@ -271,30 +271,46 @@ _FETCHED_ON_FIRST_USE = {
         "nbtf._graph.function": "function",
         "nbtf._graph.trial": "init_scope",
         "nbtf._ops.arrays.bitcast": "bitcast",
+        "nbtf._ops.arrays.coordinates": "gather_nd scatter_nd",
+        "nbtf._ops.arrays.gathering": "boolean_mask gather repeat",
+        "nbtf._ops.arrays.padding": "pad tile",
         "nbtf._ops.arrays.partitions": "dynamic_partition dynamic_stitch sequence_mask",
+        "nbtf._ops.arrays.ranges": "linspace meshgrid one_hot range",
         "nbtf._ops.arrays.scattering": (
             "tensor_scatter_nd_add tensor_scatter_nd_max tensor_scatter_nd_min tensor_scatter_nd_sub "
             "tensor_scatter_nd_update"
         ),
         "nbtf._ops.arrays.searching": "searchsorted unique unique_with_counts",
+        "nbtf._ops.arrays.slicing": "reverse roll slice",
         "nbtf._ops.control.flow": "case cond group no_op switch_case while_loop",
         "nbtf._ops.control.functional": "foldl foldr map_fn scan vectorized_map",
         "nbtf._ops.control.printing": "print",
         "nbtf._ops.linalg.einsum": "einsum tensordot",
+        "nbtf._ops.linalg.eye": "eye",
         "nbtf._ops.linalg.norms": "clip_by_global_norm clip_by_norm norm",
+        "nbtf._ops.math.cumulative": "cumsum",
         "nbtf._ops.math.ordering": "argsort sort",
+        "nbtf._ops.math.rounding": "floor round",
+        "nbtf._ops.math.trigonometry": "acos acosh asin asinh atan atan2 atanh cos cosh sin sinh tan",
         "nbtf._ops.module": "Module",
         "nbtf._ops.python_functions": "numpy_function py_function",
+        "nbtf._ops.ragged_and_sparse.indexed_slices": "IndexedSlices",
         "nbtf._ops.ragged_and_sparse.ragged": "RaggedTensor",
         "nbtf._ops.ragged_and_sparse.sparse": "SparseTensor",
+        "nbtf._ops.reductions.extreme_indices": "argmax argmin",
+        "nbtf._ops.reductions.means_and_extremes": "reduce_max reduce_mean reduce_min reduce_prod",
         "nbtf._ops.reductions.statistics": "reduce_logsumexp",
+        "nbtf._ops.reductions.truth": "reduce_all reduce_any",
         "nbtf._ops.strings.texts": "as_string",
+        "nbtf._ops.variables.creation": "VariableAggregation VariableSynchronization variable_creator_scope",
+        "nbtf._ops.variables.variable": "Variable",
         "nbtf._runtime.names": "name_scope",
         "nbtf.autodiff": (
             "AggregationMethod GradientTape UnconnectedGradients custom_gradient grad_pass_through gradients "
             "hessians recompute_grad"
         ),
         "nbtf.compat._v1._graph.graph": "Graph",
+        "nbtf.config": "gpu",
         "nbtf.data.specs": "RaggedTensorSpec SparseTensorSpec",
         "nbtf.debugging": "Assert assert_equal assert_greater assert_less assert_rank",
     }.items()
@@ -309,11 +325,9 @@ _FOR_IPYTHON = frozenset({"load_ipython_extension", "unload_ipython_extension"})
 """What `%load_ext nbtf` looks for; no part of what `tf.` offers."""
 
 
-def _save_page(record: runtime.Recording, path: _Any) -> None:
+def _save_page(record: runtime.Recording, path: _Any) -> None:  # pyright: ignore[reportUnusedFunction]  # by records
     _import_module("nbtf.notebook").save_page(record, path)  # late: few programs draw
 
-
-runtime.Recording._page_writer = staticmethod(_save_page)
 
 if _environ.get("NBTF_SIMULATE"):  # what is imported from now on finds simulated GPUs
     _import_module("nbtf._frameworks.simulating").share_from_environment()
@@ -330,11 +344,11 @@ if not _typing.TYPE_CHECKING:  # a type checker would take it for a promise that
             return _import_module(f"nbtf.keras.{name}")
         if name in _FOR_IPYTHON:
             return getattr(_import_module("nbtf.notebook"), name)
-        raise _missing.missing(name)
+        raise _import_module("nbtf._missing").missing(name)
 
 
 def __dir__() -> list[str]:
     # Files that something has loaded are no part of what is offered.
     names = (name for name, value in globals().items() if name[0] != "_" and not isinstance(value, _ModuleType))
     lazy_names = _LOADED_ON_FIRST_USE.union(_FETCHED_ON_FIRST_USE, _OF_KERAS)
-    return sorted(lazy_names.union(names, ("config", "errors", "runtime")) - {"annotations"})
+    return sorted(lazy_names.union(names, ("errors",)) - {"annotations"})

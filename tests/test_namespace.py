@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 import nbtf as tf
+from nbtf._ops.operators import OPERATORS
 from nbtf._public import public_names
 
 OWN = {"runtime", "cli", "notebook"}
@@ -207,9 +208,49 @@ def test_import_loads_little_more_than_numpy() -> None:
 
 
 def test_import_leaves_namespaces_for_later_use_alone() -> None:
-    later = {f"nbtf.{name}" for name in ("keras", "data", "distribute", "compat", "notebook", "random", "train", "cli")}
+    loaded = modules_of("import nbtf")
 
-    assert set() == later & modules_of("import nbtf")
+    assert {"nbtf.errors", "nbtf.version"} == {f"nbtf.{name}" for name in dir(tf)} & loaded
+    assert set() == {"nbtf.notebook", "nbtf.cli"} & loaded
+
+
+def test_import_loads_no_file_of_names_that_are_fetched_on_first_use() -> None:
+    loaded = modules_of("import nbtf")
+
+    assert set() == set(tf._FETCHED_ON_FIRST_USE.values()) & loaded
+    assert {f.__module__ for f in OPERATORS.values()} < loaded
+    rooms = {name.split(".")[2] for name in loaded if name.startswith("nbtf._ops.") and name.count(".") == 3}
+    assert {"arrays", "linalg", "math", "reductions"} == rooms
+
+
+def test_first_constant_may_be_made_of_tensors() -> None:
+    code = "import nbtf as tf; x = tf.constant(1.0); print(tf.constant([[x, x + 1], [x * 3, -x]]).numpy().tolist())"
+
+    assert "[[1.0, 2.0], [3.0, -1.0]]\n" == run(code).stdout
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "tf.constant([1, 2, 3])[tf.constant([True, False, True])]",
+        "tf.constant([1, 2, 3])[tf.constant(1)]",
+        "tf.Variable([1.0]) + 1",
+        "2 - tf.Variable(1.0)",
+        "[*tf.constant([1, 2])]",
+        "round(abs(tf.constant(-1.0)).numpy())",
+        "tf.runtime.recording()",
+        "tf.config.list_logical_devices()",
+    ],
+)
+def test_first_use_may_be_any(code: str) -> None:
+    assert run(f"import nbtf as tf\nprint({code})").stdout
+
+
+def test_import_loads_nothing_that_only_listeners_need() -> None:
+    recorders = {"recorder", "batches", "event_sequence", "totals", "lines", "work"}
+    looks = {"expectations", "explanation", "fitting", "holding", "inventory", "replay"}
+
+    assert set() == {f"nbtf._runtime.{name}" for name in recorders | looks} & modules_of("import nbtf")
 
 
 def test_listing_names_loads_nothing() -> None:

@@ -187,7 +187,7 @@ def packed() -> bytes:
 
 
 def _version() -> str:
-    return sys.modules["nbtf.runtime"].version
+    return import_module("nbtf.runtime").version
 
 
 class _Answer(NamedTuple):

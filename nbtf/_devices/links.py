@@ -63,7 +63,7 @@ DEFAULT_NETWORK = "100Gb/s"
 
 _BITS = {"mb/s": 1e6, "gb/s": 1e9, "tb/s": 1e12}
 _UNITS = {"us": 1e-6, "µs": 1e-6, "ms": 1e-3}
-_RATE = re.compile(r"([0-9]+\.?[0-9]*)\s*([MGTmgt])([bB])/?p?s(?:[\s,]+([0-9]+\.?[0-9]*)\s*(us|µs|ms))?")
+_RATE = r"([0-9]+\.?[0-9]*)\s*([MGTmgt])([bB])/?p?s(?:[\s,]+([0-9]+\.?[0-9]*)\s*(us|µs|ms))?"
 
 
 def find_network(text: str) -> Link:
@@ -82,7 +82,7 @@ def find_network(text: str) -> Link:
     named = [link for link in NETWORKS if words.lower() in (link.name.lower(), *link.name.lower().split())]
     if len(named) == 1:
         return named[0]
-    match = _RATE.fullmatch(words)
+    match = re.fullmatch(_RATE, words)
     rate = float(match[1]) if match else 0.0
     if match is None or not rate:
         names = ", ".join(link.name for link in NETWORKS)

@@ -184,10 +184,7 @@ def _memory(memory: float | str) -> int:
 
 
 # Hosts x GPUs x card @ memory, link. Only the number of GPUs is always there; of two numbers the second names a card.
-_TEXT = re.compile(
-    r"(?:([0-9]+)\s*[xX]\s*(?=[0-9]+\s*[xX]))?([0-9]+)(?:\s*[xX]\s*([^\s@,][^@,]*))?(?:@([^,]*))?(?:,(.*))?",
-    re.ASCII,
-)
+_TEXT = r"(?:([0-9]+)\s*[xX]\s*(?=[0-9]+\s*[xX]))?([0-9]+)(?:\s*[xX]\s*([^\s@,][^@,]*))?(?:@([^,]*))?(?:,(.*))?"
 
 
 def machine_from_environment(environ: Mapping[str, str]) -> Simulated | None:
@@ -202,7 +199,7 @@ def machine_from_environment(environ: Mapping[str, str]) -> Simulated | None:
     16
     """
     text = environ.get(SIMULATED_GPUS, "").strip()
-    match = _TEXT.fullmatch(text)
+    match = re.fullmatch(_TEXT, text, re.ASCII)
     if not text or (match and match[1] is None and int(match[2]) == 0):
         return None
     if not match or (match[5] is not None and match[1] is None):

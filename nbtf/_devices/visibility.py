@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from itertools import takewhile
 
-_DIGITS = re.compile(r"[+-]?[0-9]+")
+_DIGITS = r"[+-]?[0-9]+"
 _PREFIXES = ("GPU-", "MIG-")
 
 
@@ -42,7 +42,7 @@ def visible(uuids: Sequence[str], environ: Mapping[str, str]) -> list[int]:
 
 def _number(entry: str) -> int:
     """Returns the number an entry begins with, as C's `strtoul` reads it."""
-    start = _DIGITS.match(entry.strip())
+    start = re.match(_DIGITS, entry.strip())
     return int(start[0]) if start else -1
 
 

@@ -23,7 +23,6 @@ from nbtf._ops.math.logic import (
     logical_xor,
 )
 from nbtf._ops.math.magnitude import abs
-from nbtf._ops.variables.variable import Variable
 from nbtf._runtime.conversion import as_tensor
 from nbtf._runtime.tensor import Tensor
 from nbtf._types import bool_
@@ -100,5 +99,3 @@ OPERATORS: dict[str, Operator] = {
 
 for name, function in OPERATORS.items():
     setattr(Tensor, name, function)
-    if name != "__getitem__":  # a variable has its own: parts of it can be assigned to
-        setattr(Variable, name, function)

@@ -27,11 +27,11 @@ from nbtf._runtime.logical_devices import LogicalDevices
 from nbtf._runtime.observers import Observers
 from nbtf._runtime.pieces import journal_of
 from nbtf._runtime.placement import Machine, Placeable, place_op
-from nbtf._runtime.recorder import Recorder
 from nbtf._runtime.scopes import HERE, SCOPE, Request, Scope, merged
 from nbtf._types import DType
 
 if TYPE_CHECKING:
+    from nbtf._runtime.recorder import Recorder
     from nbtf._runtime.seeds import Seeds
 
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from os import PathLike
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 from nbtf._devices.names import short_name, without_cuda
 from nbtf._devices.sites import WORDING
@@ -59,9 +60,6 @@ class Recording:
     >>> record.ops
     [('_EagerConst', 'CPU:0'), ('_EagerConst', 'CPU:0'), ('AddV2', 'CPU:0')]
     """
-
-    _page_writer: ClassVar[Callable[[Recording, str | PathLike[str]], None]]
-    """Saves a page. Set from above: the runtime does not know the views."""
 
     def __init__(self, recorder: Recorder) -> None:
         """Wraps a recorder that listens from now on.
@@ -197,7 +195,7 @@ class Recording:
         >>> file.read_text(encoding="utf-8")[:15]
         '<!doctype html>'
         """
-        type(self)._page_writer(self, path)
+        sys.modules["nbtf"]._save_page(self, path)  # from above: the runtime does not know the views
 
     def fits(
         self,

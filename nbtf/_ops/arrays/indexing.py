@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from nbtf._devices.base import Spec
-from nbtf._ops.arrays.gathering import boolean_mask
 from nbtf._ops.attributes import HostInput, KnownInput, as_axis, as_shape, of_integers
 from nbtf._ops.express import HANDED_OVER
 from nbtf._ops.op import Gradients, op
@@ -77,6 +76,8 @@ def getitem(tensor: Any, key: Any) -> Tensor:
 def _on_the_road(tensor: Any, key: Any) -> Tensor:
     dtype = getattr(key, "dtype", None)
     if key.__class__ is bool or (dtype is not None and dtype == "bool" and hasattr(key, "__len__")):
+        from nbtf._ops.arrays.gathering import boolean_mask  # late: `import nbtf` does without it
+
         return boolean_mask(tensor, key)
     begin, end, strides, masks = slice_spec(key)
     return StridedSlice(tensor, begin=begin, end=end, strides=strides, masks=masks, name="strided_slice/")

@@ -12,6 +12,7 @@ from nbtf._devices.cpu import CPU
 from nbtf._locks import Lock
 from nbtf._ops.arrays.identity import identity
 from nbtf._ops.express import HANDED_OVER, constant_like
+from nbtf._ops.operators import OPERATORS
 from nbtf._ops.variables.creation import VariableAggregation, VariableSynchronization, alone, made
 from nbtf._ops.variables.parts import VariableParts
 from nbtf._ops.variables.resource import AssignAddVariableOp, AssignSubVariableOp, AssignVariableOp, read_variable
@@ -440,7 +441,7 @@ class Variable(VariableParts):
             "shape": self._shape,
         }
 
-    if TYPE_CHECKING:  # set by _ops/operators.py
+    if TYPE_CHECKING:  # set below
 
         def __add__(self, other: Any) -> Tensor: ...
         def __radd__(self, other: Any) -> Tensor: ...
@@ -482,3 +483,8 @@ def _remade(value: Any, name: str, traits: dict[str, Any]) -> Variable:
     variable = made(Variable, value, name=name, **traits)
     variable._name = f"{name}:0"  # whatever name scope is open
     return variable
+
+
+for name, function in OPERATORS.items():
+    if name != "__getitem__":  # it has its own: parts of a variable can be assigned to
+        setattr(Variable, name, function)

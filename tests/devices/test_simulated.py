@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import nbtf as tf
-from nbtf._devices import simulated
+from nbtf._devices import simulated_account
 from nbtf._devices.base import Label, Spec
 from nbtf._devices.bfc.allocator import Driver
 from nbtf._devices.bfc.memory import BFCMemory
@@ -309,7 +309,7 @@ def test_the_second_result_that_does_not_fit_gives_the_first_back() -> None:
 
 @pytest.fixture
 def small_computer(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(simulated, "available_bytes", lambda: 20 * MIB)
+    monkeypatch.setattr(simulated_account, "available_bytes", lambda: 20 * MIB)
 
 
 @pytest.mark.usefixtures("small_computer")
@@ -341,7 +341,7 @@ def test_the_last_of_a_small_computer_is_left_to_the_program(nbytes: int) -> Non
 def test_copies_out_of_the_gpu_need_the_computer_too(monkeypatch: pytest.MonkeyPatch) -> None:
     gpu = _gpu()
     buffer = _filled(gpu, 30)
-    monkeypatch.setattr(simulated, "available_bytes", lambda: 0)
+    monkeypatch.setattr(simulated_account, "available_bytes", lambda: 0)
     gpu._look_again = 0.0
 
     with pytest.raises(ResourceExhaustedError, match=re.escape("this computer 0 bytes")):
@@ -349,14 +349,14 @@ def test_copies_out_of_the_gpu_need_the_computer_too(monkeypatch: pytest.MonkeyP
 
 
 def test_small_requests_do_not_look_at_the_computer(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(simulated, "available_bytes", lambda: pytest.fail("it looked"))
+    monkeypatch.setattr(simulated_account, "available_bytes", lambda: pytest.fail("it looked"))
 
     assert _filled(_gpu(), 0.9)
 
 
 def test_many_large_requests_look_again(monkeypatch: pytest.MonkeyPatch) -> None:
     looks: list[int] = []
-    monkeypatch.setattr(simulated, "available_bytes", lambda: looks.append(1) or 160 * MIB)
+    monkeypatch.setattr(simulated_account, "available_bytes", lambda: looks.append(1) or 160 * MIB)
     gpu = _gpu()
     held = [_filled(gpu, 2) for _ in range(20)]
 

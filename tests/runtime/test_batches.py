@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import nbtf as tf
-from nbtf._devices import simulated as simulated_module
+from nbtf._devices import simulated_account, simulated_lane
 from nbtf._runtime import columns as columns_module
 from nbtf._runtime import execute as execute_module
 from nbtf._runtime import notes as notes_module
@@ -233,7 +233,7 @@ def test_a_packed_event_takes_less_than_48_bytes(program: Callable[[], None]) ->
 def test_ever_new_shapes_take_few_bytes_more(device: str, seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     for module, memory in ((notes_module, "_SUBJECTS"), (execute_module, "_SPECS")):
         monkeypatch.setattr(module, memory, {})  # what has a bound of its own
-    for module in (simulated_module, recorded_lane):
+    for module in (simulated_account, simulated_lane, recorded_lane):
         monkeypatch.setattr(module, "_REMEMBERED", 1)
     dice = random.Random(seed)
     with machine(1), tf.device(device):

@@ -1,0 +1,232 @@
+"""What does a simulated GPU charge to its card, since when, and what does it say where there is no room?"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple, TypeAlias, cast
+
+from nbtf._devices import exhausted
+from nbtf._devices.base import GPU, Label, Runnable
+from nbtf._devices.bfc.allocator import BFCAllocator, Driver
+from nbtf._devices.bfc.chunks import Chunk
+from nbtf._devices.bfc.memory import BFCMemory
+from nbtf._devices.cards import PhysicalGPU
+from nbtf._devices.exhausted import Request
+from nbtf._devices.host_memory import available_bytes
+from nbtf._devices.journal import Box, Journal
+from nbtf._devices.names import full_name
+from nbtf._devices.sites import CallSite, Site
+from nbtf._locks import new_lock
+from nbtf._types import DType, as_dtype
+from nbtf.errors import ResourceExhaustedError
+
+# TensorFlow's own buffer, taken just before the first op. Source: BaseGPUDevice::InitScratchBuffers, gpu_device.cc.
+_SCRATCH = Label("scratch", "uint8", (1028,))
+# A look at the computer's memory takes 0.1 ms. Small requests are not worth it; after one, a part of what was seen
+# may be taken without another, for a while.
+WORTH_A_LOOK = 1 << 20
+_LOOK_PART = 1 / 16
+_LOOK_SECONDS = 0.1
+# What is left to the rest of the program: kernels need room for intermediate results.
+_LEFT_FREE = 64 << 20
+_REMEMBERED = 4096
+"""Requests of ops that are remembered, with the labels of their results."""
+_SURELY_FITS = 1 << 20
+"""A card and a limit of so many bytes have room for the scratch buffer, whatever is asked of them later."""
+
+
+QuickRequest: TypeAlias = "tuple[Callable[..., Any], int, Label]"
+"""What the lane needs to know of an op: its function, and bytes and label of its result."""
+
+
+class MemoryPlan(NamedTuple):
+    """The rules of an allocator that nobody has needed so far; see `BFCAllocator`."""
+
+    limit: int
+    growth: bool = False
+    garbage_collection: bool = True
+    fragmentation_fraction: float = 0.0
+    driver: Driver | None = None
+    name: str = "GPU_0_bfc"
+
+    def allocator(self) -> BFCAllocator:
+        """Returns an allocator that has taken nothing yet."""
+        return BFCAllocator(
+            self.limit,
+            growth=self.growth,
+            garbage_collection=self.garbage_collection,
+            fragmentation_fraction=self.fragmentation_fraction,
+            driver=self.driver,
+            name=self.name,
+        )
+
+
+class ChargedGPU(GPU):
+    """One logical GPU on a simulated card, as far as its account goes.
+
+    The first op has all GPUs map memory, but few programs look at a thousand of them. Where nobody listens and nobody
+    else is on the card, the allocator is made by the first look, and has then what it would have had all the time.
+    """
+
+    _opening = new_lock()
+
+    def __init__(self, index: int, card: PhysicalGPU, plan: MemoryPlan, alone: bool = False) -> None:
+        """Makes `GPU:index`.
+
+        Args:
+          index: the number of the logical device.
+          card: the physical GPU it is on, or on a part of which.
+          plan: how it takes its part of the card's memory.
+          alone: whether nobody else takes memory of the card.
+        """
+        self.index = index
+        self.name = full_name("GPU", index, card.task)
+        self.task = card.task
+        self.constants = {}
+        self.card = card
+        self._plan, self._alone = plan, alone
+        self._allocator: BFCAllocator | None = None
+        self._memory: BFCMemory | None = None
+        self._scratch: Chunk | None = None
+        self._is_late = False
+        """Whether the first look has it map memory, as if it had long done so."""
+        self._requests: dict[tuple[object, ...], tuple[int, Label]] = {}
+        self._quick: dict[tuple[object, ...], QuickRequest] = {}
+        self._functions: dict[Any, Callable[..., Any]] = {}
+        self._journal: Journal | None = None
+        self._unlooked = 0
+        self._look_again = 0.0
+
+    @property
+    def allocator(self) -> BFCAllocator:
+        """Its part of the card's memory."""
+        return self._allocator or self._open()
+
+    @property
+    def memory(self) -> BFCMemory:  # pyright: ignore[reportIncompatibleVariableOverride]  # made by the first look
+        """The account of that."""
+        if self._memory is None:
+            self._open()
+        return cast("BFCMemory", self._memory)
+
+    def _open(self) -> BFCAllocator:
+        """Makes the allocator, unless another thread has; what is late is done before anybody listens."""
+        with self._opening:
+            allocator = self._allocator
+            if allocator is None:
+                allocator = self._plan.allocator()
+                memory, scratch = BFCMemory(allocator), self._scratch
+                if self._is_late:
+                    scratch = allocator.allocate(_SCRATCH.shape[0], _SCRATCH)
+                allocator.keep_journal(self._journal)
+                self._allocator, self._memory, self._scratch = allocator, memory, scratch  # all or nothing: no calls
+        return allocator
+
+    def keep_journal(self, journal: Journal | None) -> None:
+        """Takes down from now on what happens to the pieces of its memory, or no longer."""
+        if (journal is None) is not (self._journal is None):
+            self._journal = journal
+            if self._allocator is not None:
+                self._allocator.keep_journal(journal)
+
+    def hand_over(self, boxes: Sequence[Box]) -> None:
+        """Puts what was taken down since the last time into boxes."""
+        if self._allocator is not None:
+            self._allocator.hand_over(boxes)
+
+    @property
+    def started(self) -> bool:
+        """Whether it has mapped memory; the first op does, if nobody did before."""
+        return self._is_late or self._scratch is not None
+
+    def use(self, memory: MemoryPlan) -> None:
+        """Takes memory by another plan, before it has started."""
+        self._plan, self._allocator, self._memory = memory, None, None
+
+    def fresh_allocator(self, limit: int | None) -> BFCAllocator:
+        """Returns an unused allocator with the rules of this GPU's, for another limit."""
+        return self.allocator.fresh(limit)
+
+    def start(self) -> None:
+        """Maps the first memory as TensorFlow does; later, where nobody can tell."""
+        fits = min(self._plan.limit, self.card.memory_bytes) >= _SURELY_FITS
+        if self._alone and fits and self._journal is None and self._allocator is None:
+            self._is_late = True
+        else:
+            self._map_first()
+
+    def _map_first(self) -> None:
+        """Maps the first memory, with TensorFlow's own buffer in front."""
+        allocator = self.allocator
+        with self._opening:
+            if self._scratch is None:
+                self._scratch = allocator.allocate(_SCRATCH.shape[0], _SCRATCH)
+
+    def _charge(self, nbytes: int, label: Label, copied: bool = False) -> Chunk | None:
+        """Takes memory on the card; an empty tensor takes none."""
+        if self._scratch is None:
+            self._map_first()
+        chunk = self.allocator.allocate(nbytes, label)
+        if chunk is None and nbytes:
+            raise self._card_is_full(nbytes, label, copied)
+        return chunk
+
+    def _card_is_full(self, nbytes: int, label: Label, copied: bool = False) -> ResourceExhaustedError:
+        device_text = f"simulated {self.short_name} ({self.card.card.name})"
+        request, card = self._request(nbytes, label, copied), self.card.memory_bytes
+        return ResourceExhaustedError(exhausted.card_is_full(request, device_text, self.allocator, card))
+
+    def _give_back(self, allocations: Sequence[Chunk | None]) -> None:
+        for chunk in allocations:
+            if chunk is not None:
+                self.allocator.free(chunk)
+
+    def _request(self, nbytes: int, label: Label, copied: bool) -> Request:
+        return Request(nbytes, label.shape, as_dtype(label.dtype).c_name, self.name, copied)
+
+    def _look_at_computer(self, nbytes: int) -> None:
+        """Raises `MemoryError` if this computer has no room, before it is filled to the point where programs die."""
+        if nbytes < WORTH_A_LOOK:
+            return
+        now = time.monotonic()
+        self._unlooked -= nbytes
+        if self._unlooked < 0 or now > self._look_again:
+            available = available_bytes()
+            if nbytes > available - min(_LEFT_FREE, available // 8):
+                raise _NoRoomError(available)
+            self._unlooked, self._look_again = int(available * _LOOK_PART), now + _LOOK_SECONDS
+
+    def _computer_is_too_small(
+        self, nbytes: int, label: Label, error: MemoryError, copied: bool = False
+    ) -> ResourceExhaustedError:
+        self.allocator.refuse(nbytes, label)
+        stats = self.allocator.stats()
+        text = exhausted.computer_is_too_small(
+            self._request(nbytes, label, copied),
+            f"simulated {self.short_name}",
+            stats.bytes_limit - stats.bytes_in_use,
+            error.available if isinstance(error, _NoRoomError) else None,
+            self.allocator.name,
+        )
+        return ResourceExhaustedError(text)
+
+    def _new_request(
+        self, op: Runnable, shape: tuple[int, ...], dtype: DType, site: Site | CallSite
+    ) -> tuple[int, Label]:
+        """Returns bytes and label of a result: the same as long as they are remembered, as is the place."""
+        if len(self._requests) >= _REMEMBERED:
+            self._requests.clear()
+        request = math.prod(shape) * dtype.size, Label(op.type, dtype.name, shape, site)
+        self._requests[op, shape, dtype, id(site)] = request
+        return request
+
+
+class _NoRoomError(MemoryError):
+    """This computer has too little left."""
+
+    def __init__(self, available: int) -> None:
+        """Keeps how much it has."""
+        super().__init__()
+        self.available = available

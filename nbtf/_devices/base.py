@@ -177,6 +177,8 @@ class Device(ABC):
     """What it knows of kernels that must be compiled first; None where none are."""
     lane: bool = False
     """Whether it has a `quick` for express lanes; that of the CPU which plain ops go to is NumPy itself."""
+    lists_in_lane: bool = False
+    """Whether its lane serves ops that take lists or have several results, too: it has `granted_lists`."""
     records_in_lane: bool = False
     """Whether its lane may be used while recorders listen: its journal tells the pieces, and its times are modelled."""
     is_exact: bool = False

@@ -31,7 +31,7 @@ from nbtf._devices.lent import memory_of_lent
 from nbtf._devices.limits import decide, garbage_collection, memory_limit, resolve_growth
 from nbtf._devices.simulated_account import WORTH_A_LOOK
 from nbtf._devices.simulated_account import MemoryPlan as MemoryPlan
-from nbtf._devices.simulated_lane import LaneGPU
+from nbtf._devices.simulated_lane import LaneGPU, copy_if_shared
 from nbtf._devices.sites import CallSite, Site
 from nbtf._types import as_dtype, float32
 
@@ -93,7 +93,7 @@ class SimulatedGPU(LaneGPU):
     """
 
     xp = np
-    simulated = models_time = updates_in_place = tells_pieces = lane = records_in_lane = is_exact = True
+    simulated = models_time = updates_in_place = tells_pieces = is_exact = True
 
     def put(self, array: np.ndarray[Any, Any], label: Label | None = None) -> Buffer:
         """Copies a host array in."""
@@ -218,7 +218,7 @@ class SimulatedGPU(LaneGPU):
             owner = array if array.base is None else array.base
             for input_array in arrays:
                 if owner is input_array or input_array.__class__ is list or owner is input_array.base:
-                    array = _copy_if_shared(array, arrays)
+                    array = copy_if_shared(array, arrays)
                     break
             allocation = allocations[number] if number < len(allocations) else None
             if (array.nbytes != allocation._block.requested) if allocation is not None else array.nbytes:
@@ -234,20 +234,6 @@ class SimulatedGPU(LaneGPU):
 def _hold_shown(array: Any, buffers: Sequence[Buffer]) -> Any:
     """Returns the hold of the input that a result is; of the first if it is a view of it, or an update in its place."""
     return next((buffer for buffer in buffers if buffer._array is array), buffers[0])._allocation
-
-
-def _copy_if_shared(array: Any, inputs: list[Any]) -> Any:
-    """Returns a copy of an array that shows the memory of an input.
-
-    On a card a slice or a transposed matrix is written out; it does not keep the whole input alive.
-    """
-    owner = array if array.base is None else array.base
-    for input_array in inputs:
-        if input_array.__class__ is list:
-            array = _copy_if_shared(array, input_array)
-        elif owner is input_array or owner is input_array.base:
-            return array.copy()
-    return array
 
 
 def _first(op: Runnable, specs: Sequence[Spec] | None, error: MemoryError) -> tuple[int, Label]:

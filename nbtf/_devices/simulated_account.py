@@ -94,6 +94,7 @@ class ChargedGPU(GPU):
         """Whether the first look has it map memory, as if it had long done so."""
         self._requests: dict[tuple[object, ...], tuple[int, Label]] = {}
         self._quick: dict[tuple[object, ...], QuickRequest] = {}
+        self.list_requests: dict[tuple[object, ...], Any] = {}
         self._functions: dict[Any, Callable[..., Any]] = {}
         self._journal: Journal | None = None
         self._unlooked = 0

@@ -2,20 +2,40 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 
+from nbtf._devices.base import Label, Spec, arrays_of
+from nbtf._devices.bfc.chunks import MIN_CHUNK
 from nbtf._devices.cpu import bound
 from nbtf._devices.simulated_account import WORTH_A_LOOK, ChargedGPU, QuickRequest
 from nbtf._devices.sites import CallSite
+from nbtf._types import DType
 
 _REMEMBERED = 4096
 """Ops on inputs of certain shapes that are remembered, with what they ask for."""
 
 
+class ListsRequest(NamedTuple):
+    """What the lane needs to know of an op that takes lists or has several results."""
+
+    function: Callable[..., Any]
+    attrs: Mapping[str, Any]
+    """As kernels want them, in their order."""
+    specs: Sequence[Spec]
+    pieces: Sequence[tuple[int, Label]]
+    """Bytes and label of each result."""
+    room: int
+    """Where a piece of so many bytes is free, all are granted."""
+    dtypes: Sequence[DType]
+
+
 class LaneGPU(ChargedGPU):
     """One logical GPU on a simulated card, as far as its lane goes."""
+
+    lane = lists_in_lane = records_in_lane = True
 
     def quick(self, op: Any, inputs: tuple[Any, ...], attrs: tuple[Any, ...]) -> tuple[Any, Any]:
         """Is the express lane: returns the one array that an op makes, and what holds its memory.
@@ -67,6 +87,50 @@ class LaneGPU(ChargedGPU):
             raise LookupError
         return array, chunk
 
+    def granted_lists(self, op: Any, inputs: Sequence[Any], request: ListsRequest) -> list[tuple[Any, Any]]:
+        """Does what `granted` does for an op that takes lists or has several results: each array with its hold.
+
+        Raises:
+          LookupError: the road must do it.
+        """
+        allocator, pieces = self._allocator, request.pieces
+        if allocator is None or not allocator.has_room(request.room):
+            raise LookupError
+        arrays, owned = arrays_of(inputs), list[Any]()
+        results = request.function(*arrays, *request.attrs.values())
+        if results.__class__ is not tuple and results.__class__ is not list:
+            results = (results,)
+        for array, (nbytes, _) in zip(results, pieces, strict=True):
+            if array.__class__ is not np.ndarray:
+                array = np.asarray(array)
+            if array.nbytes != nbytes:
+                raise LookupError
+            owned.append(copy_if_shared(array, arrays))
+        return [(array, allocator.allocate(*piece)) for array, piece in zip(owned, pieces, strict=True)]
+
+    def lists_request(
+        self,
+        op: Any,
+        attrs: Mapping[str, Any],
+        specs: Sequence[Spec],
+        dtypes: Sequence[DType],
+        site: CallSite | None = None,
+    ) -> ListsRequest:
+        """Returns what the lane needs to know of an op that takes lists or has several results.
+
+        Raises:
+          LookupError: the road must do it.
+        """
+        if self._scratch is None or any([None in shape for shape, _ in specs]):
+            raise LookupError
+        pieces = [self._new_request(op, cast("tuple[int, ...]", shape), dtype, site) for shape, dtype in specs]
+        total = sum([nbytes for nbytes, _ in pieces])
+        if total >= WORTH_A_LOOK:
+            raise LookupError
+        # So much in a single piece is enough wherever each result goes: it is split as long as half of it is left.
+        room = 2 * (total + MIN_CHUNK * len(pieces))
+        return ListsRequest(bound(op), {name: attrs[name] for name in op.attrs}, specs, pieces, room, dtypes)
+
     def view(self, op: Any, inputs: tuple[Any, ...], attrs: tuple[Any, ...]) -> tuple[Any, Any]:
         """Returns an array that shows the memory of an input, and what holds that."""
         if self._scratch is None:
@@ -102,3 +166,17 @@ class LaneGPU(ChargedGPU):
         if nbytes >= WORTH_A_LOOK:
             raise LookupError
         return bound(op), nbytes, label
+
+
+def copy_if_shared(array: Any, inputs: list[Any]) -> Any:
+    """Returns a copy of an array that shows the memory of an input.
+
+    On a card a slice or a transposed matrix is written out; it does not keep the whole input alive.
+    """
+    owner = array if array.base is None else array.base
+    for input_array in inputs:
+        if input_array.__class__ is list:
+            array = copy_if_shared(array, input_array)
+        elif owner is input_array or owner is input_array.base:
+            return array.copy()
+    return array

@@ -132,21 +132,26 @@ def subject_of_op(
     device: Device,
     reason: Reason,
     constants: int | None,
-    output: Any,
+    outputs: Sequence[Any],
     inputs: tuple[tuple[tuple[int, ...], ...], tuple[Any, ...]],
 ) -> OpSubject:
-    """Returns the subject of an op with a single result, of which so many constants were made; `inputs` are described.
+    """Returns the subject of an op, of which so many constants were made; `inputs` are described, lists flattened.
 
     It is that of the note that `take_note_of_op` takes.
     """
-    key = op, device, id(reason), constants, device, output._array.shape, output._dtype, *inputs
-    return _subject_of(key, reason)
+    shapes: Any = tuple([output._array.shape for output in outputs])
+    dtypes: Any = tuple([output._dtype for output in outputs])
+    if len(outputs) == 1:
+        (shapes,), (dtypes,) = shapes, dtypes
+    return _subject_of((op, device, id(reason), constants, device, shapes, dtypes, *inputs), reason)
 
 
-def take_short_note(sink: NoteSink, subject: OpSubject, start: Begun, output: Any) -> None:
-    """Takes a note of an op with a single result, on a device that models times and tells pieces."""
+def take_short_note(sink: NoteSink, subject: OpSubject, start: Begun, outputs: Sequence[Any]) -> None:
+    """Takes a note of an op on a device that models times and tells pieces."""
     call_site, first, began_at, constants = start
-    output._seq = last = next_number()
+    last = next_number()
+    for output in outputs:
+        output._seq = last
     side_numbers = None if constants is None else (constants, None)
     _take(sink, (subject, last, time(), call_site, first, began_at, None, None, side_numbers), last)
 

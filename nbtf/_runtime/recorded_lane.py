@@ -7,6 +7,7 @@ kernel has run, so that the road can do it all over again.
 from __future__ import annotations
 
 import threading
+from collections.abc import Sequence
 from time import time
 from typing import Any, NamedTuple
 
@@ -19,7 +20,7 @@ from nbtf._runtime.op_start import count_constants
 from nbtf._runtime.phases import part_of
 from nbtf._runtime.scopes import Scope
 from nbtf._runtime.subjects import OpSubject
-from nbtf._runtime.tensor import Tensor
+from nbtf._runtime.tensor import Tensor, tensors_of
 from nbtf._types import DType
 
 _FRAMES = 3
@@ -74,16 +75,66 @@ def run_recorded(op: Any, inputs: tuple[Any, ...], attrs: tuple[Any, ...], scope
     count = 0 if constants is None else len(constants)
     subject = subjects.get(count)
     if subject is None:
-        inputs_made = tuple([x._array.shape for x in inputs]), tuple([x._dtype for x in inputs])
-        subject = subjects[count] = subject_of_op(op, device, reason, count or None, result, inputs_made)
-    take_short_note(context.observers, subject, (call_site, first, began_at, constants), result)
+        subject = subjects[count] = subject_of_op(op, device, reason, count or None, (result,), _described(inputs))
+    take_short_note(context.observers, subject, (call_site, first, began_at, constants), (result,))
     return result
 
 
+def run_recorded_lists(
+    op: Any,
+    inputs: Sequence[Any],
+    tensors: Sequence[Any],
+    asked: tuple[dict[str, Any], tuple[Any, ...], Any],
+    scope: Scope | None,
+) -> list[Tensor]:
+    """Does what `run_recorded` does for an op that takes lists or has several results; returns the list of them.
+
+    Args:
+      op: its record.
+      inputs: tensors or lists of them, on a device that is in `HERE.recorded`.
+      tensors: all of them.
+      asked: its attributes as they were given, what tells it apart from others, and its request without a place.
+      scope: the scope that is open.
+
+    Raises:
+      LookupError: the road must do it; so must it after any other error.
+    """
+    context, device = CURRENT.context, tensors[0]._device
+    attrs_given, key, request = asked
+    call_site, reason, request, subjects = _decision_of(context, op, tensors, key, scope, request)
+    began_at, constants = time(), None
+    if op.host_inputs:
+        constants = context.count_constants(op, device, scope, attrs_given, inputs)
+    first = next_number()
+    try:
+        results: list[tuple[Any, Any]] = device.granted_lists(op, inputs, request)
+    except BaseException:
+        context.constants.forget(constants or ())
+        raise
+    outputs = tensors_of(results, request.dtypes, device)
+    count = 0 if constants is None else len(constants)
+    subject = subjects.get(count)
+    if subject is None:
+        subject = subjects[count] = subject_of_op(op, device, reason, count or None, outputs, _described(tensors))
+    take_short_note(context.observers, subject, (call_site, first, began_at, constants), outputs)
+    return outputs
+
+
+def _described(tensors: Sequence[Any]) -> tuple[tuple[tuple[int, ...], ...], tuple[DType, ...]]:
+    return tuple([tensor._array.shape for tensor in tensors]), tuple([tensor._dtype for tensor in tensors])
+
+
 def _decision_of(
-    context: Context, op: Any, inputs: tuple[Any, ...], attrs: tuple[Any, ...], scope: Scope | None
+    context: Context,
+    op: Any,
+    inputs: Sequence[Any],
+    attrs: tuple[Any, ...],
+    scope: Scope | None,
+    lists: Any = None,
 ) -> Decision:
     """Returns what was decided about an op, or is now.
+
+    Of one with lists, `inputs` are all its tensors, and `lists` is its request without a place.
 
     Raises:
       LookupError: the road must do it.
@@ -105,7 +156,7 @@ def _decision_of(
         key = op, tuple([tuple(attr) if attr.__class__ is list else attr for attr in attrs]), *key[2:]
         decision = decisions.get(key)
     if decision is None or decision.call_site is not call_site:
-        decision = _decided(context, op, inputs, attrs, scope, call_site)
+        decision = _decided(context, op, inputs, attrs, scope, call_site, lists)
         if len(decisions) >= _REMEMBERED:
             decisions.clear()
         decisions[key] = decision
@@ -113,7 +164,13 @@ def _decision_of(
 
 
 def _decided(
-    context: Context, op: Any, inputs: tuple[Any, ...], attrs: tuple[Any, ...], scope: Scope | None, call_site: CallSite
+    context: Context,
+    op: Any,
+    inputs: Sequence[Any],
+    attrs: tuple[Any, ...],
+    scope: Scope | None,
+    call_site: CallSite,
+    lists: Any,
 ) -> Decision:
     """Decides about an op.
 
@@ -124,5 +181,8 @@ def _decided(
     chosen, reason = context.place_op(op, tuple([tensor._dtype for tensor in inputs]), None, scope)
     if chosen is not device or any([tensor.__class__ is not Tensor or tensor._host for tensor in inputs]):
         raise LookupError
-    request = None if op.shares_memory else device.quick_request(op, inputs, attrs, call_site)
+    if lists is not None:
+        request = device.lists_request(op, lists.attrs, lists.specs, lists.dtypes, call_site)
+    else:
+        request = None if op.shares_memory else device.quick_request(op, inputs, attrs, call_site)
     return Decision(call_site, reason, request, {})

@@ -31,6 +31,15 @@ OPS: list[Callable[[Any, Any], Any]] = [
     lambda x, y: tf.concat([x[:2], y[1:3]], 0),
     lambda x, y: tf.where(tf.identity(x) == y, x, tf.zeros_like(y)),
     lambda x, y: tf.broadcast_to(x[0, 1], [4, 4]),
+    lambda x, y: tf.concat([x, tf.identity(y), x], axis=1)[:, 2:6],
+    lambda x, y: tf.add_n([tf.identity(x), tf.identity(y), x]),
+    lambda x, y: tf.stack(tf.split(x + y, [1, 2, -1], axis=1)[0:1] * 4, axis=1)[:, :, 0],
+    lambda x, y: tf.concat(tf.split(tf.identity(y), 2, axis=0)[::-1], tf.constant(0)),
+    lambda x, y: tf.stack(tf.unstack(tf.identity(x), axis=1)),
+    lambda x, y: tf.einsum("ij,jk->ik", tf.identity(x), tf.identity(y)),
+    lambda x, y: tf.math.top_k(tf.identity(y), 4).values,
+    lambda x, y: x + tf.nn.softmax_cross_entropy_with_logits(tf.identity(x), tf.identity(y)),
+    lambda x, y: tf.linalg.qr(tf.identity(x))[1] + y,
     lambda x, y: x + np.float32(0.5) * tf.cast(tf.shape(y)[0], tf.float32),
 ]
 PLACES = [None, "GPU:0", "GPU:1", "CPU:0", "GPU:5"]
@@ -101,9 +110,9 @@ def test_ops_on_a_simulated_gpu_are_recorded_on_the_lane(monkeypatch: pytest.Mon
         x = tf.ones([2, 2])
         with tf.runtime.recording():
             for _ in range(2):
-                tf.matmul(x * 2.0, x)
+                tf.matmul(x * 2.0, tf.concat(tf.split(x, 2), 0))
 
-    assert ["Mul", "MatMul"] == served
+    assert ["Mul", "Split", "ConcatV2", "MatMul"] == served
 
 
 def test_whoever_wants_each_event_at_once_closes_the_lane() -> None:

@@ -1,0 +1,114 @@
+"""The express lane of ops that take lists or have several results, on simulated GPUs, whether recorded or not.
+
+It is no generated frame like those of `express.py`: such ops come with lists of any length, and what a call costs is
+mostly their memory. Everything it does not serve is handed to the road.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import chain
+from typing import TYPE_CHECKING, Any
+
+from nbtf._devices.collectives import COLLECTIVE
+from nbtf._ops.express import HANDED_OVER
+from nbtf._runtime.recorded_lane import run_recorded_lists
+from nbtf._runtime.scopes import HERE, SCOPE
+from nbtf._runtime.tensor import Tensor, tensors_of
+from nbtf._types import DType
+
+if TYPE_CHECKING:
+    from nbtf._ops.op import Op
+
+_REMEMBERED = 4096
+"""Ops on inputs of certain shapes that a device remembers; a loop over ever new shapes must not fill the memory."""
+
+_PLAIN = frozenset({bool, int, float, str, type(None), DType})
+
+
+def has_list_lane(op: Op) -> bool:
+    """Tells whether an op may take this lane: it has lists, and does nothing but compute on its inputs' device."""
+    with_lists = (op.takes_lists or op.many) and bool(op.results)
+    elsewhere = op.resource or op.host_outputs or op._cpu_only is True or op.type == COLLECTIVE
+    return with_lists and not (elsewhere or op.shares_memory or op.data_dependent)
+
+
+def run_with_lists(op: Op, inputs: Sequence[Any], attrs: dict[str, Any]) -> Any:
+    """Returns the result of an op that has this lane, or the list of its results; None where the road must do it."""
+    if not (HERE.elsewhere or HERE.recorded):
+        return None
+    scope = SCOPE()
+    try:
+        tensors = [*chain.from_iterable([value if value.__class__ is list else (value,) for value in inputs])]
+        device = tensors[0]._device
+        is_told = device in HERE.recorded
+        if not is_told and (device not in HERE.elsewhere or device is not (scope.lane if scope else HERE.first)):
+            return None
+        key = op, *_described(op, inputs, tensors, device), *_key_of(attrs)
+        request = device.list_requests.get(key)
+        if request is None:
+            request = device.list_requests[key] = _new_request(op, inputs, attrs, device)
+        if is_told:
+            outputs = run_recorded_lists(op, inputs, tensors, (attrs, key, request), scope)
+        else:
+            outputs = tensors_of(device.granted_lists(op, inputs, request), request.dtypes, device)
+    except HANDED_OVER:
+        return None
+    result: Any = outputs if op.many else outputs[0]
+    if scope is not None and (tape := scope.tape) is not None:
+        tape.record(op, inputs, request.attrs, result)
+    return result
+
+
+def _described(op: Op, inputs: Sequence[Any], tensors: Sequence[Any], device: Any) -> list[Any]:
+    """Returns shapes, dtypes and the lengths of lists.
+
+    Raises:
+      LookupError: there are more than tensors in the memory of a device that has this lane.
+    """
+    if not device.lists_in_lane:
+        raise LookupError
+    described: list[Any] = []
+    for tensor in tensors:
+        if tensor.__class__ is not Tensor or tensor._device is not device or tensor._host:
+            raise LookupError
+        described += tensor._array.shape, tensor._dtype
+    if op.takes_lists:
+        described += [len(value) if value.__class__ is list else None for value in inputs]
+    return described
+
+
+def _key_of(attrs: Mapping[str, Any]) -> list[Any]:
+    """Returns values of attributes that tell them apart.
+
+    Raises:
+      LookupError: there is more than plain values and lists of integers; reading a tensor is told of.
+    """
+    key: list[Any] = []
+    for value in attrs.values():
+        value_class = value.__class__
+        if value_class is list or value_class is tuple:
+            for item in value:
+                if item.__class__ is not int:
+                    raise LookupError
+            value = tuple(value)
+        elif value_class not in _PLAIN:
+            raise LookupError
+        key += value_class, value
+    return key
+
+
+def _new_request(op: Op, inputs: Sequence[Any], attrs: dict[str, Any], device: Any) -> Any:
+    """Returns what the device needs to know of an op on such inputs.
+
+    Raises:
+      LookupError: the road must do it; or another error, which the road will find, too.
+    """
+    values = op.normalised(attrs)
+    dtypes = op.check(inputs, values)
+    specs = op.specs(inputs, values)
+    if not specs or not op.has_kernel(device.type, dtypes):
+        raise LookupError
+    if len(device.list_requests) >= _REMEMBERED:
+        device.list_requests.clear()
+    return device.lists_request(op, values, specs, op.output_dtypes(dtypes, values, len(specs)))

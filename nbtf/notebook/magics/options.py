@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import argparse
 import shlex
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from difflib import get_close_matches
 from typing import Any, NoReturn
 
 from IPython.core.error import UsageError
 
 from nbtf.notebook.session import say
+
+_LIKE = 0.7
+"""How alike two words are of which one may have been meant, from 0 to 1: `who` and `--who` are 0.75."""
 
 
 class _RefusedError(Exception):
@@ -33,8 +37,18 @@ class Options(argparse.ArgumentParser):
         return tuple(str(word) for each in (*actions, first) for word in each.option_strings[-1:] or each.choices or ())
 
     def error(self, message: str) -> NoReturn:
-        """Raises instead of ending the process."""
+        """Raises instead of ending the process; of words that are not known it says which there are."""
+        _, unknown, typed_words = message.partition("unrecognized arguments: ")  # argparse's own text
+        if unknown:
+            there_are = ", ".join(self.words)
+            message = f"it takes no {typed_words}.{self._meant(typed_words.split())} There are {there_are}"
         raise UsageError(f"{self.prog}: {message}. {self.prog} -h says what there is.")
+
+    def _meant(self, typed_words: Iterable[str]) -> str:
+        """Asks whether a word that was typed is one that is there, written otherwise; nothing where none is like it."""
+        unknown = [word for word in typed_words if word not in self.words]
+        guesses = [guess for word in unknown for guess in get_close_matches(word, self.words, 1, _LIKE)]
+        return f" Did you mean {guesses[0]}?" if guesses else ""
 
     def read(self, line: str) -> argparse.Namespace | None:
         """Returns the options of a line; None after showing the help that it asks for.
@@ -52,7 +66,7 @@ class Options(argparse.ArgumentParser):
         try:
             return self.parse_args(words)
         except _RefusedError as error:
-            raise UsageError(f"{self.prog}: {error}") from None
+            raise UsageError(f"{self.prog}: {error}{self._meant(words)}") from None
 
 
 def _words(line: str) -> list[str]:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from nbtf._devices.base import Buffer, Device, Label, Runnable, Spec, buffer_of
+from nbtf._devices.base import Buffer, Device, Label, Spec, buffer_of
 from nbtf._devices.freed_memory import keep_freed_memory
 from nbtf._devices.names import LOCAL_TASK, full_name
 from nbtf._devices.sites import CallSite, Site
@@ -46,7 +46,7 @@ class CPU(Device):
 
     def run(
         self,
-        op: Runnable,
+        op: Any,
         buffers: Sequence[Any],
         attrs: Mapping[str, Any],
         specs: Sequence[Spec] | None = None,
@@ -59,7 +59,7 @@ class CPU(Device):
         """
         arrays = [b._array if b.__class__ is not list else [buffer._array for buffer in b] for b in buffers]
         try:
-            results = op.kernel(np, *arrays, **attrs)
+            results = getattr(np, op.function)(*arrays) if op.function else op.kernel(np, *arrays, **attrs)
         except (FloatingPointError, RuntimeWarning):
             with np.errstate(all="ignore"):
                 results = op.kernel(np, *arrays, **attrs)

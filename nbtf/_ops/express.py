@@ -47,7 +47,7 @@ HANDED_OVER = (
 
 # NumPy warns of overflow and division by zero, TensorFlow does not. Turned into an error by the user's settings,
 # the warning hands the op to the road, which is silent by itself.
-warnings.filterwarnings("ignore", category=RuntimeWarning, module=r"nbtf\._ops(\.|$)")
+warnings.filterwarnings("ignore", category=RuntimeWarning, module=r"nbtf\.(_ops|_devices\.cpu)(\.|$)")
 
 LANE = """\
 def {name}({params}):

@@ -120,7 +120,7 @@ class Context:
         if scope is not None and scope.placed is not None:
             return scope.placed
         placed = self._placed  # before the machine is read: what is stale goes into a dictionary nobody reads
-        cell = self.device_scopes.of_cell()
+        cell = self.device_scopes.of_cell() if self.device_scopes.cells else None
         key = (op, dtypes, pinned_to, "" if request is None else request.name, replica, cell)
         placement = placed.get(key)
         if placement is None:

@@ -57,7 +57,7 @@ def begin(
     node = None if scope is None else scope.node  # a graph has nodes for its constants, and a log of its own
     constants: list[int] | None = None
     try:
-        if node is None and not (reason.kind == "explicit scope" and device is context.host):
+        if op.host_inputs and node is None and not (reason.kind == "explicit scope" and device is context.host):
             constants = count_constants(context.constants, op, device, scope, attrs, inputs)
         if context.log is not None and node is None:
             for _ in constants or ():
@@ -85,8 +85,6 @@ def count_constants(
     inputs: Sequence[Any],
 ) -> list[int] | None:
     """Returns a number of an event for each constant that TensorFlow makes of attributes now; None for none."""
-    if not op.host_inputs:
-        return None
     slow, events = op.is_given_values(inputs), list[int]()
     try:
         for attr, dtypes in op.host_inputs.items():

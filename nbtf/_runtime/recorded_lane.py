@@ -104,7 +104,7 @@ def run_recorded_lists(
     call_site, reason, request, subjects = _decision_of(context, op, tensors, key, scope, request)
     began_at, constants = time(), None
     if op.host_inputs:
-        constants = context.count_constants(op, device, scope, attrs_given, inputs)
+        constants = count_constants(context.constants, op, device, scope, attrs_given, inputs)
     first = next_number()
     try:
         results: list[tuple[Any, Any]] = device.granted_lists(op, inputs, request)

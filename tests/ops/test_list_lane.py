@@ -64,8 +64,9 @@ def test_values_and_accounts_are_those_of_the_road(seed: int, monkeypatch: pytes
     assert expected == actual
 
 
-def test_lists_on_a_simulated_gpu_take_their_lane(monkeypatch: pytest.MonkeyPatch) -> None:
-    with machine(1):
+@pytest.mark.parametrize("recorded", [False, True])
+def test_lists_on_a_simulated_gpu_take_their_lane(recorded: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    with machine(1), tf.runtime.recording() if recorded else nullcontext():
         x = tf.ones([4])
         monkeypatch.setattr("nbtf._ops.op.execute", lambda op, *rest: pytest.fail(f"{op.type} took the road"))
 

@@ -195,11 +195,20 @@ class Channel:
         values = np.frombuffer(ticket.values, array.dtype).reshape(array.shape)
         return values if values.flags.writeable else values.copy()
 
-    def wait(self) -> None:
-        """Waits until all records that wait now were handled."""
+    def wait(self, losses: bool = True) -> None:
+        """Waits until all records that wait now were handled; raises the first error that nobody has heard of.
+
+        The others are forgotten: they may follow from it. On request so are those that the loss of another task has
+        brought about.
+        """
         if self._waiting or self._under_way:
             self._ask(Look(0, "wait"))
-        self.raise_failure()
+        self.check()
+        with self._changed:
+            failures, self._failures = self._failures, {}
+        untold = [number for number, failure in failures.items() if losses or not failure.follows_loss]
+        if untold:
+            raise self._error(failures[min(untold)])
 
     def look(self, device: int, question: str) -> dict[str, Any]:
         """Asks about memory."""
@@ -233,14 +242,6 @@ class Channel:
         """Raises why nothing can be asked any more, if so."""
         if self._end is not None:
             raise type(self._end)(None, None, self._end.message)
-
-    def raise_failure(self) -> None:
-        """Raises the first error of an op that nobody has heard of, and forgets the others: they may follow from it."""
-        self.check()
-        with self._changed:
-            failures, self._failures = self._failures, {}
-        if failures:
-            raise self._error(failures[min(failures)])
 
     def flush(self) -> None:
         """Sends what waits, without waiting for more."""

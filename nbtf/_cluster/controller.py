@@ -116,20 +116,21 @@ class Cluster:
 
     def forget_losses(self) -> None:
         """Waits for the tasks that are left; what failed there with a lost one is told nobody, any other error is."""
-        defects = [error for error in self._errors() if not isinstance(error, UnavailableError | AbortedError)]
+        defects = self._errors(losses=False)
         if defects:
             raise defects[0]
 
-    def _errors(self) -> list[OpError]:
-        """Waits for all tasks; returns what nobody has heard of."""
+    def _errors(self, losses: bool = True) -> list[OpError]:
+        """Waits for all tasks; returns what nobody has heard of, on request without what a loss has brought about."""
         alive = [channel for channel in self.channels if channel.departure() is None]
         errors: list[OpError] = []
         self.flush()
         for channel in alive:
             try:
-                channel.wait()
+                channel.wait(losses)
             except OpError as error:
-                errors.append(error)
+                if losses or channel.departure() is None:
+                    errors.append(error)
         return errors
 
     def end(self, error: OpError) -> None:

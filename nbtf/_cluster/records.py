@@ -52,6 +52,21 @@ class Run(NamedTuple):
     draw: Draw | None = None
     site: str = ""
 
+    @property
+    def op(self) -> str:
+        """The type of the op."""
+        return self.template.op
+
+    @property
+    def device(self) -> int:
+        """Where it runs."""
+        return self.template.device
+
+    @property
+    def results(self) -> int:
+        """How many results it has."""
+        return self.template.results
+
 
 class Put(NamedTuple):
     """Makes a tensor of an array: dtype by its number in TensorFlow's files."""
@@ -64,6 +79,8 @@ class Put(NamedTuple):
     op: str = "_EagerConst"
     site: str = ""
 
+    results = 1
+
 
 class Copy(NamedTuple):
     """Copies a tensor from another device: of the same task if `peer` is empty, else of that one."""
@@ -73,6 +90,9 @@ class Copy(NamedTuple):
     number: int
     peer: str = ""
     site: str = ""
+
+    op = "copy"
+    results = 1
 
 
 class Drop(NamedTuple):
@@ -111,7 +131,9 @@ class Look(NamedTuple):
     question: str
 
 
-Record: TypeAlias = "Run | Put | Copy | Drop | Free | Get | Listen | Look"
+Making: TypeAlias = "Run | Put | Copy | Drop"
+"""Records that have results: how many is their `results`, and `first` the number of the first."""
+Record: TypeAlias = "Making | Free | Get | Listen | Look"
 
 _TEXT, _SKIP, _SITE, _PUT, _PUT_FRAME, _COPY, _FREE, _GET, _LISTEN, _LOOK, _DROP = range(11)
 _RUN = 16

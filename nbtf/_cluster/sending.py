@@ -106,9 +106,7 @@ def _draw(op: Any, inputs: Sequence[Any], attrs: Mapping[str, Any], stream: Stre
 
 def dropped(record: Run | Put | Copy) -> Drop:
     """Returns what is sent in the place of a record that nobody wants any more."""
-    if isinstance(record, Run):
-        return Drop(record.template.device, record.first, record.template.results, record.template.op, record.site)
-    return Drop(record.device, record.first, 1, record.op if isinstance(record, Put) else "copy", record.site)
+    return Drop(record.device, record.first, record.results, record.op, record.site)
 
 
 def text_of_site(site: Site | CallSite) -> str:

@@ -10,7 +10,7 @@ import numpy as np
 
 from nbtf._cluster.engine import Message
 from nbtf._cluster.plain import value_of
-from nbtf._cluster.records import DRAWS, Copy, Draw, Drop, Free, Get, Listen, Put, Reader, Record, Run, Template
+from nbtf._cluster.records import DRAWS, Copy, Draw, Drop, Free, Get, Listen, Making, Put, Reader, Record, Run, Template
 from nbtf._cluster.tables import Failure, Table, failure_of
 from nbtf._cluster.telling import MemoryReport
 from nbtf._devices.base import Label, Spec
@@ -84,15 +84,15 @@ class TaskSession:
 
     def _do(self, record: Record, answer: _Answer) -> None:
         if isinstance(record, Run):
-            self._make(record, record.template.op, record.template.device, answer, self._run)
+            self._make(record, answer, self._run)
         elif isinstance(record, Free):
             self._table.drop(record.number)
         elif isinstance(record, Put):
-            self._make(record, record.op, record.device, answer, self._put)
+            self._make(record, answer, self._put)
         elif isinstance(record, Copy):
-            self._make(record, "copy", record.device, answer, self._copy)
+            self._make(record, answer, self._copy)
         elif isinstance(record, Drop):
-            self._make(record, record.op, record.device, answer, _dropped)
+            self._make(record, answer, _dropped)
         elif isinstance(record, Get):
             answer.replies.append(_values(self._table.get(record.number), answer.frames))
         elif isinstance(record, Listen):
@@ -102,24 +102,19 @@ class TaskSession:
             assert self._memory is not None
             answer.replies.append(self._memory.look(record.device, record.question, self._table))
 
-    def _make(
-        self, record: Any, op: str, device: int, answer: _Answer, make: Callable[[Any], Sequence[Tensor] | Failure]
-    ) -> None:
+    def _make(self, record: Making, answer: _Answer, make: Callable[[Any], Sequence[Tensor] | Failure]) -> None:
         """Enters the results of a record, or why there are none: then whatever needs them fails like this."""
         try:
             results = (make if record.first >= self._dropped else _dropped)(record)
         except Exception as error:  # a record that fails must not end the session: it says so in place of its results
             results = failure_of(error)
-        count = (
-            record.template.results if isinstance(record, Run) else record.results if isinstance(record, Drop) else 1
-        )
         if isinstance(results, Failure):
             failure = results
             if not failure.op:  # this is where it began
-                failure = failure._replace(op=op, number=record.first, device=device, site=record.site)
-                if failure.error != _DROPPED.error:  # who interrupts knows
+                failure = failure._replace(op=record.op, number=record.first, device=record.device, site=record.site)
+                if not failure.is_dropped:  # who interrupts knows
                     answer.failures.append(failure)
-            entries: Sequence[Tensor | Failure] = [failure] * count
+            entries: Sequence[Tensor | Failure] = [failure] * record.results
         else:
             failure, entries = None, results
         waits = isinstance(record, Run) and record.template.waits
@@ -219,7 +214,7 @@ class TaskSession:
         return self.identifier not in self._task._sessions
 
 
-_DROPPED = Failure(CancelledError.__name__, "it was dropped")
+_DROPPED = Failure(CancelledError.__name__, "it was dropped", of_cluster=True)
 
 
 def _dropped(record: Record) -> Failure:

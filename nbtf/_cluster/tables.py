@@ -8,13 +8,24 @@ from typing import NamedTuple
 
 from nbtf import errors
 from nbtf._locks import new_lock
-from nbtf._runtime.execute import FAILURES
+from nbtf._runtime.execute import FAILURES, is_of_cluster
 from nbtf._runtime.tensor import Tensor
-from nbtf.errors import InternalError, InvalidArgumentError, OpError, ResourceExhaustedError
+from nbtf.errors import (
+    AbortedError,
+    CancelledError,
+    InternalError,
+    InvalidArgumentError,
+    OpError,
+    ResourceExhaustedError,
+    UnavailableError,
+)
 
 
 class Failure(NamedTuple):
-    """Why there is no tensor: class and text of an error, and the op that failed first, with its number."""
+    """Why there is no tensor: class and text of an error, and the op that failed first, with its number.
+
+    `of_cluster` says where it began: in the cluster, whose message names the task and what to do, and not in a kernel.
+    """
 
     error: str
     message: str
@@ -22,13 +33,24 @@ class Failure(NamedTuple):
     number: int = -1
     device: int = 0
     site: str = ""
+    of_cluster: bool = False
+
+    @property
+    def is_dropped(self) -> bool:
+        """Whether the program was interrupted before the task had come to the op."""
+        return self.of_cluster and self.error == CancelledError.__name__
+
+    @property
+    def follows_loss(self) -> bool:
+        """Whether what it needs is gone with another task."""
+        return self.of_cluster and self.error in (UnavailableError.__name__, AbortedError.__name__)
 
 
 def failure_of(error: Exception) -> Failure:
     """Returns an error as plain data, in one of TensorFlow's classes."""
     if isinstance(error, OpError):
         error_class = next(each for each in type(error).__mro__ if getattr(errors, each.__name__, None) is each)
-        return Failure(error_class.__name__, error.message)
+        return Failure(error_class.__name__, error.message, of_cluster=is_of_cluster(error))
     if isinstance(error, MemoryError):
         return Failure(ResourceExhaustedError.__name__, str(error) or "this computer has no memory left")
     if isinstance(error, FAILURES):
@@ -72,7 +94,7 @@ class Table:
         """Returns what has a number."""
         value = self._values.get(number)
         if value is None:
-            return Failure(InternalError.__name__, f"There is no tensor with the number {number}.")
+            return Failure(InternalError.__name__, f"There is no tensor with the number {number}.", of_cluster=True)
         return value
 
     def wait(self, number: int, seconds: float) -> Tensor | Failure | None:
@@ -85,7 +107,7 @@ class Table:
                     break
             value = self._values.get(number)
         if value is None and (number < self._next or self._closed):
-            return Failure(errors.AbortedError.__name__, "The tensor is no longer there.")
+            return Failure(AbortedError.__name__, "The tensor is no longer there.", of_cluster=True)
         return value
 
     def drop(self, number: int) -> None:

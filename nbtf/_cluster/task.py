@@ -108,7 +108,7 @@ class Task:
             return Message(b"{}")
         if session is None:
             text = f"{self.name} has closed the session that had the tensor."
-            return Message(json.dumps({"error": Failure(errors.AbortedError.__name__, text)}).encode())
+            return Message(json.dumps({"error": Failure(errors.AbortedError.__name__, text, of_cluster=True)}).encode())
         return session.lend(request_fields["number"], request_fields["seconds"])
 
     def close(self) -> None:

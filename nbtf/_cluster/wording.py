@@ -8,7 +8,7 @@ from typing import Any
 
 from nbtf._cluster.tables import Failure, error_of
 from nbtf._devices.sites import WORDING, Site
-from nbtf.errors import AbortedError, CancelledError, DeadlineExceededError, OpError, UnavailableError
+from nbtf.errors import OpError
 
 INTERRUPTED = (
     "What the tasks of the cluster had not begun was dropped: whoever reads a result of it gets a CancelledError. What "
@@ -16,16 +16,13 @@ INTERRUPTED = (
 )
 """Stands below an interrupt of a program that waited for a task."""
 
-_OF_TASKS = (UnavailableError.__name__, AbortedError.__name__, DeadlineExceededError.__name__)
-"""Errors that say themselves which task they are about."""
-
 
 def error_of_op(failure: Failure, device: str, site: Site) -> OpError:
     """Returns the error of an op as TensorFlow tells it, with the line that asked for it where it is known."""
-    if failure.error in _OF_TASKS:
+    if failure.of_cluster and not failure.is_dropped:
         return error_of(failure, failure.message)
     line_text = f"\nAsked for in {WORDING.describe(site)}." if site is not None else ""
-    if failure.error == CancelledError.__name__:
+    if failure.is_dropped:
         return error_of(
             failure,
             f"{failure.op} was not run on {device}: the program was interrupted before the task had come to it, and "

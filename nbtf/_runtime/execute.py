@@ -251,18 +251,18 @@ def _wrapper(op: OpRecord, tensors: Sequence[Any], attrs: dict[str, Any]) -> str
     return f"__wrapped__{op.type}{''.join(lengths)}"
 
 
-def _module_of(error: Exception) -> str:
-    """Returns the name of the module that has raised an error; nothing where it was not raised yet."""
+def is_of_cluster(error: Exception) -> bool:
+    """Tells whether an error was raised by a cluster, and not by the kernel of an op."""
     trace = error.__traceback__
     while trace is not None and trace.tb_next is not None:
         trace = trace.tb_next
-    return "" if trace is None else trace.tb_frame.f_globals["__name__"]
+    return trace is not None and trace.tb_frame.f_globals["__name__"].startswith(_CLUSTER)
 
 
 def _wrapped(error: OpError, op: OpRecord, wrapper: str, device: Device, call: str) -> OpError:
     """Returns an error raised in a kernel with TensorFlow's words around it; a task's has said whose it is."""
     scope = SCOPE()
-    if _module_of(error).startswith(_CLUSTER):
+    if is_of_cluster(error):
         return error
     if scope is not None and scope.node is not None:
         return error  # the session names the node

@@ -13,6 +13,7 @@ import nbtf as tf
 from nbtf._cluster import task as tasks
 from nbtf._cluster.faults import Faults
 from nbtf._devices.machines import simulated_machine
+from nbtf._ops.op import find_op
 from nbtf._runtime.cluster import renew
 from nbtf._runtime.context import CURRENT, Context, use_context
 from tests.cluster.connected import GPU_0, GPU_1, Connected
@@ -194,6 +195,43 @@ def test_an_error_is_raised_where_a_result_is_read(two: Connected) -> None:
         after.numpy()
     assert "/job:worker/replica:0/task:1/device:GPU:0" in str(caught.value)
     two.cluster.wait()  # it was told
+
+
+@pytest.mark.parametrize("error_class", [tf.errors.AbortedError, tf.errors.CancelledError, tf.errors.UnavailableError])
+def test_what_a_kernel_on_a_task_raises_itself_has_tensorflows_words_around_it(
+    two: Connected, error_class: type[tf.errors.OpError], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def kernel(*values: object, **attrs: object) -> Any:
+        raise error_class(None, None, "it gives up")
+
+    monkeypatch.setattr(find_op("Sqrt"), "kernel", kernel)
+    with tf.device(GPU_1):
+        root = tf.sqrt(tf.constant([4.0]))
+        after = root + 1.0
+
+    device = "/job:worker/replica:0/task:1/device:GPU:0"
+    with pytest.raises(error_class) as caught:
+        after.numpy()
+    assert f"{{{{function_node __wrapped__Sqrt_device_{device}}}}} it gives up [Op:Sqrt] name: " == caught.value.message
+
+
+def test_softmax_of_a_scalar_on_a_task_names_the_op_and_the_task(two: Connected) -> None:
+    with tf.device(GPU_1), pytest.raises(tf.errors.AbortedError, match=r"task:1.*Input dims must be.*\[Op:Softmax\]"):
+        tf.nn.softmax(1.0).numpy()
+
+
+def test_an_error_of_a_kernel_is_told_even_though_that_of_a_loss_is_not(
+    two: Connected, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def kernel(*values: object, **attrs: object) -> Any:
+        raise tf.errors.AbortedError(None, None, "it gives up")
+
+    monkeypatch.setattr(find_op("Sqrt"), "kernel", kernel)
+    with tf.device(GPU_1):
+        tf.sqrt(tf.constant([4.0]))
+
+    with pytest.raises(tf.errors.AbortedError, match="it gives up"):
+        two.cluster.forget_losses()
 
 
 def test_an_error_that_nobody_has_read_is_raised_by_waiting_once(two: Connected) -> None:

@@ -66,7 +66,7 @@ class Table:
 
     def to_dict(self) -> dict[str, Any]:
         """Returns the rows, each a dictionary of plain values, and the notes below them."""
-        return {"rows": [dict(row) for row in self.rows], "notes": list(self.notes)}
+        return {"rows": [_plain(row) for row in self.rows], "notes": list(self.notes)}
 
     def to_pandas(self) -> Any:
         """Returns a pandas DataFrame with the same rows.
@@ -83,7 +83,7 @@ class Table:
         """Returns the table as text."""
         cells = [[column.title for column in self._filled]]
         for row, values in zip(self._unfolded, self._cells(self._unfolded[: self._most]), strict=False):
-            cells += [values, *self._first_parts(row.get("parts", ()))]
+            cells += [values, *self._first_parts(row)]
         widths = [max(map(_width, column)) for column in zip(*cells, strict=True)]
         lines = ["  ".join(map(_padded, row, widths, self._filled)).rstrip() for row in cells] if self._unfolded else []
         return "\n".join([*lines, *self._below()])
@@ -107,26 +107,28 @@ class Table:
     def _cells(self, rows: Iterable[Mapping[str, Any]]) -> list[list[str]]:
         return [[one_line(column.write(row.get(column.name))) for column in self._filled] for row in rows]
 
-    def _first_parts(self, rows: Sequence[Mapping[str, Any]]) -> list[list[str]]:
+    def _first_parts(self, row: Mapping[str, Any]) -> list[list[str]]:
         """Returns the cells of the first parts of a row, below which it says how many more there are."""
-        count = len(rows) if len(rows) <= FEW_PARTS + 1 else FEW_PARTS
-        cells = [[f"  {first}", *values] for first, *values in self._cells(rows[:count])]
-        summary = [f"  {self._summary(rows[count:])}", *[""] * (len(self._filled) - 1)]
-        return [*cells, summary] if rows[count:] else cells
+        part_rows: Sequence[Mapping[str, Any]] = row.get("parts", ())
+        count = len(part_rows) if len(part_rows) <= FEW_PARTS + 1 else FEW_PARTS
+        visible_rows = part_rows[:count]
+        cells = [[f"  {first}", *values] for first, *values in self._cells(visible_rows)]
+        ending = [[f"  {text}", *[""] * (len(self._filled) - 1)] for text in self._summary(row, visible_rows)]
+        return cells + ending
 
-    def _summary(self, rows: Sequence[Mapping[str, Any]]) -> str:
-        nbytes = sum([row["nbytes"] for row in rows])
-        return f"and {len(rows):,} more, {runtime.exact(nbytes)}; {self._lister} lists them"
+    def _summary(self, row: Mapping[str, Any], visible_rows: Sequence[Mapping[str, Any]]) -> list[str]:
+        """Returns how many parts of a row are not shown, if there are any; it looks at none of them."""
+        count = len(row.get("parts", ())) - len(visible_rows)
+        nbytes = row["nbytes"] - sum([part_row["nbytes"] for part_row in visible_rows]) if count else 0
+        return [f"and {count:,} more, {runtime.exact(nbytes)}; {self._lister} lists them"] if count else []
 
     def _html_row(self, row: Mapping[str, Any], values: list[str]) -> str:
         """Returns a row; one with parts opens to them, by mouse and by keyboard."""
         cells = list(map(_cell, values, self._filled))
-        entries = row.get("parts", ())
-        if entries:
-            rows = "".join(
-                f"<tr>{''.join(map(_cell, cells, self._filled))}</tr>" for cells in self._cells(entries[:MOST_ROWS])
-            )
-            ending = f"<p>{html.escape(self._summary(entries[MOST_ROWS:]))}</p>" if entries[MOST_ROWS:] else ""
+        part_rows: Sequence[Mapping[str, Any]] = row.get("parts", ())[:MOST_ROWS]
+        if part_rows:
+            rows = "".join(f"<tr>{''.join(map(_cell, cells, self._filled))}</tr>" for cells in self._cells(part_rows))
+            ending = "".join([f"<p>{html.escape(text)}</p>" for text in self._summary(row, part_rows)])
             summary = f"<summary>{html.escape(values[0])}</summary>"
             opened = f"<details>{summary}<table><tbody>{rows}</tbody></table>{ending}</details>"
             cells[0] = f"<td{_side(self._filled[0])}>{opened}</td>"
@@ -138,6 +140,12 @@ class Table:
         if self._lister != _DATA:
             hidden = f"… {count - self._most:,} more of {count:,} rows; {self._lister} lists them"
         return [*([hidden] if count > self._most else []), *self.notes]
+
+
+def _plain(row: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns a row with its parts, which are made now where nobody has looked at them."""
+    part_rows = {"parts": [dict(part_row) for part_row in row["parts"]]} if "parts" in row else {}
+    return {**row, **part_rows}
 
 
 LONGEST = 120

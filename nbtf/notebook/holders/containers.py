@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, overload
 
 from nbtf.notebook.holders.garbage import Piece
 
@@ -14,11 +14,45 @@ _SHARED = ("device", "library", "tensor", "op", "code")
 
 
 class Entry(NamedTuple):
-    """A row of one tensor, which piece of memory it has, and the name of what holds it with others; empty for none."""
+    """One tensor: which piece of memory it has, and the name of what holds it with others; empty for none.
+
+    `facts` are those of its row that many may share, `holder_facts` makes the others when somebody looks.
+    """
 
     piece: Piece
     container: str
-    row: Row
+    nbytes: int
+    facts: Row
+    holder_facts: Callable[[], Row] = dict
+
+    @property
+    def row(self) -> Row:
+        """Its row."""
+        return self.facts | self.holder_facts()
+
+
+class Parts(Sequence[Row]):
+    """The rows of the tensors of a container, each made when it is asked for: a list may have 100,000."""
+
+    def __init__(self, entries: Sequence[Entry]) -> None:
+        """Takes the tensors."""
+        self._entries = entries
+
+    def __len__(self) -> int:
+        """Returns how many there are."""
+        return len(self._entries)
+
+    @overload
+    def __getitem__(self, index: int) -> Row: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> list[Row]: ...
+
+    def __getitem__(self, index: int | slice) -> Row | list[Row]:
+        """Returns one row, or some."""
+        if isinstance(index, slice):
+            return [entry.row for entry in self._entries[index]]
+        return self._entries[index].row
 
 
 Lines = Callable[[Sequence[Piece]], list[str] | None]
@@ -37,7 +71,7 @@ def gather(entries: Sequence[Entry], lines: Lines) -> list[Row]:
     """
     groups: dict[object, list[Entry]] = {}
     for entry in entries:
-        key = (entry.row["device"], entry.container) if entry.container else entry.piece
+        key = (entry.facts["device"], entry.container) if entry.container else entry.piece
         groups.setdefault(key, []).append(entry)
     return [_row(group, lines([entry.piece for entry in group])) for group in groups.values()]
 
@@ -48,28 +82,25 @@ def list_all(entries: Sequence[Entry], lines: Lines) -> list[Row]:
 
 
 def _row(group: list[Entry], frees: list[str] | None) -> Row:
-    rows = [entry.row for entry in group]
-    if len(rows) == 1:
-        return rows[0] | {"frees": frees}
-    return merge(rows, group[0].container) | {"frees": frees}
+    if len(group) == 1:
+        return group[0].row | {"frees": frees}
+    return merge(group, group[0].container) | {"frees": frees}
 
 
-def merge(rows: list[Row], container: str) -> Row:
-    """Returns one row for several, without what frees them."""
-    shared = {name: rows[0][name] for name in _SHARED if name in rows[0] and _is_same(rows, name)}
+def merge(entries: Sequence[Entry], container: str) -> Row:
+    """Returns one row for several tensors, without what frees them."""
+    first, *further = {id(entry.facts): entry.facts for entry in entries}.values()
+    are_same = {name: all([facts.get(name) == first[name] for facts in further]) for name in _SHARED if name in first}
+    shared = {name: first[name] for name, is_same in are_same.items() if is_same}
     return (
         {"device": "", "tensor": "", "op": "", "code": ""}
         | shared
         | {
-            "holder": f"{container} ({len(rows):,} tensors)",
-            "nbytes": sum([row["nbytes"] for row in rows]),
-            "pieces": len(rows),
+            "holder": f"{container} ({len(entries):,} tensors)",
+            "nbytes": sum([entry.nbytes for entry in entries]),
+            "pieces": len(entries),
             "names": [container],
             "views": [],
-            "parts": rows,
+            "parts": Parts(entries),
         }
     )
-
-
-def _is_same(rows: list[Row], name: str) -> bool:
-    return all(row.get(name) == rows[0][name] for row in rows)

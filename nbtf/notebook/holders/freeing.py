@@ -50,7 +50,8 @@ class Freeing:
         cut = _Cut(self._names, self._forgotten, self._variables, all_items, self._late)
         try:
             for number in numbers:
-                cut.free(number, 0)
+                if not cut.goes_with_freed(number):
+                    cut.free(number, 0)
         except _NotFreedError:
             return None
         lines = [*_in_order(cut.lines), *([COLLECT] if cut.has_cycle else [])]
@@ -78,8 +79,14 @@ class _Cut:
         self._whole, self._late = all_items, is_late
         self._freed: set[int] = set()
         self._being_freed: set[int] = set()
-        self.lines: list[str] = []
+        self.lines: dict[str, None] = {}
         self.has_cycle = False
+
+    def goes_with_freed(self, number: int) -> bool:
+        """Says whether an object is an entry of a list that is freed as a whole, and of nothing else."""
+        into = self._graph.into[number]
+        is_alone = len(into) == 1 and into[0] in self._freed and self._graph.counts.get(number) == 1
+        return self._whole and is_alone and self._names.is_item(into[0], number)
 
     def free(self, number: int, depth: int) -> None:
         """Adds the lines that take all references to an object away."""
@@ -89,6 +96,8 @@ class _Cut:
             self.has_cycle = True
             return
         if depth > _DEEPEST or self._late() or self._graph.counts.get(number) != len(self._graph.into[number]):
+            raise _NotFreedError
+        if len(self.lines) > _MOST:
             raise _NotFreedError
         self._being_freed.add(number)
         parents = dict.fromkeys(self._graph.into[number])
@@ -104,9 +113,9 @@ class _Cut:
         if root_kinds & {"module", "running"}:
             raise _NotFreedError
         if "error" in root_kinds:
-            self.lines.append(FORGET)
+            self.lines[FORGET] = None
         if root_kinds & {"variable", "output", "moving", "kept"}:
-            self.lines += self._deletion(number, roots)
+            self.lines |= dict.fromkeys(self._deletion(number, roots))
 
     def _deletion(self, number: int, roots: list[int]) -> list[str]:
         """Returns the lines that take an object from all of IPython's places; `%xdel` needs a variable for that."""
@@ -128,7 +137,7 @@ class _Cut:
         """Takes away the references that one object has to another: each by a line, or by freeing the former, too."""
         obj = self._graph.objects[parent]
         if id(obj) in self._forgotten:
-            self.lines.append(FORGET)
+            self.lines[FORGET] = None
             return
         if id(obj) in self._graph.running:
             raise _NotFreedError
@@ -139,7 +148,7 @@ class _Cut:
                 lines[reference] = _removal(path, reference, best)
         deletions = [line for line in lines.values() if line is not None]
         if len(deletions) == self._graph.into[number].count(parent):
-            self.lines += deletions
+            self.lines |= dict.fromkeys(deletions)
         else:
             self.free(parent, depth + 1)
 

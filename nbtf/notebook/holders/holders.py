@@ -15,6 +15,7 @@ from nbtf.notebook.holders.freeing import Freeing
 from nbtf.notebook.holders.garbage import Piece, garbage
 from nbtf.notebook.holders.introspection import class_name, items_of, kind_of, names_in, running_frames
 from nbtf.notebook.holders.names import MOVING, OUTPUTS, UNDERSCORES, AccessPath, Names
+from nbtf.notebook.holders.reference import Reference
 from nbtf.notebook.holders.search import Graph, Kind, Root, users_modules
 from nbtf.notebook.holders.torch_names import in_users_words
 from nbtf.notebook.session import Session
@@ -41,6 +42,23 @@ class Held(NamedTuple):
     names: list[AccessPath]
     views: list[AccessPath]
     unknown: bool
+
+
+class Item(NamedTuple):
+    """Who holds a piece of memory that one object alone refers to, once: a list of 100,000 has as many of them.
+
+    `stems` are the names of all that the parent refers to, without the last step.
+    """
+
+    parent: int
+    is_variable: bool
+    stems: list[AccessPath]
+    step: Reference
+
+    @property
+    def with_names(self) -> Held:
+        """The same with all names."""
+        return Held([stem.joined(self.step) for stem in self.stems], [], False)
 
 
 class Holders:
@@ -100,6 +118,18 @@ class Holders:
         unknown = self._is_shared_by_others(piece) or not self._all_references_known(numbers)
         return Held(names, views, unknown)
 
+    def owner(self, piece: Piece) -> Held | Item | None:
+        """Returns who holds a piece, of many entries of a list without their names; None where nobody was found."""
+        numbers = self.by_piece.get(piece, ())
+        if len(numbers) == 1 and self._holdings[piece].sharers in (1, UNKNOWN):
+            number, into = numbers[0], self._graph.into[numbers[0]]
+            if len(into) == 1 and self._graph.counts[number] == 1 and (family := self._names.family(into[0])):
+                obj = self._graph.objects[number]
+                step = family.last_step(number, id(obj))
+                if step is not None:
+                    return Item(family.parent, "Variable" in class_name(kind_of(obj)), family.stems, step)
+        return self.of(piece)
+
     def nbytes(self, piece: Piece) -> int:
         """Returns the bytes of a piece that was found."""
         return self._holdings[piece].nbytes
@@ -110,7 +140,7 @@ class Holders:
 
     def are_variables(self, piece: Piece) -> bool:
         """Says whether what holds a piece are variables."""
-        return all("Variable" in class_name(kind_of(obj)) for obj in self.objects_of(piece))
+        return all(["Variable" in class_name(kind_of(obj)) for obj in self.objects_of(piece)])
 
     def garbage(self, pieces: list[Piece]) -> set[Piece]:
         """Returns which pieces that have no name are held by reference cycles only."""

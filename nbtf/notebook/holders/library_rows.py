@@ -50,7 +50,7 @@ class ForeignArrays:
     def rows(self, gather: Gather) -> list[Row]:
         """Returns rows for arrays with names, for their gradients, and for what is kept for backward passes."""
         rows = {piece: self._row(piece) for piece in self._pieces}
-        entries = [Entry(piece, self._container(piece, row), row) for piece, row in rows.items()]
+        entries = [Entry(piece, self._container(piece, row), row["nbytes"], row) for piece, row in rows.items()]
         return gather(entries, self._lines) + self._gradients(rows) + self._saved(rows, gather)
 
     def _container(self, piece: Piece, row: Row) -> str:
@@ -104,7 +104,7 @@ class ForeignArrays:
 
     def _gradients(self, rows: dict[Piece, Row]) -> list[Row]:
         """Returns rows for gradients that no name leads to; those of a module together."""
-        groups: dict[tuple[str, str], list[Row]] = {}
+        groups: dict[tuple[str, str], list[Entry]] = {}
         for piece, row in rows.items():
             for array in self._holders.objects_of(piece):
                 library = self._library(array)
@@ -120,12 +120,9 @@ class ForeignArrays:
                 gradient_row: Row = {"holder": name, "names": [name], "nbytes": holding.nbytes, "alone": alone}
                 gradient_row |= {"tensor": f"{library.describe(gradient)} ({library.library})"}
                 gradient_row |= {"frees": [f"{code}.grad = None"] if alone else None}
-                groups.setdefault((piece[0], module or name), []).append(row | gradient_row)
-        return [
-            row
-            for (_, name), group in groups.items()
-            for row in ([_of_module(name, group)] if len(group) > 1 else group)
-        ]
+                entry = Entry(key(holding), module or name, holding.nbytes, row | gradient_row)
+                groups.setdefault((piece[0], entry.container), []).append(entry)
+        return [_of_module(group) if len(group) > 1 else group[0].row for group in groups.values()]
 
     def _saved(self, rows: dict[Piece, Row], gather: Gather) -> list[Row]:
         """Returns rows for what arrays keep for backward passes and no name leads to: what keeps most comes first."""
@@ -148,8 +145,10 @@ class ForeignArrays:
                 keepers_of[piece] = [keeper for keeper, (_, sizes) in kept_sizes.items() if sizes.keys() & new.keys()]
                 holder = f"{rows[piece]['holder']}: kept for its backward pass ({nodes:,} nodes, {len(new):,} tensors)"
                 container = self._container(piece, rows[piece])
-                row = rows[piece] | {"holder": holder, "nbytes": sum(new.values()), "tensor": ""}
-                entries.append(Entry(piece, container and f"{container}: kept for backward passes", row))
+                nbytes = sum(new.values())
+                row = rows[piece] | {"holder": holder, "nbytes": nbytes, "tensor": ""}
+                container = container and f"{container}: kept for backward passes"
+                entries.append(Entry(piece, container, nbytes, row))
 
         def lines(pieces: Sequence[Piece]) -> list[str] | None:
             keepers = list(dict.fromkeys(keeper for piece in pieces for keeper in keepers_of[piece]))
@@ -183,9 +182,10 @@ def _optimizer(row: Row) -> str:
     return match[1] if match else ""
 
 
-def _of_module(name: str, group: list[Row]) -> Row:
+def _of_module(group: list[Entry]) -> Row:
     """Returns one row for the gradients of a module."""
-    frees = [f"{name}.zero_grad()"] if all([row["alone"] for row in group]) else None
+    name = group[0].container
+    frees = [f"{name}.zero_grad()"] if all([entry.facts["alone"] for entry in group]) else None
     return merge(group, f"{name}: gradients") | {"frees": frees}
 
 

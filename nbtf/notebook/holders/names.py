@@ -10,7 +10,7 @@ from types import AsyncGeneratorType, CoroutineType, FrameType, GeneratorType, M
 from typing import Any, NamedTuple
 
 from nbtf.notebook.holders.introspection import class_name, kind_of, module_of, mro_of
-from nbtf.notebook.holders.reference import OURS, Reference, key_text
+from nbtf.notebook.holders.reference import ITEM, OURS, Reference, key_text
 from nbtf.notebook.holders.references import other_reference, references_of
 from nbtf.notebook.holders.search import Graph, Root
 
@@ -22,6 +22,9 @@ MOVING = ("_", "__", "___")
 
 _NAMES = 8
 """Names of one object that are looked for."""
+
+_DEPTH = 3
+"""Steps up to which all names of what leads to an object are looked for, not only the shortest."""
 
 _PARENTS = 64
 """Objects that refer to one that are asked for its names, at most: a long tape has one name only."""
@@ -66,6 +69,17 @@ class AccessPath(NamedTuple):
         """The name with any index for each index: many entries of a list have the same."""
         return f"{self.prefix}{self.pattern}{self.suffix}{f' ({self.seal})' if self.seal else ''}"
 
+    def joined(self, reference: Reference) -> AccessPath:
+        """Returns the place with a last step behind it."""
+        code, pattern = reference.code, reference.pattern
+        return self._replace(
+            body=self.body + reference.text,
+            code=None if self.code is None or code is None else self.code + code,
+            pattern=self.pattern + (reference.text if pattern is None else pattern),
+            role=reference.role,
+            names=reference.names,
+        )
+
     @property
     def container(self) -> str:
         """The name of the outermost list, model or the like that it is inside of; its own where there is none."""
@@ -74,6 +88,33 @@ class AccessPath(NamedTuple):
 
 def _short(body: str) -> str:
     return body if len(body) <= LONGEST else f"{body[:59]}…{body[-40:]}"
+
+
+class Family:
+    """What one object refers to, and nobody else: the names of 100,000 entries of a list differ in the last step alone.
+
+    `stems` are the names without it.
+    """
+
+    def __init__(
+        self, parent: int, stems: list[AccessPath], references: dict[int, list[Reference]], above: list[AccessPath]
+    ) -> None:
+        """Takes the parent's number, how it refers to what, by id, and its places."""
+        self.parent, self.stems, self._references = parent, stems, references
+        self._above = {number for path in above for number in path.via}
+        # Of several names that are too long two may be the same.
+        self._room = LONGEST - max([len(path.body) for path in above]) if len(above) > 1 else sys.maxsize
+
+    def last_step(self, number: int, key: int) -> Reference | None:
+        """Returns how the parent refers to an object, by number and id; None where its name is another."""
+        references = self._references.get(key)
+        if references is None or len(references) != 1 or number in self._above:
+            return None
+        reference = references[0]
+        is_plain = (
+            reference.text and not reference.hidden and not reference.local_of and len(reference.text) <= self._room
+        )
+        return reference if is_plain else None
 
 
 class Names:
@@ -86,26 +127,24 @@ class Names:
         self._references: dict[int, dict[int, list[Reference]]] = {}
         self._roots: dict[int, dict[int, list[str]]] = {}
         self._above: dict[tuple[int, int], list[AccessPath]] = {}
+        self._families: dict[int, Family | None] = {}
         self._nouns: dict[type, str] = {}
 
     def of(self, number: int) -> list[AccessPath]:
         """Returns the names of an object, those first that a user knows best."""
-        paths = self._paths(number, 3)
-        if len(paths) == 1:  # as of most entries of a long list
-            return paths
-        ranked = sorted(paths, key=lambda path: path.rank)
-        visible = [path for path in ranked if path.rank < HIDDEN]
-        owners: dict[str, AccessPath] = {}  # an object of nbtf has many names for what is inside of it: one will do
-        for path in reversed(visible):
-            owners[path.owner or path.text] = path
-        visible = [path for path in visible if owners[path.owner or path.text] is path]
-        visible = visible or [path for path in ranked if path.rank == HIDDEN][:1]
-        inner = [
-            path
-            for path in ranked
-            if path.rank == INNER and all(path.origin != other_path.origin for other_path in visible)
-        ]
-        return [*visible, *inner[:1]] or ranked  # a function of nbtf has many names for its inputs
+        return _chosen(self._paths(number, _DEPTH))
+
+    def family(self, parent: int) -> Family | None:
+        """Returns what is the same of all names of what one object alone refers to; None where they differ."""
+        if parent not in self._families:
+            obj = self.graph.objects[parent]
+            above = [] if kind_of(obj) is Root else self._paths_above(parent, _DEPTH)
+            noun, is_tape = self._noun(kind_of(obj)), class_name(kind_of(obj)) == "GradientTape"
+            are_alike = not is_tape and not any([path.seal for path in above])
+            stems = _chosen([_stem(path, obj, noun, parent) for path in above]) if are_alike else []
+            has_root = bool(stems) and all([stem.root for stem in stems])
+            self._families[parent] = Family(parent, stems, self._of(parent, above[0]), above) if has_root else None
+        return self._families[parent]
 
     def steps(
         self, parent: int, child: int, paths: list[AccessPath] | None = None
@@ -123,14 +162,23 @@ class Names:
         obj = self.graph.objects[parent]
         steps: list[tuple[AccessPath, Reference]] = []
         for path in paths:
-            references = self._of(parent, path).get(id(self.graph.objects[child]))
-            if references is None:
-                fallback = other_reference(obj)
-                references = [] if fallback is None else [fallback]
             via = *path.via[-32:], parent
-            for reference in references:
+            for reference in self._references_to(parent, child, path):
                 steps.append((_below(path, obj, reference, self._noun(kind_of(obj)), via), reference))
         return steps
+
+    def _references_to(self, parent: int, child: int, path: AccessPath) -> list[Reference]:
+        """Returns how an object at a place refers to another."""
+        references = self._of(parent, path).get(id(self.graph.objects[child]))
+        if references is None:
+            fallback = other_reference(self.graph.objects[parent])
+            return [] if fallback is None else [fallback]
+        return references
+
+    def is_item(self, parent: int, child: int) -> bool:
+        """Says whether an object is known as a mere entry of another, such as a list."""
+        references = self._references.get(parent, {}).get(id(self.graph.objects[child]))
+        return references is not None and all([reference.pattern == ITEM for reference in references])
 
     def _noun(self, cls: type[Any]) -> str:
         """Returns what tensors are to an object of a class; looked for once, as a list may have 100,000 of them."""
@@ -170,9 +218,7 @@ class Names:
             elif depth == 0:
                 paths = [path for path, _ in self.steps(parent, number)]
             elif parent != number:
-                if (parent, depth) not in self._above:
-                    self._above[parent, depth] = self._paths(parent, depth - 1)
-                above = [path for path in self._above[parent, depth] if number not in path.via]
+                above = [path for path in self._paths_above(parent, depth) if number not in path.via]
                 paths = [path for path, _ in self.steps(parent, number, above)]
             else:
                 continue
@@ -182,6 +228,11 @@ class Names:
                 break
         return list(by_text.values())
 
+    def _paths_above(self, parent: int, depth: int) -> list[AccessPath]:
+        if (parent, depth) not in self._above:
+            self._above[parent, depth] = self._paths(parent, depth - 1)
+        return self._above[parent, depth]
+
     def _of(self, number: int, path: AccessPath) -> dict[int, list[Reference]]:
         references = self._references.get(number)
         if references is None:
@@ -190,6 +241,31 @@ class Names:
             for value, reference in references_of(obj, path.role, path.names):
                 references.setdefault(id(value), []).append(reference)
         return references
+
+
+def _chosen(paths: list[AccessPath]) -> list[AccessPath]:
+    """Returns of all places of an object those that are told, those first that a user knows best."""
+    if len(paths) <= 1:  # as of most entries of a long list
+        return paths
+    ranked = sorted(paths, key=lambda path: path.rank)
+    visible = [path for path in ranked if path.rank < HIDDEN]
+    owners: dict[str, AccessPath] = {}  # an object of nbtf has many names for what is inside of it: one will do
+    for path in reversed(visible):
+        owners[path.owner or path.text] = path
+    visible = [path for path in visible if owners[path.owner or path.text] is path]
+    visible = visible or [path for path in ranked if path.rank == HIDDEN][:1]
+    inner = [
+        path
+        for path in ranked
+        if path.rank == INNER and all(path.origin != other_path.origin for other_path in visible)
+    ]
+    return [*visible, *inner[:1]] or ranked  # a function of nbtf has many names for its inputs
+
+
+def _stem(path: AccessPath, obj: Any, noun: str, number: int) -> AccessPath:
+    """Returns the place of anything that an object at a place refers to, without the last step."""
+    below = _below(path, obj, Reference(ITEM, ITEM), noun, (*path.via[-32:], number))
+    return below._replace(body=path.body, code=path.code, pattern=path.pattern)
 
 
 def _below(path: AccessPath, obj: Any, reference: Reference, noun: str, via: tuple[int, ...]) -> AccessPath:

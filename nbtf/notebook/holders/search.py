@@ -32,10 +32,13 @@ OTHERS = frozenset({"IPython", "ipykernel", "traitlets", "comm", "zmq", "tornado
 OURS = ("nbtf._runtime.tensor", "nbtf._runtime.tape")
 """Modules below the runtime whose objects users hold; all others are how it works."""
 
-_INNER = ("nbtf._devices", "nbtf._runtime", "nbtf.notebook", "nbtf.runtime")
+_INNER = ("nbtf._devices", "nbtf._runtime", "nbtf._types", "nbtf.notebook", "nbtf.runtime")
 
 _AT_ONCE = 1 << 16
 """Entries of a list that are looked at between two looks at the clock: some milliseconds."""
+
+_TOGETHER = 256
+"""Objects after which the clock is looked at; holders among them are asked together whether they lead anywhere."""
 
 Look = Callable[[], Iterable[tuple[str, object]]]
 
@@ -89,10 +92,10 @@ class Graph:
     def search(self, deadline: float) -> None:
         """Looks until everything is found or `time.monotonic()` says `deadline`; then counts references."""
         numbers = {id(obj): number for number, obj in enumerate(self.objects)}
-        objects, number = self.objects, 1
+        objects, number, asked_until = self.objects, 1, 0
         long_lists = deque[tuple[int, int]]()  # long lists: each waits for its next part until all else was looked at
         while number < len(objects) or long_lists:
-            if (number % 256 == 0 or number == len(objects)) and time.monotonic() > deadline:
+            if (number % _TOGETHER == 0 or number == len(objects)) and time.monotonic() > deadline:
                 break
             if number == len(objects):
                 parent, start = long_lists.popleft()
@@ -102,6 +105,10 @@ class Graph:
                 continue
             if is_sequence(objects[number]) and len(objects[number]) > _AT_ONCE:
                 long_lists.append((number, 0))
+            elif issubclass(kind_of(objects[number]), HOLDERS) and number >= asked_until:
+                asked_until, leading = self._leading(number, numbers)
+                number = number if leading else asked_until
+                continue
             else:
                 self._take(number, self.referents(objects[number]), numbers)
             number += 1
@@ -113,8 +120,31 @@ class Graph:
         """How many objects were found."""
         return len(self.objects)
 
+    def _leading(self, first: int, numbers: dict[int, int]) -> tuple[int, bool]:
+        """Returns up to where tensors and variables follow each other, and whether any of them leads anywhere.
+
+        Most lead nowhere, and of 100,000 few are asked alone.
+        """
+        last, end = first + 1, min(len(self.objects), (first // _TOGETHER + 1) * _TOGETHER)
+        while last < end and issubclass(kind_of(self.objects[last]), HOLDERS):
+            last += 1
+        referents = {id(obj): obj for obj in gc.get_referents(*self.objects[first:last])}
+        tracked = [(key, obj) for key, obj in referents.items() if self._is_seen(obj)]
+        return last, any([key in numbers or self._border.lets_in(obj) for key, obj in tracked])
+
+    def _is_seen(self, obj: Any) -> bool:
+        """Says whether the collector knows an object that may be entered.
+
+        Arrays of objects and frames that run lead somewhere although it does not know them.
+        """
+        cls = kind_of(obj)
+        if id(cls) in self._border.refused:
+            return False
+        return gc.is_tracked(obj) or (cls is np.ndarray and obj.dtype.hasobject) or cls is FrameType
+
     def _take(self, parent: int, values: Iterable[Any], numbers: dict[int, int]) -> None:
-        is_tracked, objects, into, refused = gc.is_tracked, self.objects, self.into, self._border.refused
+        is_tracked, objects, into, border = gc.is_tracked, self.objects, self.into, self._border
+        refused, admitted, outside = border.refused, border.admitted, border.outside
         for obj in values:
             cls = kind_of(obj)
             if id(cls) in refused:
@@ -125,7 +155,7 @@ class Graph:
             earlier = numbers.get(id(obj))
             if earlier is not None:
                 into[earlier].append(parent)
-            elif self._border.lets_in(obj):
+            elif id(obj) not in outside if id(cls) in admitted else border.lets_in(obj):
                 number = numbers[id(obj)] = len(objects)
                 objects.append(obj)
                 into.append([parent])
@@ -181,16 +211,18 @@ class _Border:
         self._classes: dict[int, type] = {}  # of others: each tensor leads to its own
         self.refused: set[int] = set()
         """Ids of classes none of whose objects are entered."""
-        self._outside = {id(obj) for obj in hidden}
+        self.admitted: set[int] = set()
+        """Ids of those all of whose objects are, but for what is outside."""
+        self.outside = {id(obj) for obj in hidden}
         for _, module in modules():
             names = names_in(module)
-            self._outside |= {id(names.get(name)) for name in _IMPORT_MACHINERY}
+            self.outside |= {id(names.get(name)) for name in _IMPORT_MACHINERY}
             if not self.is_users(module):
-                self._outside |= {id(module), id(names)}
+                self.outside |= {id(module), id(names)}
 
     def lets_in(self, obj: Any) -> bool:
         """Says whether to enter an object."""
-        if id(obj) in self._outside or id(obj) in self._classes:
+        if id(obj) in self.outside or id(obj) in self._classes:
             return False
         cls = kind_of(obj)
         verdict = self._kinds.get(id(cls))
@@ -198,6 +230,8 @@ class _Border:
             verdict = self._kinds[id(cls)] = (self._enters(cls), cls)
             if not verdict[0]:
                 self.refused.add(id(cls))
+            elif not issubclass(cls, type | ModuleType):
+                self.admitted.add(id(cls))
         if verdict[0] and issubclass(cls, type):
             if not self._is_users_class(obj):
                 self._classes[id(obj)] = obj

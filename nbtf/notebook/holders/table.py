@@ -5,16 +5,17 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Collection, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 from nbtf import errors, runtime
 from nbtf.notebook.device_names import label
 from nbtf.notebook.holders import last_error
 from nbtf.notebook.holders.card_rows import Cards, foreign_rows, on_cards, real_cards
-from nbtf.notebook.holders.containers import Entry, Gather, gather, list_all
+from nbtf.notebook.holders.containers import Entry, Gather, Row, gather, list_all
 from nbtf.notebook.holders.freeing import COLLECT
 from nbtf.notebook.holders.garbage import Piece
-from nbtf.notebook.holders.holders import Held, Holders
+from nbtf.notebook.holders.holders import Held, Holders, Item
 from nbtf.notebook.holders.introspection import collector_paused
 from nbtf.notebook.holders.names import WEIGHTS
 from nbtf.notebook.session import Session, say
@@ -137,7 +138,10 @@ def _holder_rows(
         blocks.sort(key=lambda block: -block.nbytes)
         holders = Holders(session, seconds, [(each.type, each.pieces) for each in arrays])
         rows = _rows(session, blocks, holders, gather)
-        notes = _notes(gpus, rows, len(gpus) if gather is list_all else _GPUS)
+        are_lines_missing = any(
+            not _is_scratch(block) and (block.label is None or block.label.site is None) for block in blocks
+        )
+        notes = _notes(gpus, rows, len(gpus) if gather is list_all else _GPUS, are_lines_missing)
         rows += foreign_rows(holders, arrays, cards, gather)
         rows.sort(key=lambda row: -row["nbytes"])
     if not holders.finished or holders.is_late:  # asked last: also the lines of other libraries' arrays take time
@@ -152,19 +156,25 @@ def _arrays() -> list[runtime.Arrays]:
 
 def _rows(session: Session, blocks: list[_Block], holders: Holders, gather: Gather) -> list[dict[str, Any]]:
     """Returns rows for what nbtf's tensors hold, the largest first."""
-    owners = {block.piece: None if holders.is_late else holders.of(block.piece) for block in blocks}
+    owners = {block.piece: None if holders.is_late else holders.owner(block.piece) for block in blocks}
     dead = holders.garbage([block.piece for block in blocks if owners[block.piece] is None and not _is_scratch(block)])
     is_late = holders.is_late or not holders.finished
-    lines: dict[Any, str] = {}
+    labels, containers = _Labels(session), dict[tuple[int, bool], str]()
     entries: list[Entry] = []
     for block in blocks:
         owner = owners[block.piece]
-        site = None if block.label is None else block.label.site
-        if site not in lines:
-            lines[site] = "" if site is None else session.code_line(site)
         nobody = "" if owner is not None else GARBAGE if block.piece in dead else _nobody(block, is_late)
-        container = nobody if owner is None else _container(owner, holders.are_variables(block.piece))
-        entries.append(Entry(block.piece, container, _row(block, owner, nobody, lines[site])))
+        if isinstance(owner, Item):
+            key = owner.parent, owner.is_variable
+            if key not in containers:
+                containers[key] = _container(owner.with_names, owner.is_variable)
+            container = containers[key]
+        else:
+            container = nobody if owner is None else _container(owner, holders.are_variables(block.piece))
+        facts = labels.facts(block)
+        entries.append(
+            Entry(block.piece, container, block.nbytes, facts, partial(_holder_facts, block.nbytes, owner, nobody))
+        )
 
     def frees(pieces: Sequence[Piece]) -> list[str] | None:
         if pieces[0] in dead:
@@ -183,19 +193,42 @@ def _is_scratch(block: _Block) -> bool:
     return block.label is not None and block.label.op == "scratch"
 
 
-def _row(block: _Block, owner: Held | None, nobody: str, code: str) -> dict[str, Any]:
-    label = block.label
-    return {
-        "device": block.piece[0],
-        "tensor": "" if label is None else f"[{', '.join(map(str, label.shape))}] {label.dtype}",
-        "op": "" if label is None else label.op,
-        "code": code,
-        "holder": nobody if owner is None else _holder(owner, [path.text for path in owner.names]),
-        "nbytes": block.nbytes,
-        "pieces": 1,
-        "names": [] if owner is None else [path.text for path in owner.names],
-        "views": [] if owner is None else [path.text for path in owner.views],
-    }
+class _Labels:
+    """What is said of a piece by its device and label: the same for all that a line has made in a loop."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        self._facts: dict[tuple[str, Any], Row] = {}
+        self._lines: dict[Any, str] = {}
+
+    def facts(self, block: _Block) -> Row:
+        key = block.piece[0], block.label
+        if key not in self._facts:
+            self._facts[key] = self._new_facts(*key)
+        return self._facts[key]
+
+    def _new_facts(self, device: str, label: Any) -> Row:
+        if label is None:
+            return {"device": device, "tensor": "", "op": "", "code": ""}
+        tensor = f"[{', '.join(map(str, label.shape))}] {label.dtype}"
+        return {"device": device, "tensor": tensor, "op": label.op, "code": self._line(label.site)}
+
+    def _line(self, site: Any) -> str:
+        if site not in self._lines:
+            self._lines[site] = "" if site is None else self._session.code_line(site)
+        return self._lines[site]
+
+
+def _holder_facts(nbytes: int, owner: Held | Item | None, nobody: str) -> Row:
+    """Returns what is said of a piece beside that."""
+    named_owner = owner.with_names if isinstance(owner, Item) else owner
+    names, views = (
+        ([], [])
+        if named_owner is None
+        else ([path.text for path in paths] for paths in (named_owner.names, named_owner.views))
+    )
+    holder = nobody if named_owner is None else _holder(named_owner, names)
+    return {"holder": holder, "nbytes": nbytes, "pieces": 1, "names": names, "views": views}
 
 
 def _container(owner: Held, are_variables: bool) -> str:
@@ -225,7 +258,7 @@ def _join_names(names: list[str]) -> str:
     return ", ".join(names[:_NAMES]) + (f" and {len(names) - _NAMES} more" if len(names) > _NAMES else "")
 
 
-def _notes(gpus: list[runtime.DeviceInfo], rows: list[dict[str, Any]], limit: int) -> list[str]:
+def _notes(gpus: list[runtime.DeviceInfo], rows: list[Row], limit: int, are_lines_missing: bool) -> list[str]:
     pieces: Counter[str] = Counter()
     for row in rows:
         pieces[row["device"]] += row["pieces"]
@@ -234,7 +267,7 @@ def _notes(gpus: list[runtime.DeviceInfo], rows: list[dict[str, Any]], limit: in
     notes = [f"{gpu.label}: {_in_words([gpu], pieces)}." for gpu in gpus if gpu.name in first]
     if used[limit:]:
         notes.append(f"{len(used) - limit:,} more of {len(used):,} GPUs: {_in_words(used[limit:], pieces)}.")
-    if any(not entry["code"] and entry["op"] != "scratch" for row in rows for entry in row.get("parts", [row])):
+    if are_lines_missing:
         notes.append("Code lines are known of what was made while a recorder was on, as it is from %load_ext nbtf on.")
     return notes
 

@@ -12,7 +12,7 @@ from nbtf._runtime.blocks import NOBODY_ELSE, close, leaving
 from nbtf._runtime.changes import ChangingBlock, changing
 from nbtf._runtime.configuration import LogicalDevice
 from nbtf._runtime.context import CURRENT, open_graph
-from nbtf._runtime.scopes import HERE, SCOPE, Scope, new_scope, set_scope
+from nbtf._runtime.scopes import HERE, SCOPE, Scope, new_scope, reset_scope, set_scope
 
 
 class device(ChangingBlock):  # noqa: N801  # TensorFlow's name
@@ -38,11 +38,11 @@ class device(ChangingBlock):  # noqa: N801  # TensorFlow's name
     '/job:localhost/replica:0/task:0/device:CPU:0'
     """
 
-    __slots__ = ("_name", "_owner")
+    __slots__ = ("_name", "_owner", "_token")
 
     def __init__(self, device_name: Any) -> None:
         """Keeps the name; it is read when the block is entered. In a graph it is the graph's block."""
-        self._exit = self._owner = None
+        self._exit = self._owner = self._token = None
         context = CURRENT.context
         if SCOPE() is not None or context.default_graph is not None:
             graph_block = getattr(open_graph(), "device", None)
@@ -65,15 +65,14 @@ class device(ChangingBlock):  # noqa: N801  # TensorFlow's name
             if not isinstance(name, str):
                 raise ValueError(f"Expecting a string device name. Got {type(name)}({name!s})")
         scopes = CURRENT.context.device_scopes
-        requested = scopes.requested.get(name) if SCOPE() is None else None
-        if requested is None or self._exit is None or getrefcount(self._exit) == NOBODY_ELSE:
+        if SCOPE() is not None or self._exit is None or getrefcount(self._exit) == NOBODY_ELSE:
             scope = scopes.scope_of(name)
             self.enter(scope)
-            self._owner = scope.owner
+            self._owner, self._token = scope.owner, None
             return
         # The same, written out for the most common case: a `with` in no other block.
         scope = new_scope(Scope)
-        scope.request, scope.lane = requested
+        scope.request, scope.lane = scopes.requested.get(name) or scopes.request_of(name, scopes.of_cell())
         scope.tape = scope.strategy = scope.replica = scope.graph = scope.outer = scope.change = None
         scope.tapes = scope.creators = ()
         scope.names = ""
@@ -82,7 +81,7 @@ class device(ChangingBlock):  # noqa: N801  # TensorFlow's name
         else:
             scope.owner = self._owner = ref(self._exit, partial(setattr, scope, "lane"))
         self._exit = None
-        set_scope(scope)
+        self._token = set_scope(scope)
 
     @leaving
     def __exit__(self, error_type: object = None, error: object = None, trace: object = None) -> None:
@@ -91,11 +90,15 @@ class device(ChangingBlock):  # noqa: N801  # TensorFlow's name
         if scope is None or owner is None or scope.owner is not owner:
             self.leave("Exiting device scope without proper scope nesting")
             return
-        self._exit = None
-        if scope.outer is None and scope.change is None:
-            set_scope(None)  # as `close` does
+        token = self._token
+        self._exit = self._token = None
+        if token is None:
+            close(scope)
+            return
+        try:
+            reset_scope(token)  # as `close` does; faster, since there is nothing outside
             scope.owner = None
-        else:
+        except ValueError:  # of another thread that uses the same block, or of a context that this one is a copy of
             close(scope)
 
 

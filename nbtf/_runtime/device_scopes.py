@@ -52,10 +52,10 @@ class DeviceScopes:
     def scope_of(self, name: str | None) -> Scope:
         """Returns the scope of `tf.device(name)` inside what is open now."""
         outer = (SCOPE() and current_scope()) or EMPTY
-        request, lane = self._request(name, outer.request or self.of_cell())
+        request, lane = self.request_of(name, outer.request or self.of_cell())
         return outer.with_request(request, lane if outer.plain else None)
 
-    def _request(self, name: str | None, outer: Request | None) -> tuple[Request, Device | None]:
+    def request_of(self, name: str | None, outer: Request | None) -> tuple[Request, Device | None]:
         """Returns what `tf.device(name)` asks for inside an outer request, and whose lane it may leave open."""
         requested = self.requested
         key = name if outer is None or outer.name is None else (name, outer.name)

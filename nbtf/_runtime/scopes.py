@@ -191,6 +191,7 @@ class NodeScope(Scope):
 _STATE: ContextVar[Scope | None] = ContextVar("nbtf scope", default=None)
 SCOPE = _STATE.get
 set_scope = _STATE.set
+reset_scope = _STATE.reset
 
 EMPTY = Scope()
 

@@ -196,6 +196,31 @@ def test_block_closes_in_another_context_than_it_was_opened() -> None:
     assert copied.run(SCOPE) is None
 
 
+def test_what_a_with_statement_holds_closes_its_block_in_a_copy_of_its_context() -> None:
+    import contextvars
+
+    block = tf.device("CPU:1")
+    held = block.__exit__
+    elsewhere = contextvars.copy_context()
+    elsewhere.run(block.__enter__)
+
+    copied = elsewhere.copy()
+    copied.run(held, None, None, None)
+
+    assert copied.run(SCOPE) is None
+
+
+def test_a_block_leaves_nothing_in_its_context() -> None:
+    import contextvars
+
+    def run() -> int:
+        with tf.device("CPU:1"):
+            here()
+        return len(contextvars.copy_context())
+
+    assert 0 == contextvars.Context().run(run)
+
+
 # What is refused, and when
 
 

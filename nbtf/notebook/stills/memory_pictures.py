@@ -24,7 +24,7 @@ from nbtf.notebook.stills.memory_plane import memory_plane
 from nbtf.notebook.stills.memory_refusal import Fits
 from nbtf.notebook.stills.memory_stack import memory_stack
 from nbtf.notebook.stills.schedule import no_recording
-from nbtf.notebook.stills.svg import to_svg
+from nbtf.notebook.stills.svg import to_html, to_svg
 from nbtf.notebook.stills.treemap import treemap
 
 VIEWS = "plane", "stacked", "treemap"
@@ -49,6 +49,10 @@ class Still:
     def _repr_svg_(self) -> str:
         """Returns it as SVG."""
         return to_svg(self.picture)
+
+    def _repr_html_(self) -> str:
+        """Returns it as an image: it is no wider than its cell, and is drawn without trust, too."""
+        return to_html(self.picture)
 
 
 def memory_picture(

@@ -392,3 +392,14 @@ def test_weights_and_slots_from_before_a_recording_are_shown_as_such() -> None:
     assert before["optimizer slots"] >= 2 * 2**18
     assert after["weights"] >= 2**18
     assert before["optimizer slots"] == after["optimizer slots"]
+
+
+def test_a_still_is_an_image_too_which_fits_its_cell_and_needs_no_trust(shell: Shell) -> None:
+    shell.run("import nbtf as tf", "a = tf.ones([8])")
+
+    for line in ("%devices --map", "%gpu_memory --plane"):
+        still = shell.run(line).result
+        data = shell.ip.display_formatter.format(still)[0]
+
+        assert {"image/svg+xml", "text/html", "text/plain"} == set(data), line
+        assert data["text/html"].startswith("<img alt='"), line

@@ -39,7 +39,7 @@ def main(argv: list[str] | None = None) -> int:
     args = _arguments(argv)
     found = probe(os.environ)
     if not found.cards and not args.fake:
-        print(f"There is no GPU to check: {found.reason}")
+        print(f"There is no GPU to check: {found.reason} `nbtf doctor` says what mends it.")
         return 2
     card = FAKE_CARD if args.fake else found.cards[0].card.name
     chosen = [one for one in STAGES if args.stage is None or one.number in args.stage]

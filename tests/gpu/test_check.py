@@ -37,7 +37,10 @@ def test_without_a_gpu_it_says_why_and_changes_nothing(
 
     assert 2 == check.main(["--out", str(tmp_path / "out")])
 
-    assert "There is no GPU to check: There is no NVIDIA driver.\n" == capsys.readouterr().out
+    assert (
+        "There is no GPU to check: There is no NVIDIA driver. `nbtf doctor` says what mends it.\n"
+        == capsys.readouterr().out
+    )
     assert not (tmp_path / "out").exists()
 
 

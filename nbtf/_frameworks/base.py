@@ -85,6 +85,11 @@ class Activity(ABC):
         """Listens to this thread, too, which has just begun; it must not raise."""
         return
 
+    @property
+    def recorder(self) -> str:
+        """What has the library's ops recorded in a program; empty where nothing does."""
+        return ""
+
     @abstractmethod
     def work(self) -> str | None:
         """Says what the library did, or may have done, that no recorder takes down; None for nothing."""

@@ -85,6 +85,16 @@ class FrameworkWatch:
         """Returns what the libraries did that no recorder took down; `without` names modules not to look at."""
         return _sentences(self._watched, without, lambda activity: activity.work())
 
+    def silence(self) -> str:
+        """Says why a recording may have heard nothing: who worked meanwhile, and how that is recorded; else nothing."""
+        works = [(watched.activity.work(), watched.activity.recorder) for watched in self._watched]
+        texts = [
+            f"{work}.{f' In a program {recorder} records its ops.' if recorder else ''}"
+            for work, recorder in works
+            if work is not None
+        ]
+        return " ".join(texts)
+
     def unmeasured(self, without: Collection[str]) -> list[str]:
         """Returns whose memory could not be asked for, and why; `without` names modules not to look at."""
         return _sentences(self._watched, without, lambda activity: activity.unmeasured())

@@ -79,10 +79,15 @@ class Recording:
         self.watch: FrameworkWatch = FrameworkWatch()
 
     def __repr__(self) -> str:
-        """Returns how much was taken down; a notebook with the extension draws a timeline."""
+        """Returns how much was taken down, and who worked unheard where that is nothing.
+
+        A notebook with the extension draws a timeline.
+        """
         totals = self._recorder.snapshot(0)
         ops, copies = totals.executed, sum(totals.copies.values())
-        return f"Recording: {ops:,} {'op' if ops == 1 else 'ops'}, {copies:,} {'copy' if copies == 1 else 'copies'}"
+        text = f"Recording: {ops:,} {'op' if ops == 1 else 'ops'}, {copies:,} {'copy' if copies == 1 else 'copies'}"
+        silence = "" if ops or copies else self.watch.silence()
+        return f"{text}. {silence}" if silence else text
 
     def finish(self) -> None:
         """Notes what is in use now: `memory` stays as it is when the block is over.

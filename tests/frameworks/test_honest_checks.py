@@ -345,3 +345,35 @@ def test_real_library_is_not_passed_over(real: Shell, library: str, work: str, c
 
     assert isinstance(real.run(CHECKS[check], add(work)).error, runtime.ExpectationError)
     assert real.run(line, "y = None", f"{add(work)}; del y").error is None
+
+
+UNHEARD = {
+    "torch": "PyTorch ran 1 op, not recorded",
+    "cupy": "CuPy may have run kernels that were not recorded.",
+    "jax": "JAX may have run functions that were not recorded.",
+}
+
+
+@pytest.mark.parametrize("library", UNHEARD)
+def test_recording_that_heard_nothing_says_who_worked(library: str, tmp_path: Path) -> None:
+    with runtime.recording() as record:
+        exec(WORK[library], {})
+
+    assert repr(record).startswith(f"Recording: 0 ops, 0 copies. {UNHEARD[library]}")
+    with pytest.raises(ValueError, match=UNHEARD[library]):
+        record.to_html(tmp_path / "page.html")
+
+
+def test_recording_that_heard_nothing_says_how_ops_are_recorded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("nbtf._frameworks.torch.activity.can_note", lambda _: True)
+    with runtime.recording() as record:
+        exec(WORK["torch"], {})
+
+    assert repr(record).endswith('In a program tf.runtime.watch("torch") records its ops.')
+
+
+def test_recording_while_nobody_worked_says_no_more() -> None:
+    with runtime.recording() as record:
+        pass
+
+    assert "Recording: 0 ops, 0 copies" == repr(record)

@@ -94,6 +94,11 @@ class TorchActivity(Activity):
         ]
         return self._at_end or (op_count, unrecorded, allocations, workers, batches)
 
+    @property
+    def recorder(self) -> str:
+        """What has its ops recorded in a program."""
+        return 'tf.runtime.watch("torch")' if can_note(self._torch) else ""
+
     def work(self) -> str | None:
         """Says how many ops ran that were not recorded."""
         op_count, unrecorded, allocations, workers, batches = self._counts()

@@ -63,14 +63,23 @@ def save_page(
     snapshot = snapshot_of(record)
     if isinstance(record, runtime.Recording):
         memory = memory or memory_scenes(record, code_line, snapshot)
+    if not snapshot.executed and not snapshot.copies:
+        raise ValueError(nothing_ran(record, "page"))
     files.write(path, page(snapshot, code_line, memory))
+
+
+def nothing_ran(record: object, noun: str) -> str:
+    """Returns what is said of a recording without ops and copies, and who worked unheard meanwhile."""
+    silence = record.watch.silence() if isinstance(record, runtime.Recording) else ""
+    text = f"Nothing ran while this was recorded: a {noun} shows ops and copies, so run some first."
+    return f"{text} {silence}" if silence else text
 
 
 def page(snapshot: runtime.Snapshot, code_line: CodeLine = code_lines.in_file, memory: Sequence[Scene] = ()) -> str:
     """Returns the text of the file."""
     schedule = timed(snapshot)
     if not schedule.lanes:
-        raise ValueError("Nothing ran while this was recorded: a page shows ops and copies, so run some first.")
+        raise ValueError(nothing_ran(snapshot, "page"))
     scene = scene_data(schedule, memory, code_line) | {"map": map_data(map_facts(snapshot, runtime.devices()))}
     return _html(schedule, scene, code_line)
 

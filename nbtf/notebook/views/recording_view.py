@@ -19,7 +19,7 @@ from nbtf.notebook.stills.timeline import timeline
 from nbtf.notebook.views import esm, widgets
 from nbtf.notebook.views.audience import outputs_stand_alone
 from nbtf.notebook.views.cell_recording import CellRecording, Span, cell_recording
-from nbtf.notebook.views.page import CodeLine
+from nbtf.notebook.views.page import CodeLine, nothing_ran
 from nbtf.notebook.views.recording_answers import Memory, RecordingAnswers, program_data
 
 MOST_VIEWS = 32
@@ -66,7 +66,7 @@ class RecordingView(widgets.Widget):
         code_line = _code_line()
         self._answers = RecordingAnswers(*_facts(record, code_line), code_line)
         if not self._answers.schedule.lanes:
-            raise ValueError("Nothing ran while this was recorded: a view shows ops and copies, so run some first.")
+            raise ValueError(nothing_ran(record, "view"))
         self._picture = timeline(self._answers.schedule, code_line=code_line)
         loader = esm.joined(esm.in_order(LOADER, LOADER))
         self._esm = f"{loader}\nexport default {{ initialize: awaken, render: renderStill }};\n"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping, Sequence
+from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 from nbtf._runtime.arguments import check_several, check_text
@@ -96,12 +97,15 @@ def share_simulated_gpus(libraries: Sequence[str], configuration: Configuration)
 
 
 def names_of_devices(libraries: Sequence[str], count: int) -> str:
-    """Says by which names libraries have simulated GPUs.
+    """Says by which names libraries have simulated GPUs, and which libraries are not there to have them.
 
-    >>> names_of_devices(["torch"], 4)
-    'PyTorch has them as cuda:0 to cuda:3.'
+    >>> names_of_devices(["torch"], 4).startswith("PyTorch has them as cuda:0 to cuda:3.")
+    True
     """
-    return f"{library_names(libraries)} has them as {'cuda:0' if count == 1 else f'cuda:0 to cuda:{count - 1}'}."
+    names = "cuda:0" if count == 1 else f"cuda:0 to cuda:{count - 1}"
+    missing = [library for library in libraries if library not in sys.modules and find_spec(library) is None]
+    absence = f" {library_names(missing)} is not installed here: pip install {' '.join(missing)}." if missing else ""
+    return f"{library_names(libraries)} has them as {names}.{absence}"
 
 
 def share_from_environment() -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import nbtf as tf
+from nbtf._frameworks import simulating
 
 PROGRAM = "import {first}, {second}; print(torch.cuda.device_count(), torch.ones(1, device='cuda:1').device)"
 
@@ -36,6 +37,15 @@ def test_the_machine_of_the_environment_is_announced_once(libraries: str) -> Non
     assert 1 == process.stderr.count("2 simulated GPUs"), process.stderr
 
 
+def test_a_library_that_is_not_here_is_said_to_be_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delitem(sys.modules, "torch", raising=False)
+    monkeypatch.setattr(simulating, "find_spec", {"torch": None}.__getitem__)
+
+    sentence = simulating.names_of_devices(["torch"], 1)
+
+    assert "PyTorch has them as cuda:0. PyTorch is not installed here: pip install torch." == sentence
+
+
 def test_the_compiler_can_be_loaded_while_gpus_are_simulated() -> None:
     pytest.importorskip("torch")
     program = (
@@ -57,7 +67,7 @@ def test_without_a_word_pytorch_is_left_alone() -> None:
 def test_nothing_imports_pytorch_that_has_not_been_imported() -> None:
     program = "import nbtf, sys; nbtf.runtime.simulate_gpus(1, frameworks='torch'); print('torch' in sys.modules)"
 
-    assert "False\n" == run(program).stdout.partition("cuda:0.\n")[2]
+    assert "False\n" == run(program).stdout.splitlines(keepends=True)[-1]
 
 
 def test_an_unknown_library_is_refused_by_name() -> None:

@@ -41,10 +41,10 @@ class Options(argparse.ArgumentParser):
         _, unknown, typed_words = message.partition("unrecognized arguments: ")  # argparse's own text
         if unknown:
             there_are = ", ".join(self.words)
-            message = f"it takes no {typed_words}.{self._meant(typed_words.split())} There are {there_are}"
+            message = f"it takes no {typed_words}.{self._suggestion(typed_words.split())} There are {there_are}"
         raise UsageError(f"{self.prog}: {message}. {self.prog} -h says what there is.")
 
-    def _meant(self, typed_words: Iterable[str]) -> str:
+    def _suggestion(self, typed_words: Iterable[str]) -> str:
         """Asks whether a word that was typed is one that is there, written otherwise; nothing where none is like it."""
         unknown = [word for word in typed_words if word not in self.words]
         guesses = [guess for word in unknown for guess in get_close_matches(word, self.words, 1, _LIKE)]
@@ -66,7 +66,7 @@ class Options(argparse.ArgumentParser):
         try:
             return self.parse_args(words)
         except _RefusedError as error:
-            raise UsageError(f"{self.prog}: {error}{self._meant(words)}") from None
+            raise UsageError(f"{self.prog}: {error}{self._suggestion(words)}") from None
 
 
 def _words(line: str) -> list[str]:

@@ -259,18 +259,27 @@ def without_cuda(text: str) -> str:
     return re.sub(r"(?:^|(?<=/))cuda(?=[:/]|$)", "GPU", text)
 
 
-@lru_cache(maxsize=4096)
 def short_name(name: str) -> str:
     """Returns the name people say: `GPU:1`, with job and task in front where these are not this process.
 
     Args:
       name: of a device, in full or in part. What names none stays as it is.
 
+    Raises:
+      TypeError: not a text.
+
     >>> tf.runtime.short_name("/job:localhost/replica:0/task:0/device:GPU:1")
     'GPU:1'
     >>> tf.runtime.short_name("/job:worker/replica:0/task:1/device:GPU:1")
     '/job:worker/task:1/GPU:1'
     """
+    if not isinstance(name, str):  # pyright: ignore[reportUnnecessaryIsInstance]  # users do give device objects
+        raise TypeError(f'A device is named by a text such as "GPU:0". Got {name!r}')
+    return _shortened(name)
+
+
+@lru_cache(maxsize=4096)
+def _shortened(name: str) -> str:
     try:
         fields = parse(name.removeprefix("/physical_device:"))
     except ValueError:

@@ -32,6 +32,13 @@ def check_whole(value: Any, argument: str) -> int:
         raise unexpected(value, argument, "an integer") from None
 
 
+def check_flag(value: Any) -> bool:
+    """Returns a truth value, or raises a TypeError: texts and lists are mistakes, though Python has them true."""
+    if not hasattr(value, "__index__"):
+        raise TypeError(f"'{type(value).__name__}' object cannot be interpreted as an integer: give True or False")
+    return bool(value)
+
+
 def check_several(value: Any, argument: str, expected: str) -> list[Any]:
     """Returns what can be gone through as a list; a text, whose letters nobody means, or a thing raises a TypeError."""
     if isinstance(value, str | bytes):

@@ -8,7 +8,7 @@ from typing import NamedTuple, TypeAlias
 
 from nbtf._devices.names import short_name, without_cuda
 from nbtf._devices.sizes import gib
-from nbtf._runtime.arguments import check_number
+from nbtf._runtime.arguments import check_number, check_several
 from nbtf._runtime.events import Copied, Event, OpPlaced, Reason, Site
 from nbtf._runtime.inventory import devices, memory_map
 from nbtf._runtime.placement import in_words, op_matches
@@ -132,7 +132,8 @@ def copies_of_tensors(events: Iterable[Event]) -> list[Copied]:
     >>> len(record.copies), [copy.nbytes for copy in tf.runtime.copies_of_tensors(record.events)]
     (2, [4000])
     """
-    return [event for event in events if isinstance(event, Copied) and event.kind == "move"]
+    several = check_several(events, "events", "events of a recording")
+    return [event for event in several if isinstance(event, Copied) and event.kind == "move"]
 
 
 def _unwanted(snapshot: Snapshot, describe_site: SiteDescriber) -> list[str]:

@@ -84,7 +84,7 @@ def run_recorded_lists(
     op: Any,
     inputs: Sequence[Any],
     tensors: Sequence[Any],
-    asked: tuple[dict[str, Any], tuple[Any, ...], Any],
+    question: tuple[dict[str, Any], tuple[Any, ...], Any],
     scope: Scope | None,
 ) -> list[Tensor]:
     """Does what `run_recorded` does for an op that takes lists or has several results; returns the list of them.
@@ -93,14 +93,14 @@ def run_recorded_lists(
       op: its record.
       inputs: tensors or lists of them, on a device that is in `HERE.recorded`.
       tensors: all of them.
-      asked: its attributes as they were given, what tells it apart from others, and its request without a place.
+      question: its attributes as they were given, what tells it apart from others, and its request without a place.
       scope: the scope that is open.
 
     Raises:
       LookupError: the road must do it; so must it after any other error.
     """
     context, device = CURRENT.context, tensors[0]._device
-    attrs_given, key, request = asked
+    attrs_given, key, request = question
     call_site, reason, request, subjects = _decision_of(context, op, tensors, key, scope, request)
     began_at, constants = time(), None
     if op.host_inputs:

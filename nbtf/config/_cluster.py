@@ -91,7 +91,7 @@ def experimental_connect_to_host(remote_host: str | None = None, job_name: str =
 
     if not remote_host:
         raise ValueError("Must provide at least one remote_host")
-    check_text(remote_host, "remote_host")
+    remote_host = check_text(remote_host, "remote_host")
     if job_name != "worker":
         raise UnimplementedError(f"Workers of Dask are tasks of the job 'worker'. Got job_name={job_name!r}.")
     dask = dask_engine()

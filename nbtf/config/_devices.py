@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
+from nbtf._runtime.arguments import check_flag
 from nbtf._runtime.configuration import LogicalDevice, LogicalDeviceConfiguration, PhysicalDevice
 from nbtf._runtime.context import CURRENT
 
@@ -12,7 +11,7 @@ def list_physical_devices(device_type: str | None = None) -> list[PhysicalDevice
     """Returns the devices of this machine, before they are split; fixes nothing.
 
     Args:
-      device_type: `"CPU"` or `"GPU"`, spelled just so; another text gives an empty list. None: all.
+      device_type: `"CPU"` or `"GPU"`, spelled just so; anything else gives an empty list. None: all.
 
     Raises:
       ValueError: `NBTF_SIMULATED_GPUS` cannot be read.
@@ -28,7 +27,7 @@ def list_logical_devices(device_type: str | None = None) -> list[LogicalDevice]:
     """Returns the devices that ops can be placed on. From then on they cannot be changed.
 
     Args:
-      device_type: `"CPU"` or `"GPU"`; None: all.
+      device_type: `"CPU"` or `"GPU"`; anything else gives an empty list. None: all.
 
     Raises:
       ValueError: memory growth differs between GPUs, or `NBTF_SIMULATED_GPUS` cannot be read.
@@ -43,7 +42,7 @@ def get_visible_devices(device_type: str | None = None) -> list[PhysicalDevice]:
     """Returns the physical devices that are used, all or of one type.
 
     Args:
-      device_type: `"CPU"` or `"GPU"`; None: all.
+      device_type: `"CPU"` or `"GPU"`; anything else gives an empty list. None: all.
 
     Raises:
       ValueError: `NBTF_SIMULATED_GPUS` cannot be read.
@@ -149,13 +148,7 @@ def set_soft_device_placement(enabled: bool | None) -> None:
     Traceback (most recent call last):
     nbtf.errors.MissingDeviceError: Could not satisfy device specification ...
     """
-    CURRENT.context.change(soft_placement=True if enabled is None else _flag(enabled))
-
-
-def _flag(value: Any) -> bool:
-    if not hasattr(value, "__index__"):
-        raise TypeError(f"'{type(value).__name__}' object cannot be interpreted as an integer: give True or False")
-    return bool(value)
+    CURRENT.context.change(soft_placement=True if enabled is None else check_flag(enabled))
 
 
 def functions_run_eagerly() -> bool:
@@ -173,6 +166,9 @@ def run_functions_eagerly(run_eagerly: bool) -> None:
     Args:
       run_eagerly: False traces functions again, as at the start.
 
+    Raises:
+      TypeError: not a truth value.
+
     >>> @tf.function
     ... def double(x):
     ...     print("in Python")
@@ -184,4 +180,4 @@ def run_functions_eagerly(run_eagerly: bool) -> None:
     in Python
     in Python
     """
-    CURRENT.context.settings.functions_eager = bool(run_eagerly)
+    CURRENT.context.settings.functions_eager = check_flag(run_eagerly)

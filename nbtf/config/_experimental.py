@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from nbtf._devices.names import DeviceSpec
+from nbtf._runtime.arguments import check_flag
 from nbtf._runtime.configuration import LogicalDeviceConfiguration, PhysicalDevice
 from nbtf._runtime.context import CURRENT
 from nbtf.config import _devices
@@ -235,11 +236,14 @@ class experimental:  # noqa: N801  # TensorFlow's name
         Args:
           enabled: whether they may.
 
+        Raises:
+          TypeError: not a truth value.
+
         >>> tf.config.experimental.enable_tensor_float_32_execution(False)
         >>> tf.config.experimental.tensor_float_32_execution_enabled()
         False
         """
-        CURRENT.context.change(tensor_float_32=enabled)
+        CURRENT.context.change(tensor_float_32=check_flag(enabled))
 
     @staticmethod
     def get_synchronous_execution() -> bool:

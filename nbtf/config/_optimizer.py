@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from nbtf._runtime.arguments import check_has
 from nbtf._runtime.context import CURRENT
 
 
@@ -42,10 +43,14 @@ class optimizer:  # noqa: N801  # TensorFlow's name
         Args:
           options: names and truth values, such as `{"layout_optimizer": False}`.
 
+        Raises:
+          TypeError: no dict.
+
         >>> tf.config.optimizer.set_experimental_options({"constant_folding": False})
         >>> tf.config.optimizer.get_experimental_options()["constant_folding"]
         False
         """
+        check_has(options, "keys", "options", "a dict of names and truth values")
         options_set = dict(CURRENT.context.settings.optimizer_options)
         options_set |= {name: bool(options[name]) for name in _OPTIMIZER_OPTIONS if options.get(name) is not None}
         CURRENT.context.change(optimizer_options=tuple(options_set.items()))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from nbtf._runtime.arguments import check_flag, check_number, check_whole
 from nbtf._runtime.context import CURRENT
 
 
@@ -29,6 +30,7 @@ class threading:  # noqa: N801  # TensorFlow's name
           num_threads: 0 leaves it to the system.
 
         Raises:
+          TypeError: not an integer.
           RuntimeError: the devices are in use already.
 
         >>> tf.runtime.restart()
@@ -55,6 +57,7 @@ class threading:  # noqa: N801  # TensorFlow's name
           num_threads: 0 leaves it to the system.
 
         Raises:
+          TypeError: not an integer.
           RuntimeError: the devices are in use already.
 
         >>> tf.runtime.restart()
@@ -66,7 +69,7 @@ class threading:  # noqa: N801  # TensorFlow's name
 
 
 def _set_threads(setting: str, label: str, number: int) -> None:
-    context = CURRENT.context
+    context, number = CURRENT.context, check_whole(number, "num_threads")
     if getattr(context.settings, setting) == number:
         return
     if context.configuration.frozen:
@@ -89,6 +92,7 @@ class gpu:  # noqa: N801  # the alpha's name
           fraction: 0.25 is a quarter.
 
         Raises:
+          TypeError: not a number.
           ValueError: a negative fraction, or one that is no finite number.
           RuntimeError: the devices are in use already.
 
@@ -100,7 +104,7 @@ class gpu:  # noqa: N801  # the alpha's name
         >>> tf.runtime.devices()[1].memory_limit / 2**30
         4.0
         """
-        CURRENT.context.configuration.set_for_process(fraction=fraction)
+        CURRENT.context.configuration.set_for_process(fraction=check_number(fraction, "fraction"))
 
     @staticmethod
     def get_per_process_memory_fraction() -> float:
@@ -120,6 +124,7 @@ class gpu:  # noqa: N801  # the alpha's name
           enabled: False has them take their memory at once, as at the start.
 
         Raises:
+          TypeError: not a truth value.
           RuntimeError: the devices are in use already.
 
         >>> tf.runtime.restart()
@@ -130,7 +135,7 @@ class gpu:  # noqa: N801  # the alpha's name
         >>> tf.runtime.devices()[1].pool / 2**20
         2.0
         """
-        CURRENT.context.configuration.set_for_process(growth=enabled)
+        CURRENT.context.configuration.set_for_process(growth=check_flag(enabled))
 
     @staticmethod
     def get_per_process_memory_growth() -> bool:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from nbtf._devices.names import short_name, without_cuda
 from nbtf._devices.sites import WORDING
+from nbtf._runtime.arguments import unexpected
 from nbtf._runtime.changes import Change, block
 from nbtf._runtime.context import CURRENT
 from nbtf._runtime.events import Allocated, Copied, Event, OpPlaced, Traced
@@ -347,6 +348,12 @@ def recording(capacity: int = 1_000_000) -> Change[Recording]:
 def start_recorder(recorder: Recorder) -> Callable[[], None]:
     """Has a recorder listen until the returned function is called; `explain_placement` looks into it.
 
+    Args:
+      recorder: a `tf.runtime.Recorder`.
+
+    Raises:
+      TypeError: something else.
+
     >>> recorder = tf.runtime.Recorder()
     >>> stop = tf.runtime.start_recorder(recorder)
     >>> c = tf.add(1.0, 2.0)
@@ -354,6 +361,8 @@ def start_recorder(recorder: Recorder) -> Callable[[], None]:
     >>> recorder.snapshot().placed
     3
     """
+    if not isinstance(recorder, Recorder):  # pyright: ignore[reportUnnecessaryIsInstance]  # users do give other things
+        raise unexpected(recorder, "recorder", "a tf.runtime.Recorder")
     remove = CURRENT.context.observers.add_note_taker(recorder)
 
     def stop() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from nbtf._devices.sites import WORDING
+from nbtf._runtime.arguments import unexpected
 from nbtf._runtime.context import CURRENT
 from nbtf._runtime.events import Site
 from nbtf._runtime.log_styles import STYLES
@@ -106,6 +107,9 @@ def tell_code_lines(describe: Callable[[Site], str]) -> Callable[[], None]:
     Args:
       describe: is given file and line, or None, and returns words.
 
+    Raises:
+      TypeError: not a function.
+
     >>> undo = tf.runtime.tell_code_lines(lambda site: "step 3")
     >>> with tf.runtime.recording():
     ...     c = tf.add(1.0, 2.0)
@@ -113,6 +117,8 @@ def tell_code_lines(describe: Callable[[Site], str]) -> Callable[[], None]:
     'code:      step 3'
     >>> undo()
     """
+    if not callable(describe):
+        raise unexpected(describe, "describe", "a function that is given a line of code and returns words")
     previous = WORDING.describe
     WORDING.describe = describe
 

@@ -82,8 +82,12 @@ def site(chosen: argparse.Namespace) -> int:
     with writing(chosen.output), folders.open_draft(chosen.output) as draft:
         with tempfile.TemporaryDirectory() as scratch:
             folder = Path(scratch)
-            packages = [] if chosen.pyodide is None else copy_pyodide(chosen.pyodide, folder / "static" / "pyodide")
+            packages: Sequence[str] = []
+            if chosen.pyodide is not None:
+                _tell_step(f"Copying Pyodide from {chosen.pyodide}")
+                packages = copy_pyodide(chosen.pyodide, folder / "static" / "pyodide")
             prepare(folder, contents, offline=bool(packages))
+            _tell_step("JupyterLite builds the pages; this takes about half a minute")
             build(folder, Path(draft))
         files.write(Path(draft) / "index.html", OPEN.format(first=_address(contents[0].relative_path)))
     print(describe_site(chosen.output, len(contents), packages))
@@ -98,6 +102,7 @@ def prepare(folder: Path, contents: Sequence[Lesson], offline: bool) -> None:
       contents: notebooks, each with its place in the site.
       offline: whether a page may ask no package index.
     """
+    _tell_step(f"Copying {len(contents)} {'notebook' if len(contents) == 1 else 'notebooks'}")
     for path, relative_path in contents:
         target = folder / "contents" / relative_path
         if target.exists():
@@ -108,7 +113,9 @@ def prepare(folder: Path, contents: Sequence[Lesson], offline: bool) -> None:
         copy_images(notebook, path.parent, target.parent, for_page=True)
     wheels = folder / "wheels"
     wheels.mkdir()
+    _tell_step("pip fetches what a page's Python needs")
     fetch_wheels(wheels)
+    _tell_step("Packing nbtf itself")
     own_wheel(wheels)
     settings = {"litePluginSettings": {SETTINGS: {"disablePyPIFallback": offline}}}
     config = {"jupyter-lite-schema-version": 0, "jupyter-config-data": {"appName": "nbtf", **settings}}
@@ -152,6 +159,11 @@ def describe_site(output: Path, notebooks: int, packages: Sequence[str]) -> str:
     if not has_digits():
         lines.append("tf.keras.datasets.digits will not work in it: scikit-learn, from which it comes, is not here.")
     return "\n".join(lines)
+
+
+def _tell_step(text: str) -> None:
+    """Says what is done now, at once: also where the output goes into a file or another program."""
+    print(f"{text} ...", flush=True)
 
 
 def _address(relative_path: str) -> str:

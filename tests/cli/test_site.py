@@ -78,6 +78,21 @@ def test_with_pyodide_brought_along_no_package_index_is_asked(
     assert "no other host is asked" in capsys.readouterr().out
 
 
+def test_each_step_is_said_before_it_is_done(
+    built: Path, lesson: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    said: list[str] = []
+    monkeypatch.setattr(site, "fetch_wheels", lambda folder: said.append(capsys.readouterr().out))
+
+    cli.main(["site", "-o", str(tmp_path / "out"), str(lesson)])
+
+    said.append(capsys.readouterr().out)
+    assert "Copying 1 notebook ...\npip fetches what a page's Python needs ...\n" == said[0]
+    assert ["Packing nbtf itself ...", "JupyterLite builds the pages; this takes about half a minute ..."] == (
+        said[1].splitlines()[:2]
+    )
+
+
 def test_missing_digits_are_said(built: Path, lesson: Path, capsys: pytest.CaptureFixture[str]) -> None:
     cli.main(["site", "-o", str(built.parent / "out"), str(lesson)])
 

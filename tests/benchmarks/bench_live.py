@@ -2,8 +2,9 @@
 
 Two kernels take turns with the same cell, of which one has a page that looks at a live view: a client that takes the
 messages and draws nothing. For each view and number of simulated devices, and with 100,000 tensors that live: how much
-more time the cell takes, by the clock of the wall and by that of the processor (medians of the rounds' ratios), and
-what is sent in a second. Then what the tables of so many tensors take, what a view takes that is opened late in a long
+more time the cell takes, by the clock of the wall and by that of the processor (medians of the rounds' ratios), what
+share of its processor the thread of views has by its own clock, which other programs do not disturb, and what is sent
+in a second. Then what the tables of so many tensors take, what a view takes that is opened late in a long
 cell, and how the memory of a kernel grows in some minutes of a view (5 when left out) once the recorder is full.
 """
 
@@ -23,14 +24,17 @@ TENSORS = 100_000
 CASES = [(magic, devices, 0) for magic in VIEWS for devices in (4, 64)] + [(magic, 4, TENSORS) for magic in VIEWS]
 WITHOUT = ""
 CELL = """
-import time
-began = time.perf_counter(), time.process_time()
+import threading, time
+def of_views():
+    views = [thread for thread in threading.enumerate() if thread.name.startswith("nbtf")]
+    return sum([time.clock_gettime(time.pthread_getcpuclockid(thread.ident)) for thread in views])
+began = time.perf_counter(), time.process_time(), of_views()
 for _ in range(120):
     for row in rows:
         with tf.device(row.device):
             for _ in range({repeat}):
                 row = tf.nn.relu(tf.matmul(row, row))
-print(time.perf_counter() - began[0], time.process_time() - began[1])
+print(time.perf_counter() - began[0], time.process_time() - began[1], of_views() - began[2])
 """
 HOLD = "tensors = []\nfor _ in range({}):\n    with tf.device(f'GPU:{{_ % 4}}'):\n        tensors.append(tf.ones([2]))"
 ASK = """
@@ -119,17 +123,23 @@ def compare(magic: str, devices: int, tensors: int, rounds: int) -> str:
         page.run(cell)
     rounds_of: list[list[list[float]]] = [[], []]
     rates: list[float] = []
+    shares: list[float] = []
     for _ in range(rounds):
         for page, times in zip(pages, rounds_of, strict=True):
             times.append(page.figures(cell))
-        rates.append(pages[1].nbytes / rounds_of[1][-1][0] / 1024)
+        wall, processor, of_views = rounds_of[1][-1]
+        rates.append(pages[1].nbytes / wall / 1024)
+        shares.append(100 * of_views / processor)
     for page in pages:
         page.close()
     ratios = [
-        [looked_at / alone for alone, looked_at in zip(*pair, strict=True)] for pair in zip(*rounds_of, strict=True)
+        [looked_at / alone for alone, looked_at in list(zip(*pair, strict=True))[:2]]
+        for pair in zip(*rounds_of, strict=True)
     ]
     wall, processor = [100 * (statistics.median(column) - 1) for column in zip(*ratios, strict=True)]
-    return f"{wall:+.1f} % on the wall, {processor:+.1f} % of the processor, {statistics.median(rates):.1f} KiB/s"
+    share, rate = statistics.median(shares), statistics.median(rates)
+    losses = f"{wall:+.1f} % on the wall, {processor:+.1f} % of the processor"
+    return f"{losses}, of which the view's own thread {share:.1f} %, {rate:.1f} KiB/s"
 
 
 def ask_about_tensors() -> None:

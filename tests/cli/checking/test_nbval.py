@@ -14,7 +14,16 @@ LESSON = ROOT / "notebooks" / "03_placing_by_hand.ipynb"
 
 
 def test_nbval_accepts_a_lesson() -> None:
-    options = ["--nbval", "--nbval-current-env", f"--nbval-sanitize-with={BUILT_IN}", "-p", "no:cacheprovider", "-q"]
+    options = [
+        "-p",
+        "nbval.plugin",
+        "--nbval",
+        "--nbval-current-env",
+        f"--nbval-sanitize-with={BUILT_IN}",
+        "-p",
+        "no:cacheprovider",
+        "-q",
+    ]
 
     ended = subprocess.run(
         [sys.executable, "-m", "pytest", "-n0", *options, str(LESSON)],

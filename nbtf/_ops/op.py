@@ -40,6 +40,9 @@ class Op:
 
     lane: Callable[..., Any] | None = None
     """The public function with the express lane, if there is one."""
+    towards_x: Callable[..., Any] | None = None
+    towards_y: Callable[..., Any] | None = None
+    """How gradients flow back to the first and the second input as arrays, if that is said."""
 
     def __init__(
         self,
@@ -155,6 +158,18 @@ class Op:
             return rule
 
         return register
+
+    def backward(self, *kernels: F) -> F:
+        """Says how gradients flow back as arrays, where nobody would hear of ops: a kernel for each of 1 or 2 inputs.
+
+        It does what the gradient's ops do, in their order, to the bit. For one input it takes `(xp, grad, stored,
+        attrs)`: the result where tapes keep it, else the input; for two `(xp, grad, x, y, attrs)`. What it refuses,
+        the ops do.
+        """
+        if self.taped is not PLAIN or len(kernels) != len(self.tokens):
+            raise TypeError(f"{self.type}: backward kernels are for gradients of one or two inputs of one dtype")
+        self.towards_x, self.towards_y = (*kernels, None)[:2]
+        return kernels[0]
 
     # Using
 

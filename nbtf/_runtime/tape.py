@@ -187,6 +187,8 @@ class Tape:
         value._array, value._dtype, value._device = array, variable._dtype, variable._device
         if variable._allocation is not None:
             value._allocation = variable._allocation
+        if self.watches_variables and variable._trainable:  # as `_accessed` says, without its frame
+            self.variables[variable_id] = variable
         if (variable_id in self.variables or self._accessed(variable)) and value._dtype in CONTINUOUS:
             self.values.append((value, variable))
             value._watch = self.of_variable

@@ -1,21 +1,33 @@
 """How gradients flow back through what a tape has kept.
 
 Each op's gradient is written in public functions, so all of this is ops: they are placed where `gradient` is called,
-logged and accounted like any others, and other tapes may hear them.
+logged and accounted like any others, and other tapes may hear them. On the CPU, where nobody would hear of them, arrays
+flow instead, from one op's backward kernel to the next, with the same bits.
 """
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from itertools import repeat
+from typing import Any
 
+from nbtf._devices.base import buffer_of
+from nbtf._devices.cpu import CPU
 from nbtf._ops.arrays.gathering import gather
 from nbtf._ops.arrays.joining import concat
+from nbtf._ops.express import HANDED_OVER
 from nbtf._ops.math.arithmetic import add, add_n
 from nbtf._ops.ragged_and_sparse.indexed_slices import IndexedSlices, join_indices
+from nbtf._runtime.context import CURRENT
 from nbtf._runtime.conversion import as_tensor
-from nbtf._runtime.scopes import HERE
-from nbtf._runtime.tape import PLAIN, Call, Tape
-from nbtf._runtime.tensor import Tensor
+from nbtf._runtime.scopes import HERE, SCOPE
+from nbtf._runtime.tape import PLAIN, Call, Entry, Tape
+from nbtf._runtime.tensor import Tensor, tensor_of
+from nbtf._types import FLOATS, as_dtype
+
+xp = CPU.xp
+ndarray = xp.ndarray
+_NOWHERE = object()
+"""Is no device."""
 
 # From this many terms of this many bytes on, sums are not left until all terms are there.
 # Source: TensorFlow, core/lib/gtl/tape.h, kMinAggregateCount and kMinAggregateBytes.
@@ -36,7 +48,19 @@ def put(arrived: dict[int, Any], key: int, grad: Any) -> None:
 
 
 def _nbytes(grad: Any) -> int:
-    return 0 if grad.__class__ is IndexedSlices else getattr(grad._array, "nbytes", 0)  # none while it is traced
+    return getattr(getattr(grad, "_array", grad), "nbytes", 0)  # rows have none, nor has what is traced
+
+
+def as_gradient(grad: Any) -> Any:
+    """Returns a gradient under way as a tensor, or as rows."""
+    if isinstance(grad, (ndarray, xp.generic)):
+        return tensor_of(buffer_of(xp.asarray(grad)), as_dtype(grad.dtype), CURRENT.context.host)
+    return grad
+
+
+def as_dense(grad: Any) -> Any:
+    """Returns a gradient under way as a tensor."""
+    return as_tensor(grad) if grad.__class__ is IndexedSlices else as_gradient(grad)
 
 
 def sum_gradients(grads: Any) -> Any:
@@ -46,7 +70,7 @@ def sum_gradients(grads: Any) -> Any:
     if all([grad.__class__ is IndexedSlices for grad in grads]):
         rows = [_read_plain_rows(grad) for grad in grads]
         return IndexedSlices(concat([row.values for row in rows], 0), join_indices(rows), rows[0].dense_shape)
-    dense = [as_tensor(grad) for grad in grads]
+    dense = [as_tensor(as_gradient(grad)) for grad in grads]
     if HERE.device is None or dense[0].__class__ is not Tensor:
         return add_n(dense)  # somebody listens, or will when it is run, and shall hear what TensorFlow does
     result = dense[0]
@@ -63,15 +87,14 @@ def _read_plain_rows(rows: IndexedSlices) -> IndexedSlices:
     return IndexedSlices(inner.values, gather(rows.indices, inner.indices), inner.dense_shape)
 
 
-class Arrived(NamedTuple):
-    """The gradients under way, by id: for tensors, for values of variables, and for variables as a whole."""
+Arrived = tuple[dict[int, Any], dict[int, Any], dict[int, Any]]
+"""The gradients under way, by id: for tensors, for values of variables, and for variables as a whole.
 
-    tensors: dict[int, Any]
-    values: dict[int, Any]
-    variables: dict[int, Any]
+A gradient is a tensor, an array or a scalar of NumPy's, rows, or a list of what is to be added up.
+"""
 
 
-def flow_back(tape: Tape, arrived: Arrived, sources: set[int], once: bool) -> dict[int, Any]:  # noqa: C901, PLR0915
+def flow_back(tape: Tape, arrived: Arrived, sources: set[int], once: bool, device: Any) -> dict[int, Any]:  # noqa: C901, PLR0915
     """Walks a tape from its end to its beginning.
 
     One frame for all entries, however long: a walk over a few dozen of them is what a small step costs.
@@ -81,6 +104,7 @@ def flow_back(tape: Tape, arrived: Arrived, sources: set[int], once: bool) -> di
       arrived: the gradients of the targets; gets those of the variables.
       sources: the ids of the watched tensors whose gradients are wanted; those found are taken out.
       once: gives free what the tape keeps, as soon as it is not needed any more.
+      device: where arrays may flow, see `unheard_device`; None where there are none.
 
     Returns:
       The gradients of the sources that are tensors, by id.
@@ -88,73 +112,95 @@ def flow_back(tape: Tape, arrived: Arrived, sources: set[int], once: bool) -> di
     Raises:
       LookupError: an op on the way has no gradient.
     """
-    entries, token, of_variable = tape.entries, tape.token, tape.of_variable
-    op: Any
+    entries, token, of_variable, watches = tape.entries, tape.token, tape.of_variable, tape.watches
     tensors, values, variables = arrived
     gradients: dict[int, Any] = {}
+    device = device or _NOWHERE
     call = Call(None, (), {}, ())
-    for op, inputs, attrs, result in reversed(entries):
-        if once:
-            entries.pop()
-        key = result if result.__class__ is int else id(result)
+    op: Any
+    for op, inputs, attrs, result in map(entries.pop, repeat(-1, len(entries))) if once else reversed(entries):
+        # What has arrived
+        if result.__class__ is int:
+            key, stored, is_near = result, None, True
+        elif result.__class__ is Tensor:
+            key, stored, is_near = id(result), result._array, result._device is device
+        else:
+            key, stored, is_near = id(result), None, False
         grad = tensors.pop(key, None)
-        if grad.__class__ is list:
-            grad = sum_gradients(grad)
         if sources and key in sources:
             sources.remove(key)  # what comes before this entry is another tensor, which had the id
-            gradients[key] = grad
-        if grad is None:
-            if result.__class__ is tuple:
-                _flow_through_results(tape, arrived, gradients, sources, (op, inputs, attrs, result))
-            continue
-        if op is None:
+            gradients[key] = grad = sum_gradients(grad)
+        if grad.__class__ is not ndarray:
+            if grad is None:
+                if result.__class__ is tuple:
+                    _flow_through_results(tape, arrived, gradients, sources, (op, inputs, attrs, result))
+                continue
+            grad = sum_gradients(grad)
+        # Where it flows
+        x = y = x_stream = y_stream = None
+        x_key = y_key = 0
+        if inputs.__class__ is int:
+            x_stream, x_key = tensors, inputs
+        elif op is None:
             if inputs is not None:
                 put(variables, id(inputs), grad)
             continue
-        if grad.__class__ is IndexedSlices:
-            grad = as_tensor(grad)
-        flows = tensors
-        call.op, call.attrs, call.outputs = op, attrs, (result,)
-        if inputs.__class__ is int:
-            call.inputs, call.wanted = (), None
-            (x_flow,) = op.gradients(call, grad)
-            key = inputs
         elif op.taped is not PLAIN or len(inputs) > 2:
-            _flow_to_inputs(tape, arrived, (op, inputs, attrs, (result,)), (grad,))
+            _flow_to_inputs(tape, arrived, (op, inputs, attrs, (result,)), (as_dense(grad),))
             continue
-        elif len(inputs) == 1:
-            call.inputs, call.wanted = inputs, None
-            (x_flow,) = op.gradients(call, grad)
-            key = id(inputs[0])
-            if inputs[0]._watch is of_variable:
-                flows = values
-        else:
+        elif len(inputs) == 2:
             x, y = inputs
-            x_watch, y_watch = x._watch, y._watch
-            to_x = x_watch is not None and (x_watch is token or x_watch is of_variable or tape.watches(x))
-            to_y = y_watch is not None and (y_watch is token or y_watch is of_variable or tape.watches(y))
-            call.inputs, call.wanted = inputs, (to_x, to_y)
-            x_flow, y_flow = op.gradients(call, grad)
-            if to_y and y_flow is not None:
-                key = id(y)
-                if y_watch is of_variable:
-                    flows = values
-                if key in flows:
-                    put(flows, key, y_flow)
+            is_near = is_near and x._device is device and y._device is device
+            if (watch := x._watch) is not None:
+                if watch is of_variable:
+                    x_stream, x_key = values, id(x)
+                elif watch is token or watches(x):
+                    x_stream, x_key = tensors, id(x)
+            if (watch := y._watch) is not None:
+                if watch is of_variable:
+                    y_stream, y_key = values, id(y)
+                elif watch is token or watches(y):
+                    y_stream, y_key = tensors, id(y)
+        else:
+            (x,) = inputs
+            is_near = is_near and x._device is device
+            x_stream, x_key = values if x._watch is of_variable else tensors, id(x)
+        # What flows
+        x_flow = y_flow = array = None
+        if is_near and op.towards_x is not None and HERE.device is device:
+            array = grad if grad.__class__ is ndarray else _array_of(as_dense(grad), device, inputs, result)
+            try:
+                if array is None:
+                    pass
+                elif y is None or x is None:
+                    x_flow = op.towards_x(xp, array, x._array if stored is None and x is not None else stored, attrs)
                 else:
-                    flows[key] = y_flow
-            if not to_x:
-                continue
-            key = id(x)
-            flows = values if x_watch is of_variable else tensors
-        if x_flow is not None:
-            if key in flows:
-                put(flows, key, x_flow)
+                    if y_stream is not None:
+                        y_flow = op.towards_y(xp, array, x._array, y._array, attrs)
+                    if x_stream is not None:
+                        x_flow = op.towards_x(xp, array, x._array, y._array, attrs)
+            except HANDED_OVER:
+                array = None
+        if array is None:  # the ops do it, and say properly what is wrong
+            call.op, call.attrs, call.outputs = op, attrs, (result,)
+            if y is None:
+                call.inputs, call.wanted = () if x is None else inputs, None
+                (x_flow,) = op.gradients(call, as_dense(grad))
             else:
-                flows[key] = x_flow
+                call.inputs, call.wanted = inputs, (x_stream is not None, y_stream is not None)
+                x_flow, y_flow = op.gradients(call, as_dense(grad))
+        if y_stream is not None and y_flow is not None:
+            if y_key in y_stream:
+                put(y_stream, y_key, y_flow)
+            else:
+                y_stream[y_key] = y_flow
+        if x_stream is not None and x_flow is not None:
+            if x_key in x_stream:
+                put(x_stream, x_key, x_flow)
+            else:
+                x_stream[x_key] = x_flow
     for value, variable in tape.values:
-        grad = values.get(id(value))
-        if grad is not None:
+        if (grad := values.get(id(value))) is not None:
             key = id(variable)
             if grad.__class__ is list:
                 grad = sum_gradients(grad)
@@ -165,13 +211,29 @@ def flow_back(tape: Tape, arrived: Arrived, sources: set[int], once: bool) -> di
     return gradients
 
 
-def _flow_to_inputs(tape: Tape, arrived: Arrived, entry: tuple[Any, Any, Any, Any], grads: tuple[Any, ...]) -> None:
+def unheard_device() -> Any:
+    """Returns the CPU that ops would run on with neither a listener nor a tape to hear of them; None elsewhere."""
+    device, scope = HERE.device, SCOPE()
+    return device if scope is None or (scope.lane is device and not scope.tapes) else None
+
+
+def _array_of(grad: Any, device: Any, inputs: Any, result: Any) -> Any:
+    """Returns the array of a gradient that a backward kernel can take; None where it has come from elsewhere."""
+    if grad.__class__ is not Tensor or grad._device is not device or grad._dtype not in FLOATS:
+        return None
+    operands = () if inputs.__class__ is int or inputs is None else inputs
+    results = () if result.__class__ is int else (result,)
+    fits = all([getattr(tensor, "_dtype", None) is grad._dtype for tensor in (*operands, *results)])
+    return grad._array if fits else None
+
+
+def _flow_to_inputs(tape: Tape, arrived: Arrived, entry: Entry, grads: tuple[Any, ...]) -> None:
     """Hands the gradients of an op's results on to its inputs."""
     op, inputs, attrs, results = entry
     if inputs.__class__ is int:
         (flow,) = op.gradients(Call(op, (), attrs, results), *grads)
         if flow is not None:
-            put(arrived.tensors, inputs, flow)
+            put(arrived[0], inputs, flow)
         return
     needed = tuple([tape.watches(operand) for operand in inputs])
     flows = op.gradients(Call(op, inputs, attrs, results, needed), *grads)
@@ -180,24 +242,22 @@ def _flow_to_inputs(tape: Tape, arrived: Arrived, entry: tuple[Any, Any, Any, An
             several = operand.__class__ is tuple
             for tensor, grad in zip(operand if several else (operand,), flow if several else (flow,), strict=True):
                 if grad is not None and tape.watches(tensor):
-                    put(arrived.values if tensor._watch is tape.of_variable else arrived.tensors, id(tensor), grad)
+                    if isinstance(grad, (ndarray, xp.generic)):  # a function's own gradient
+                        grad = as_tensor(grad, tensor._dtype)
+                    put(arrived[1] if tensor._watch is tape.of_variable else arrived[0], id(tensor), grad)
 
 
 def _flow_through_results(
-    tape: Tape,
-    arrived: Arrived,
-    gradients: dict[int, Any],
-    sources: set[int],
-    entry: tuple[Any, Any, Any, Any],
+    tape: Tape, arrived: Arrived, gradients: dict[int, Any], sources: set[int], entry: Entry
 ) -> None:
     """Takes an op with several results, of which some have gradients."""
     results = entry[3]
     keys = [result if result.__class__ is int else id(result) for result in results]
-    grads = [sum_gradients(arrived.tensors.pop(key, None)) for key in keys]
+    grads = [sum_gradients(arrived[0].pop(key, None)) for key in keys]
     for key, grad in zip(keys, grads, strict=True):
         if key in sources:
             sources.remove(key)
             gradients[key] = grad
     if all([grad is None for grad in grads]):
         return
-    _flow_to_inputs(tape, arrived, entry, tuple([None if grad is None else as_tensor(grad) for grad in grads]))
+    _flow_to_inputs(tape, arrived, entry, tuple([None if grad is None else as_dense(grad) for grad in grads]))

@@ -17,7 +17,8 @@ from nbtf._runtime.phases import BACKWARD, during
 from nbtf._runtime.scopes import EMPTY, HERE, SCOPE, Scope
 from nbtf._runtime.tape import ALWAYS, CONTINUOUS, Tape
 from nbtf._runtime.tensor import Tensor
-from nbtf.autodiff.backward import Arrived, flow_back, put, sum_gradients
+from nbtf._types import FLOATS
+from nbtf.autodiff.backward import as_gradient, flow_back, ndarray, put, sum_gradients, unheard_device
 from nbtf.autodiff.jacobian import batch_jacobian_of, check_batches, jacobian_of
 from nbtf.autodiff.sources import flat, pack_as, watchable
 
@@ -221,7 +222,7 @@ class GradientTape(ScopeStack):
         (np.float32(8.0), np.float32(4.0))
         """
         tape = self._tape
-        if tape is None or self._recording:
+        if tape is None or tape.hearing is not None:
             tape = self._finish_recording()
         if target is None:
             raise TypeError(
@@ -249,26 +250,31 @@ class GradientTape(ScopeStack):
                 self._set_recording(False)
         return tape
 
-    def _walk(
+    def _walk(  # noqa: C901  # one frame, as what follows
         self, tape: Tape, targets: list[Any], seeds: list[Any] | None, sources: list[Any], last: bool
     ) -> list[Any]:
         """Walks back from targets to sources; `last` if the tape is spent by that."""
         tensors: dict[int, Any] = {}
         variables: dict[int, Any] = {}
         alone: dict[int, Any] = {}  # targets that were not recorded: nothing flows back from them
+        device, token = unheard_device(), tape.token
         for number, target in enumerate(targets):
             if target._dtype in CONTINUOUS:
-                seed = ones_for(target) if seeds is None or seeds[number] is None else seeds[number]
-                if target._watch is tape.token or tape.watches(target):
-                    put(tensors, id(target), seed)
+                seed = None if seeds is None else seeds[number]
+                if seed is None and (device is None or (seed := one_for(target, device)) is None):
+                    seed = ones_for(target)
+                watch = target._watch
+                arrived = tensors if watch is token or tape.watches(target) else variables if watch is ALWAYS else alone
+                if arrived:
+                    put(arrived, id(target), seed)
                 else:
-                    put(variables if target._watch is ALWAYS else alone, id(target), seed)
-        source_ids: set[int] = set()
+                    arrived[id(target)] = seed
+        watched: set[int] = set()
         for source in sources:
-            if source._watch is not ALWAYS and tape.watches(source):
-                source_ids.add(id(source))
+            if (watch := source._watch) is not None and watch is not ALWAYS and tape.watches(source):
+                watched.add(id(source))
         try:
-            recorded = flow_back(tape, Arrived(tensors, {}, variables), source_ids, last)
+            recorded = flow_back(tape, (tensors, {}, variables), watched, last, device)
         finally:
             if last:
                 self._variables, self._tape = tape.variables, None
@@ -276,7 +282,12 @@ class GradientTape(ScopeStack):
         for source in sources:
             key = id(source)
             grad = variables.get(key) if source._watch is ALWAYS else recorded.get(key, alone.get(key))
-            results.append(sum_gradients(grad) if grad.__class__ is list else grad)
+            if device is not None and grad.__class__ is ndarray:
+                array, grad = grad, Tensor()
+                grad._array, grad._dtype, grad._device, grad._watch = array, source._dtype, device, None
+            elif grad is not None:
+                grad = as_gradient(sum_gradients(grad))
+            results.append(grad)
         return results
 
     def jacobian(
@@ -391,17 +402,18 @@ _walk_observed = during(BACKWARD)(GradientTape._walk)
 def ones_for(target: Any) -> Tensor:
     """Returns what a gradient starts with: ones like the target, on the current device."""
     shape, dtype = target._array.shape, target._dtype
-    device, scope = HERE.device, SCOPE()
-    if shape:
-        return fill(shape, as_tensor(1, dtype))
-    if device is None or (scope is not None and scope.lane is not device):
-        return as_tensor(1, dtype)
+    return fill(shape, as_tensor(1, dtype)) if shape else as_tensor(1, dtype)
+
+
+def one_for(target: Any, device: Any) -> Any:
+    """Returns the array of what a gradient of a number starts with on the CPU; None for what is none."""
+    dtype = target._dtype
+    if target._array.shape or dtype not in FLOATS:
+        return None
     array = device.constants.get(dtype)
     if array is None:
         array = device.constants[dtype] = as_tensor(1, dtype)._array
-    seed = Tensor()  # a new one, which tapes may mark
-    seed._array, seed._dtype, seed._device, seed._watch = array, dtype, device, None
-    return seed
+    return array
 
 
 Tape.block = GradientTape

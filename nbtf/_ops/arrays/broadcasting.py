@@ -98,6 +98,11 @@ def _(call: Call, grad: Tensor) -> Gradients:
     return [reshape(grad, call.inputs[0].shape)]
 
 
+@Reshape.backward
+def _(xp: Any, grad: Any, array: Any, attrs: object) -> Any:
+    return Reshape.kernel(xp, grad, array.shape)
+
+
 @op("T -> T", T=ALL, host={"shape": of_integers("Tshape", as_shape)}, partly=as_asked("shape"), index_type="Tidx")
 def BroadcastTo(xp: Any, input: Any, shape: Any) -> Any:
     result = xp.empty(shape, input.dtype)  # a third of the time of `broadcast_to`, and what follows reads it faster

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from nbtf._devices.base import Spec
@@ -148,6 +149,21 @@ def _(call: Call, grad: Tensor) -> Gradients:
     if to_b:
         for_b = product(grad, a, True, swapped_a) if swapped_b else product(a, grad, not swapped_a, False)
     return [for_a, for_b]
+
+
+def _towards_a(xp: Any, grad: Any, a: Any, b: Any, attrs: Mapping[str, Any]) -> Any:
+    if attrs["transpose_a"] or grad.ndim != 2:
+        return MatMul.kernel(xp, b, grad, attrs["transpose_b"], True)
+    return grad.dot(b if attrs["transpose_b"] else b.T)
+
+
+def _towards_b(xp: Any, grad: Any, a: Any, b: Any, attrs: Mapping[str, Any]) -> Any:
+    if attrs["transpose_b"] or grad.ndim != 2:
+        return MatMul.kernel(xp, grad, a, True, attrs["transpose_a"])
+    return (a if attrs["transpose_a"] else a.T).dot(grad)
+
+
+MatMul.backward(_towards_a, _towards_b)
 
 
 def _misfit_of_batches(x: Lengths, y: Lengths, adj_x: bool, adj_y: bool) -> str | None:

@@ -8,7 +8,7 @@ from typing import Any
 from nbtf._devices.base import Buffer, Spec
 from nbtf._ops.attributes import passed_on
 from nbtf._ops.op import Gradients, no_gradient, op, ufunc
-from nbtf._ops.reductions.sums import unbroadcast
+from nbtf._ops.reductions.sums import unbroadcast, unbroadcast_array
 from nbtf._ops.specs import bracketed, may_be_equal, merged_shape, unequal_list
 from nbtf._runtime.arguments import check_has
 from nbtf._runtime.conversion import as_tensor
@@ -75,6 +75,17 @@ def _(call: Call, grad: Tensor) -> Gradients:
     ]
 
 
+def _to_first(xp: Any, grad: Any, x: Any, y: Any, attrs: object) -> Any:
+    return unbroadcast_array(xp, grad, x)
+
+
+def _to_second(xp: Any, grad: Any, x: Any, y: Any, attrs: object) -> Any:
+    return unbroadcast_array(xp, grad, y)
+
+
+AddV2.backward(_to_first, _to_second)
+
+
 @op("T T -> T", T=frozenset({string}), cpu_only=True, broadcasts=True)
 def Add(xp: Any, x: Any, y: Any) -> Any:
     return xp.asarray(xp.add(x, y), object)  # the sum of two scalars is Python's bytes
@@ -107,6 +118,13 @@ def _(call: Call, grad: Tensor) -> Gradients:
     ]
 
 
+def _to_subtrahend(xp: Any, grad: Any, x: Any, y: Any, attrs: object) -> Any:
+    return unbroadcast_array(xp, xp.negative(grad), y)
+
+
+Sub.backward(_to_first, _to_subtrahend)
+
+
 Mul = ufunc("Mul", "multiply", "T T -> T", T=NUMBERS)
 
 
@@ -131,6 +149,17 @@ def _(call: Call, grad: Tensor) -> Gradients:
         unbroadcast(multiply(grad, conj(y)), x) if call.needs(0) else None,
         unbroadcast(multiply(conj(x), grad), y) if call.needs(1) else None,
     ]
+
+
+def _to_multiplicand(xp: Any, grad: Any, x: Any, y: Any, attrs: object) -> Any:
+    return unbroadcast_array(xp, xp.multiply(grad, y), x)
+
+
+def _to_multiplier(xp: Any, grad: Any, x: Any, y: Any, attrs: object) -> Any:
+    return unbroadcast_array(xp, xp.multiply(x, grad), y)
+
+
+Mul.backward(_to_multiplicand, _to_multiplier)
 
 
 def scalar_mul(scalar: TensorLike, x: Tensor, name: str | None = None) -> Tensor:
@@ -206,6 +235,11 @@ def negative(x: TensorLike, name: str | None = None) -> Tensor:
 @Neg.gradient_keeping()
 def _(call: Call, grad: Tensor) -> Gradients:
     return [negative(grad)]
+
+
+@Neg.backward
+def _(xp: Any, grad: Any, stored: None, attrs: object) -> Any:
+    return xp.negative(grad)
 
 
 @op(

@@ -6,7 +6,7 @@ from typing import Any
 
 from nbtf._ops.math.arithmetic import cast, conj, multiply, negative, preferring
 from nbtf._ops.op import Gradients, no_gradient, op, ufunc, unregistered
-from nbtf._ops.reductions.sums import unbroadcast
+from nbtf._ops.reductions.sums import unbroadcast, unbroadcast_array
 from nbtf._runtime.conversion import as_tensor
 from nbtf._runtime.tape import Call
 from nbtf._runtime.tensor import Tensor
@@ -76,6 +76,17 @@ def _(call: Call, grad: Tensor) -> Gradients:
         unbroadcast(divide(grad, y, "RealDiv"), x) if call.needs(0) else None,
         unbroadcast(grad * divide(divide(-x, y, "RealDiv"), y, "RealDiv"), y) if call.needs(1) else None,
     ]
+
+
+def _to_dividend(xp: Any, grad: Any, x: Any, y: Any, attrs: object) -> Any:
+    return unbroadcast_array(xp, xp.divide(grad, y), x)
+
+
+def _to_divisor(xp: Any, grad: Any, x: Any, y: Any, attrs: object) -> Any:
+    return unbroadcast_array(xp, xp.multiply(grad, xp.divide(xp.divide(xp.negative(x), y), y)), y)
+
+
+RealDiv.backward(_to_dividend, _to_divisor)
 
 
 @op("T T -> T", T=FLOATS | COMPLEXES, broadcasts=True)

@@ -86,6 +86,11 @@ def _(call: Call, grad: Tensor) -> Gradients:
     return [divide(multiply(grad, 0.5), conj(call.output))]
 
 
+@Sqrt.backward
+def _(xp: Any, grad: Any, y: Any, attrs: object) -> Any:
+    return xp.divide(xp.multiply(grad, grad.dtype.type(0.5)), y)
+
+
 @op("T -> T", T=CONTINUOUS, definition=UNARY_COMPLEX, broadcasts=True)
 def Rsqrt(xp: Any, x: Any) -> Any:
     return xp.reciprocal(xp.sqrt(x))
@@ -125,6 +130,11 @@ def _(call: Call, grad: Tensor) -> Gradients:
     return [grad * conj(call.output)]
 
 
+@Exp.backward
+def _(xp: Any, grad: Any, y: Any, attrs: object) -> Any:
+    return xp.multiply(grad, y)
+
+
 Expm1 = ufunc("Expm1", "expm1", "T -> T", T=CONTINUOUS, definition=UNARY_COMPLEX)
 
 
@@ -160,6 +170,11 @@ def log(x: TensorLike, name: str | None = None) -> Tensor:
 def _(call: Call, grad: Tensor) -> Gradients:
     # TensorFlow multiplies by the reciprocal, and its optimizer of graphs makes this division of it.
     return [grad / conj(call.inputs[0])]
+
+
+@Log.backward
+def _(xp: Any, grad: Any, x: Any, attrs: object) -> Any:
+    return xp.divide(grad, x)
 
 
 Log1p = ufunc("Log1p", "log1p", "T -> T", T=CONTINUOUS, definition=UNARY_COMPLEX)
@@ -199,6 +214,11 @@ def sigmoid(x: TensorLike, name: str | None = None) -> Tensor:
 def _(call: Call, grad: Tensor) -> Gradients:
     y = call.output
     return [sigmoid_grad(y if y._dtype in REALS else conj(y), grad)]
+
+
+@Sigmoid.backward
+def _(xp: Any, grad: Any, y: Any, attrs: object) -> Any:
+    return SigmoidGrad.kernel(xp, y, grad)
 
 
 @op("T T -> T", T=CONTINUOUS, broadcasts=True)
@@ -248,11 +268,16 @@ def _(call: Call, grad: Tensor) -> Gradients:
     return [tanh_grad(y if y._dtype in REALS else conj(y), grad)]
 
 
-@op("T T -> T", T=CONTINUOUS, broadcasts=True)
-def TanhGrad(xp: Any, y: Any, dy: Any) -> Any:
+@Tanh.backward
+def _tanh_back(xp: Any, dy: Any, y: Any, attrs: object = None) -> Any:
     lost = xp.square(y)
     lost *= dy
     return dy - lost
+
+
+@op("T T -> T", T=CONTINUOUS, broadcasts=True)
+def TanhGrad(xp: Any, y: Any, dy: Any) -> Any:
+    return _tanh_back(xp, dy, y)
 
 
 @TanhGrad.express

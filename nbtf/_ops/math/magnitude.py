@@ -108,6 +108,11 @@ def _(call: Call, grad: Tensor) -> Gradients:
     return [multiply(grad, multiply(conj(call.inputs[0]), 2.0))]
 
 
+@Square.backward
+def _(xp: Any, grad: Any, x: Any, attrs: object) -> Any:
+    return xp.multiply(grad, xp.multiply(x, x.dtype.type(2)))
+
+
 @op("T T -> T", T=FLOATS | COMPLEXES | {int32, int64}, broadcasts=True)
 def SquaredDifference(xp: Any, x: Any, y: Any) -> Any:
     difference = xp.subtract(x, y)

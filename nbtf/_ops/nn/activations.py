@@ -46,6 +46,11 @@ def _(call: Call, grad: Tensor) -> Gradients:
     return [relu_grad(grad, call.output)]
 
 
+@Relu.backward
+def _(xp: Any, grad: Any, y: Any, attrs: object) -> Any:
+    return ReluGrad.kernel(xp, grad, y)
+
+
 @op("T T -> T", T=REALS, broadcasts=True)
 def ReluGrad(xp: Any, gradients: Any, features: Any) -> Any:
     return gradients * (features > 0)  # as TensorFlow does, so nan stays nan; a third of the time of `where`

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from nbtf._devices.base import Spec
@@ -14,7 +15,7 @@ from nbtf._ops.math.comparison import greater_equal, where
 from nbtf._ops.math.division import divide
 from nbtf._ops.math.exponentials import rsqrt
 from nbtf._ops.op import Gradients, op
-from nbtf._ops.reductions.sums import reduce_sum
+from nbtf._ops.reductions.sums import Sum, reduce_sum
 from nbtf._ops.specs import bracketed, like_first
 from nbtf._runtime.conversion import as_tensor
 from nbtf._runtime.tape import Call
@@ -89,6 +90,18 @@ def _(call: Call, grad: Tensor) -> Gradients:
     channels = 1 if as_channels_first(call.attrs["data_format"]) else rank - 1
     other_axes = [axis for axis in range(rank) if axis != channels]
     return [grad, reduce_sum(grad, other_axes) if call.needs(1) else None]
+
+
+def _to_value(xp: Any, grad: Any, value: Any, bias: Any, attrs: Mapping[str, Any]) -> Any:
+    return grad
+
+
+def _to_bias(xp: Any, grad: Any, value: Any, bias: Any, attrs: Mapping[str, Any]) -> Any:
+    channels = 1 if as_channels_first(attrs["data_format"]) else value.ndim - 1
+    return Sum.kernel(xp, grad, [axis for axis in range(value.ndim) if axis != channels], False)
+
+
+BiasAdd.backward(_to_value, _to_bias)
 
 
 def dropout(

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from nbtf._devices.cpu import CPU
@@ -17,7 +18,7 @@ from nbtf._ops.math.cumulative import cumprod
 from nbtf._ops.math.division import divide
 from nbtf._ops.op import Gradients
 from nbtf._ops.reductions.lines import join
-from nbtf._ops.reductions.sums import reduce_sum, reduced_shape, reduction, spread
+from nbtf._ops.reductions.sums import reduce_sum, reduced_shape, reduction, spread, spread_array
 from nbtf._runtime.tape import Call
 from nbtf._runtime.tensor import Tensor
 from nbtf._types import NUMBERS, REALS, TensorLike, as_dtype
@@ -69,9 +70,23 @@ def reduce_mean(input_tensor: TensorLike, axis: Axis = None, keepdims: bool = Fa
 
 @Mean.gradient
 def _(call: Call, grad: Tensor) -> Gradients:
-    axes = positive_axes(as_axis(call.attrs["axis"]), len(call.inputs[0].shape))
-    count = math.prod(call.inputs[0].shape[i] for i in axes)
-    return [divide(spread(grad, call), max(count, 1))]
+    return [divide(spread(grad, call), _count(call.inputs[0].shape, call.attrs["axis"]))]
+
+
+def _count(shape: Sequence[int], axis: Any) -> int:
+    """Returns how many elements a mean is of; 1 where it is of nothing."""
+    axes = positive_axes(as_axis(axis), len(shape))
+    return max(math.prod(shape[i] for i in axes), 1)
+
+
+@Mean.backward
+def _(xp: Any, grad: Any, array: Any, attrs: Mapping[str, Any]) -> Any:
+    if grad.dtype.itemsize < 4:
+        raise ValueError("float16 does not count far")
+    count, axis = array.size, attrs["axis"]
+    if axis is not None or not count:
+        count = _count(array.shape, axis)
+    return xp.divide(spread_array(xp, grad, array, attrs), grad.dtype.type(count))
 
 
 @reduction("T -> T", T=REALS)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -89,6 +89,18 @@ def spread(grad: Tensor, call: Call) -> Tensor:
     return broadcast_to(reshape(grad, reduced_shape(shape, as_axis(axis), True)), shape)
 
 
+def spread_array(xp: Any, grad: Any, array: Any, attrs: Mapping[str, Any]) -> Any:
+    """Does the same with an array."""
+    axis, result = attrs["axis"], xp.empty(array.shape, grad.dtype)
+    if axis is not None and not attrs["keepdims"]:
+        grad = grad.reshape(reduced_shape(array.shape, as_axis(axis), True))
+    result[...] = grad
+    return result
+
+
+Sum.backward(spread_array)
+
+
 @BroadcastTo.gradient
 def _(call: Call, grad: Tensor) -> Gradients:
     return [unbroadcast(grad, call.inputs[0])]
@@ -99,6 +111,18 @@ def unbroadcast(grad: Tensor, like: Any) -> Tensor:
     shape: tuple[int, ...] = like._array.shape
     if grad._array.shape == shape:
         return grad
-    extra = grad._array.ndim - len(shape)
-    axes = [*range(extra), *(i + extra for i, n in enumerate(shape) if n == 1 and grad._array.shape[i + extra] != 1)]
-    return reshape(reduce_sum(grad, axes), shape)
+    return reshape(reduce_sum(grad, _broadcast_axes(grad._array.shape, shape)), shape)
+
+
+def unbroadcast_array(xp: Any, grad: Any, like: Any) -> Any:
+    """Does the same with arrays."""
+    shape = like.shape
+    if grad.shape == shape:
+        return grad
+    return Sum.kernel(xp, grad, _broadcast_axes(grad.shape, shape), False).reshape(shape)
+
+
+def _broadcast_axes(shape: tuple[int, ...], original: tuple[int, ...]) -> list[int]:
+    """Returns the axes along which something was repeated until it had a shape."""
+    extra = len(shape) - len(original)
+    return [*range(extra), *[i + extra for i, n in enumerate(original) if n == 1 and shape[i + extra] != 1]]

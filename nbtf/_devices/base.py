@@ -207,6 +207,10 @@ class Device(ABC):
     def put(self, array: np.ndarray[Any, Any], label: Label | None = None) -> Buffer:
         """Copies a host array in; the caller may change it afterwards."""
 
+    def put_lasting(self, array: np.ndarray[Any, Any], label: Label) -> Buffer:
+        """Copies a host array in that nobody ever changes."""
+        return self.put(array, label)
+
     def put_scalar(self, array: np.ndarray[Any, Any], label: Label) -> Buffer:
         """Copies a scalar in that nobody ever changes, and that comes again and again."""
         return self.put(array, label)

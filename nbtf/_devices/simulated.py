@@ -99,9 +99,11 @@ class SimulatedGPU(LaneGPU):
         """Copies a host array in."""
         return self._copied_in(array, array.copy, label)
 
-    def put_scalar(self, array: np.ndarray[Any, Any], label: Label) -> Buffer:
-        """Charges a scalar that nobody ever changes: that it is one array each time cannot be seen."""
+    def put_lasting(self, array: np.ndarray[Any, Any], label: Label) -> Buffer:
+        """Charges an array that nobody ever changes: that it is not another one on the card cannot be seen."""
         return buffer_of(array, self._charge(array.nbytes, label, copied=True))
+
+    put_scalar = put_lasting
 
     def copy_from(self, source: Device, buffer: Buffer, label: Label | None = None) -> Buffer:
         """Copies a buffer of another device to this one."""

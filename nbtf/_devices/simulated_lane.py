@@ -105,7 +105,7 @@ class LaneGPU(ChargedGPU):
                 array = np.asarray(array)
             if array.nbytes != nbytes:
                 raise LookupError
-            owned.append(copy_if_shared(array, arrays))
+            owned.append(array if _is_most(array) else copy_if_shared(array, arrays))
         return [(array, allocator.allocate(*piece)) for array, piece in zip(owned, pieces, strict=True)]
 
     def lists_request(
@@ -166,6 +166,15 @@ class LaneGPU(ChargedGPU):
         if nbytes >= WORTH_A_LOOK:
             raise LookupError
         return bound(op), nbytes, label
+
+
+def _is_most(array: Any) -> bool:
+    """Tells whether an array is most of the one that it shows, and lies there as it would after writing.
+
+    It keeps less than twice its bytes alive, and arrays never change: that it was not written out cannot be seen.
+    """
+    owner = array.base
+    return owner is not None and 2 * array.nbytes > owner.nbytes and array.flags.c_contiguous
 
 
 def copy_if_shared(array: Any, inputs: list[Any]) -> Any:

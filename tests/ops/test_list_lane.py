@@ -96,3 +96,24 @@ def test_an_op_that_does_more_than_compute_has_no_such_lane() -> None:
 
     assert {"ConcatV2", "AddN", "SplitV", "Pack", "Unpack"} <= with_lane
     assert with_lane.isdisjoint({"Assert", "CollectiveReduceV2", "EagerPyFunc", "Print", "Where", "Unique"})
+
+
+def test_a_part_that_shows_its_buffer_cannot_be_told_from_a_copy() -> None:
+    with machine(1):
+        part, rest = tf.split(tf.ones([8]), [6, 2])
+        variable = tf.Variable(part)
+        variable.assign_add(tf.ones([6]))
+        part.numpy()[:] = 5.0
+
+        assert (6 * [1.0], 2 * [1.0]) == (part.numpy().tolist(), rest.numpy().tolist())
+        assert ["SplitV", "SplitV"] == [
+            label.op for _, label in tf.runtime.memory_pieces("GPU:0") if label and label.op == "SplitV"
+        ]
+
+
+@pytest.mark.parametrize(("lengths", "kept"), [([6, 2], 32), ([2, 6], 8)])
+def test_a_part_keeps_less_than_twice_its_bytes_of_the_computers_memory(lengths: list[int], kept: int) -> None:
+    with machine(1):
+        array = tf.split(tf.ones([8]), lengths)[0]._array
+
+    assert kept == (array if array.base is None else array.base).nbytes

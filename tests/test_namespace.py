@@ -17,6 +17,7 @@ import pytest
 import nbtf as tf
 from nbtf._ops.operators import OPERATORS
 from nbtf._public import public_names
+from nbtf.compat import _v1
 
 OWN = {"runtime", "cli", "notebook"}
 """Names in the root that TensorFlow does not have, beside `gpu`."""
@@ -66,7 +67,11 @@ def test_namespace_offers_no_machinery(name: str) -> None:
 LATE = {"nbtf", "nbtf.compat", "nbtf.keras", "nbtf.runtime"}
 """Namespaces that show names which are loaded when they are used."""
 
-ROOMS = ["nbtf.distribute.cluster_resolver", "nbtf.distribute.experimental"]
+ROOMS = [
+    "nbtf.distribute.cluster_resolver",
+    "nbtf.distribute.experimental",
+    *(f"{_v1.__name__}.{module.name}" for module in pkgutil.iter_modules(_v1.__path__) if module.name[0] != "_"),
+]
 
 
 @pytest.mark.parametrize("name", [*(name for name in NAMESPACES if name not in LATE), *ROOMS])

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from nbtf._public import public_names as _public_names
 from nbtf.compat._v1._variables import initializers as _initializers
 from nbtf.compat._v1._variables.initializing import global_variables_initializer as global_variables
 from nbtf.compat._v1._variables.initializing import local_variables_initializer as local_variables
 from nbtf.compat._v1._variables.initializing import tables_initializer as tables_initializer
 from nbtf.compat._v1._variables.initializing import variables_initializer as variables
+
+
+def __dir__() -> list[str]:
+    return _public_names(__name__)
+
 
 constant = _initializers.Constant
 glorot_normal = _initializers.GlorotNormal

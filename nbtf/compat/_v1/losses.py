@@ -11,12 +11,18 @@ from nbtf._ops.math.division import divide_no_nan
 from nbtf._ops.math.exponentials import log
 from nbtf._ops.math.magnitude import abs as absolute
 from nbtf._ops.math.magnitude import minimum, squared_difference
+from nbtf._public import public_names as _public_names
 from nbtf._runtime.conversion import as_tensor
 from nbtf._types import float32
 from nbtf.compat._v1._graph.defaults import building
 from nbtf.compat._v1._surface import neural
 from nbtf.compat._v1._surface.scoping import inside, opened
 from nbtf.compat._v1._variables.keys import GraphKeys
+
+
+def __dir__() -> list[str]:
+    return _public_names(__name__)
+
 
 _LOSSES = GraphKeys.LOSSES
 

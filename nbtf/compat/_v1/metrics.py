@@ -6,12 +6,17 @@ from typing import Any, NoReturn
 
 import nbtf
 from nbtf._ops.math.division import divide_no_nan
+from nbtf._public import public_names as _public_names
 from nbtf._types import float32
 from nbtf.compat._v1._graph.defaults import building
 from nbtf.compat._v1._surface.absent import refusal
 from nbtf.compat._v1._variables.initializers import Zeros
 from nbtf.compat._v1._variables.keys import GraphKeys
 from nbtf.compat._v1._variables.scopes import get_variable, variable_scope
+
+
+def __dir__() -> list[str]:
+    return _public_names(__name__)
 
 
 def mean(

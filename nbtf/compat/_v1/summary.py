@@ -8,6 +8,7 @@ from typing import Any, NoReturn
 
 import nbtf
 from nbtf._graph.tensor import GraphTensor
+from nbtf._public import public_names as _public_names
 from nbtf._runtime.conversion import as_tensor
 from nbtf._runtime.tensor import Tensor
 from nbtf._shapes import TensorShape
@@ -17,6 +18,11 @@ from nbtf.compat._v1._graph.defaults import building
 from nbtf.compat._v1._graph.deferred import Deferred
 from nbtf.compat._v1._surface.absent import refusal
 from nbtf.compat._v1._variables.keys import GraphKeys
+
+
+def __dir__() -> list[str]:
+    return _public_names(__name__)
+
 
 Message = Callable[[list[Any]], bytes]
 """What makes a message of the values of tensors."""

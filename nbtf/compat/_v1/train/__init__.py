@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import NoReturn as _NoReturn
 
+from nbtf._public import public_names as _public_names
 from nbtf.compat._v1._surface.absent import refusal as _refusal
 from nbtf.compat._v1._variables.initializing import assert_global_step as assert_global_step
 from nbtf.compat._v1._variables.initializing import create_global_step as create_global_step
@@ -63,6 +64,11 @@ from nbtf.train import latest_checkpoint as latest_checkpoint
 from nbtf.train import list_variables as list_variables
 from nbtf.train import load_checkpoint as load_checkpoint
 from nbtf.train import load_variable as load_variable
+
+
+def __dir__() -> list[str]:
+    return _public_names(__name__)
+
 
 NewCheckpointReader = load_checkpoint
 

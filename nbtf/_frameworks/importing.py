@@ -34,7 +34,7 @@ def on_import(name: str, then: Callable[[], object]) -> tuple[Callable[[], None]
 
 
 class _Finder:
-    """Finds one library, as all other finders do together."""
+    """Finds one library, as the finders behind it do, until it is imported: others may look for it before."""
 
     def __init__(self, name: str, then: Callable[[], object]) -> None:
         self._name, self._then = name, then
@@ -43,23 +43,28 @@ class _Finder:
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
         """Returns the library's spec, whose loader calls the function; None for everything else."""
-        if fullname != self._name:
+        if fullname != self._name or self not in sys.meta_path:
             return None
-        with suppress(ValueError):
-            sys.meta_path.remove(self)
-        from importlib.util import find_spec
+        for finder in sys.meta_path[sys.meta_path.index(self) + 1 :]:
+            spec = finder.find_spec(fullname, path, target) if hasattr(finder, "find_spec") else None
+            if spec is not None:
+                if spec.loader is not None:
+                    spec.loader = cast("Any", _Loader(spec, spec.loader, self))  # `importlib.abc` is slow to import
+                return spec
+        return None
 
-        spec = find_spec(fullname)
-        if spec is not None and spec.loader is not None:
-            spec.loader = cast("Any", _Loader(spec, spec.loader, self._then))  # `importlib.abc` is slow to import
-        return spec
+    def imported(self) -> None:
+        """Calls the function, unless it was called before, or called off."""
+        if self in sys.meta_path:
+            sys.meta_path.remove(self)
+            self._then()
 
 
 class _Loader:
-    """Loads as another loader does, and calls a function afterwards."""
+    """Loads as another loader does, and tells the finder afterwards."""
 
-    def __init__(self, spec: ModuleSpec, loader: Any, then: Callable[[], object]) -> None:
-        self._spec, self._loader, self._then = spec, loader, then
+    def __init__(self, spec: ModuleSpec, loader: Any, finder: _Finder) -> None:
+        self._spec, self._loader, self._finder = spec, loader, finder
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._loader, name)
@@ -72,4 +77,4 @@ class _Loader:
         """Runs the library's code, and then the function; from here on the module has its own loader."""
         self._spec.loader = module.__loader__ = self._loader
         self._loader.exec_module(module)
-        self._then()
+        self._finder.imported()

@@ -10,7 +10,7 @@ import pytest
 import nbtf as tf
 from nbtf._ops.fused import Fused
 from nbtf._ops.math.ordering import _sorted
-from nbtf._ops.nn import activations
+from nbtf._ops.nn import activations, losses
 from nbtf._ops.nn.normalization import layer_normalization
 from nbtf._ops.nn.recurrent import gru, lstm
 from tests.ops.differences import differences
@@ -42,6 +42,7 @@ CASES: dict[str, tuple[Fused, list[np.ndarray], dict[str, Any]]] = {
     "layer normalization, few numbers": lines((301, 7, 30), [2]),
     "layer normalization, two axes": lines((4, 3, 5), [1, 2]),
     "layer normalization, no line": lines((0, 5), [1]),
+    "sparse losses": (losses._sparse_losses, [numbers(7, 3)], {"labels": np.array([0, 2, 1, 1, 0, 2, 2])}),
     "lstm": (lstm, *walks(4, 2, 0)),
     "lstm from the end": (lstm, *walks(4, 2, 0, backwards=True)),
     "lstm, last step": (lstm, *walks(4, 2, 0, sequences=False)),
@@ -51,6 +52,12 @@ CASES: dict[str, tuple[Fused, list[np.ndarray], dict[str, Any]]] = {
     "gru without bias": (gru, *walks(3, 1, 0)),
 }
 each_case = pytest.mark.parametrize("case", CASES.values(), ids=CASES)
+
+
+def parts(case: tuple[Fused, list[np.ndarray], dict[str, Any]]) -> tuple[Fused, list[np.ndarray], dict[str, Any]]:
+    """Returns a case whose labels are a tensor of the devices that there are now."""
+    function, arrays, attrs = case
+    return function, arrays, {name: tf.constant(value) if name == "labels" else value for name, value in attrs.items()}
 
 
 def results_and_gradients(function: Any, arrays: list[np.ndarray], attrs: dict[str, Any]) -> list[np.ndarray]:
@@ -70,7 +77,7 @@ def assert_same(actual: list[np.ndarray], expected: list[np.ndarray]) -> None:
 
 @each_case
 def test_values_and_gradients_are_those_of_the_ops(case: Any) -> None:
-    function, inputs, attrs = case
+    function, inputs, attrs = parts(case)
 
     assert_same(
         results_and_gradients(function, inputs, attrs), results_and_gradients(function._composed, inputs, attrs)
@@ -79,7 +86,7 @@ def test_values_and_gradients_are_those_of_the_ops(case: Any) -> None:
 
 @each_case
 def test_second_gradients_are_those_of_the_ops(case: Any) -> None:
-    function, arrays, attrs = case
+    function, arrays, attrs = parts(case)
     inputs = [tf.constant(array) for array in arrays]
 
     def slopes(function: Any) -> list[np.ndarray]:
@@ -96,7 +103,7 @@ def test_second_gradients_are_those_of_the_ops(case: Any) -> None:
 
 @pytest.mark.parametrize("name", ["lstm", "lstm, last step", "gru", "gru, last step"])
 def test_a_result_that_nobody_used_changes_nothing(name: str) -> None:
-    function, inputs, attrs = CASES[name]
+    function, inputs, attrs = parts(CASES[name])
 
     for number in range(len(function(*map(tf.constant, inputs), **attrs))):
 
@@ -109,7 +116,7 @@ def test_a_result_that_nobody_used_changes_nothing(name: str) -> None:
 
 @pytest.mark.parametrize("name", ["gelu", "layer normalization", "layer normalization, two axes"])
 def test_gradients_are_differences_of_the_ops_in_double_precision(name: str) -> None:
-    function, inputs, attrs = CASES[name]
+    function, inputs, attrs = parts(CASES[name])
     wide = [array.astype("float64") for array in inputs]
     upstream = numbers(*function(*map(tf.constant, inputs), **attrs).shape, seed=3)
     gradients = results_and_gradients(function, inputs, attrs)[1:]

@@ -14,16 +14,20 @@ from nbtf._devices.cpu import CPU
 from nbtf._ops.attributes import positive_axes
 
 FEW = 1 << 13
-"""Elements from which on it pays."""
+"""Elements from which on it pays,"""
+_FEW_ROWS = 256
+"""and rows."""
 _LINE = 1024
 """Elements of the longest line: what is added to stays in the nearest cache."""
 _LEAST = 4
 """Rows side by side from which on it pays."""
 
 
-def rows_side_by_side(rows: int, columns: int) -> int:
-    """Returns how many rows of a matrix are joined side by side with as many others; 1 where it does not pay."""
-    count = min(_LINE // columns, isqrt(rows)) if columns > 1 and rows * columns >= FEW else 1
+def rows_side_by_side(rows: int, columns: int, matrices: int = 1) -> int:
+    """Returns how many rows of each matrix are joined side by side with as many others; 1 where it does not pay."""
+    if columns < 2 or matrices * rows < _FEW_ROWS or matrices * rows * columns < FEW:
+        return 1
+    count = min(_LINE // columns, isqrt(rows))
     return count if count >= _LEAST else 1
 
 
@@ -41,7 +45,7 @@ def join(
     axes, shape = sorted(positive_axes(axis, array.ndim)), array.shape
     first, behind = (axes[0], axes[-1] + 1) if axes else (0, 0)
     rows, columns = prod(shape[first:behind]), prod(shape[behind:])
-    beside = rows_side_by_side(rows, columns) if axes == [*range(first, behind)] else 1
+    beside = rows_side_by_side(rows, columns, prod(shape[:first])) if axes == [*range(first, behind)] else 1
     if beside == 1:
         return ufunc.reduce(array, axis, dtype, None, keepdims)
     matrices = array.reshape(-1, rows, columns)

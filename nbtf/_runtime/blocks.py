@@ -12,7 +12,7 @@ closes what it left.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextvars import ContextVar
+from contextvars import ContextVar, Token
 from functools import partial
 from itertools import takewhile
 from sys import getrefcount
@@ -22,7 +22,7 @@ from weakref import ReferenceType, ref
 
 from nbtf._locks import release_abandoned
 from nbtf._runtime.logger import get_logger
-from nbtf._runtime.scopes import EMPTY, HERE, SCOPE, Scope, set_scope
+from nbtf._runtime.scopes import EMPTY, HERE, SCOPE, Scope, reset_scope, set_scope
 
 T = TypeVar("T")
 
@@ -107,6 +107,15 @@ def close(scope: Scope) -> None:
     outer = scope.outer
     set_scope(outer if outer is None else _revealed(outer))
     scope.owner = None  # last: until then an interrupt leaves the closing to others
+
+
+def close_alone(scope: Scope, token: Token[Scope | None]) -> None:
+    """Does the same for a scope that was opened in no other, and changed nothing else, in half the time."""
+    try:
+        reset_scope(token)
+        scope.owner = None
+    except ValueError:  # of another thread that uses the same block, or of a context that this one is a copy of
+        close(scope)
 
 
 def take_back(scope: Scope) -> None:

@@ -152,8 +152,8 @@ def constant_of(array: np.ndarray[Any, Any], dtype: DType, value: Any = None, re
         tensor._device = current_device
         tensor._watch = None
         return tensor
-    current_device = HERE.first if scope is None else scope.lane
-    if current_device in HERE.elsewhere and current_device.is_exact and dtype not in HOST_DTYPES:
+    current_device = HERE.first if scope is None else scope.lane  # or what has opened the scope, where that is dead
+    if getattr(current_device, "is_exact", False) and current_device in HERE.elsewhere and dtype not in HOST_DTYPES:
         label = Label(EAGER_CONST.type, dtype.name, array.shape)
         return tensor_of(current_device.put_lasting(array, label), dtype, current_device)
     if scope is not None:

@@ -8,11 +8,11 @@ from typing import Any, cast
 from weakref import ref
 
 from nbtf._devices.names import DeviceSpec
-from nbtf._runtime.blocks import NOBODY_ELSE, close, leaving
+from nbtf._runtime.blocks import NOBODY_ELSE, close, close_alone, leaving
 from nbtf._runtime.changes import ChangingBlock, changing
 from nbtf._runtime.configuration import LogicalDevice
 from nbtf._runtime.context import CURRENT, open_graph
-from nbtf._runtime.scopes import HERE, SCOPE, Scope, new_scope, reset_scope, set_scope
+from nbtf._runtime.scopes import HERE, SCOPE, Scope, new_scope, set_scope
 
 
 class device(ChangingBlock):  # noqa: N801  # TensorFlow's name
@@ -94,12 +94,8 @@ class device(ChangingBlock):  # noqa: N801  # TensorFlow's name
         self._exit = self._token = None
         if token is None:
             close(scope)
-            return
-        try:
-            reset_scope(token)  # as `close` does; faster, since there is nothing outside
-            scope.owner = None
-        except ValueError:  # of another thread that uses the same block, or of a context that this one is a copy of
-            close(scope)
+        else:
+            close_alone(scope, token)
 
 
 def _as_text(device: Any) -> Any:

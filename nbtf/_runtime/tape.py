@@ -189,7 +189,10 @@ class Tape:
             value._allocation = variable._allocation
         if self.watches_variables and variable._trainable:  # as `_accessed` says, without its frame
             self.variables[variable_id] = variable
-        if (variable_id in self.variables or self._accessed(variable)) and value._dtype in CONTINUOUS:
+            is_watched = True
+        else:
+            is_watched = variable_id in self.variables or self._accessed(variable)
+        if is_watched and value._dtype in CONTINUOUS:
             self.values.append((value, variable))
             value._watch = self.of_variable
         else:

@@ -116,7 +116,7 @@ def flow_back(tape: Tape, arrived: Arrived, sources: set[int], once: bool, devic
     tensors, values, variables = arrived
     gradients: dict[int, Any] = {}
     device = device or _NOWHERE
-    call = Call(None, (), {}, ())
+    call: Call | None = None
     op: Any
     for op, inputs, attrs, result in map(entries.pop, repeat(-1, len(entries))) if once else reversed(entries):
         # What has arrived
@@ -182,6 +182,7 @@ def flow_back(tape: Tape, arrived: Arrived, sources: set[int], once: bool, devic
             except HANDED_OVER:
                 array = None
         if array is None:  # the ops do it, and say properly what is wrong
+            call = call or Call(op, (), attrs, ())
             call.op, call.attrs, call.outputs = op, attrs, (result,)
             if y is None:
                 call.inputs, call.wanted = () if x is None else inputs, None

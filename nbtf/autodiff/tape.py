@@ -4,17 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from enum import Enum
+from functools import partial
+from sys import getrefcount
 from typing import Any
+from weakref import ref
 
 from nbtf._ops.arrays.creation import fill, zeros, zeros_like
 from nbtf._ops.structure import flatten
 from nbtf._ops.variables.variable import Variable
-from nbtf._runtime.blocks import ScopeStack, close, close_later, current_scope, leaving
+from nbtf._runtime.blocks import (
+    NOBODY_ELSE,
+    ScopeStack,
+    close,
+    close_alone,
+    close_later,
+    current_scope,
+    leaving,
+)
 from nbtf._runtime.changes import Change, block
 from nbtf._runtime.conversion import as_tensor
 from nbtf._runtime.logger import get_logger
 from nbtf._runtime.phases import BACKWARD, during
-from nbtf._runtime.scopes import EMPTY, HERE, SCOPE, Scope
+from nbtf._runtime.scopes import EMPTY, HERE, SCOPE, Scope, new_scope, set_scope
 from nbtf._runtime.tape import ALWAYS, CONTINUOUS, Tape
 from nbtf._runtime.tensor import Tensor
 from nbtf._types import FLOATS
@@ -64,11 +75,11 @@ class GradientTape(ScopeStack):
     np.float32(6.0)
     """
 
-    __slots__ = ("_persistent", "_scope", "_tape", "_variables", "_watches")
+    __slots__ = ("_persistent", "_scope", "_tape", "_token", "_variables", "_watches")
 
     def __init__(self, persistent: bool = False, watch_accessed_variables: bool = True) -> None:
         """Makes a tape that does not record yet."""
-        self._exit = None
+        self._exit = self._token = None
         self._tape: Tape | None = None
         self._persistent = persistent
         self._watches = watch_accessed_variables
@@ -83,7 +94,18 @@ class GradientTape(ScopeStack):
         elif tape.hearing is not None:
             raise ValueError("Tape is still recording, This can happen if you try to re-enter an already-active tape.")
         tape.closed = False
-        outer = SCOPE() and current_scope()
+        if SCOPE() is None and self._exit is not None and getrefcount(self._exit) != NOBODY_ELSE:
+            # What is below, written out for the most common case: a `with` in no other block.
+            self._scope = scope = new_scope(Scope)
+            scope.tapes, scope.tape, scope.lane = (tape,), tape, HERE.first
+            scope.request = scope.strategy = scope.replica = scope.graph = scope.outer = scope.change = None
+            scope.creators, scope.names = (), ""
+            scope.owner = ref(self._exit, partial(setattr, scope, "lane"))
+            self._exit = None
+            self._token = set_scope(scope)
+            tape.hearing = tape.token
+            return self
+        outer = current_scope()
         if outer is None:
             scope = EMPTY.with_tapes((tape,), HERE.first)
         else:
@@ -99,9 +121,13 @@ class GradientTape(ScopeStack):
         """Stops recording, also after an error."""
         if self._tape is not None:
             self._tape.hearing = None
-        scope, self._scope = self._scope, None
+        scope, token = self._scope, self._token
+        self._scope = self._token = None
         if scope is not None and SCOPE() is scope:
-            close(scope)
+            if token is None:
+                close(scope)
+            else:
+                close_alone(scope, token)
         elif scope is not None:
             scope.tapes[-1].closed = True  # whatever block is still open takes it out when it ends
             close_later(scope)

@@ -10,7 +10,8 @@ from typing import Any, NamedTuple
 import pytest
 
 import nbtf as tf
-from nbtf.notebook.holders import search
+from nbtf.notebook.holders import search, table
+from nbtf.notebook.stills import memory_pictures
 from tests.machines import machine
 from tests.shells import interactive_shell
 
@@ -47,6 +48,8 @@ def bare(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest
     """A shell that has not loaded the extension."""
     # A person's modules lead to a person's objects; those of the tests lead to all tests of the run.
     monkeypatch.setattr(search, "_installed", lambda: INSTALLED)
+    monkeypatch.setattr(memory_pictures, "_SECONDS", 300.0)  # a busy machine searches as long as it takes
+    monkeypatch.setattr(table, "SECONDS", 300.0)
     monkeypatch.chdir(tmp_path)
     with interactive_shell(tmp_path / "ipython") as shell, machine(2, memory="2GiB"):
         shell.user_ns["tf"] = tf

@@ -36,9 +36,9 @@ FINISHED = """
 AT_MOST = {
     "": 0,
     "_graph": 32,
-    "_ops": 520,
+    "_ops": 51,
     "_runtime": 17,
-    "compat": 45,
+    "compat": 16,
     "notebook": 43,
     "runtime": 1,
 }

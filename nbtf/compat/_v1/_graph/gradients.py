@@ -75,16 +75,16 @@ def gradients(
     except ValueError:
         raise ValueError(f"Unknown value for unconnected_gradients: '{unconnected_gradients}'") from None
     with graph.inside():
-        targets = [_tensor(one) for one in _as_list(ys)]
-        sources = [_source(one) for one in _as_list(xs)]
-        stops = {_tensor(one).op for one in _as_list(stop_gradients or [])}
-        owner = next((one.graph for one in (*targets, *sources)), graph)
+        targets = [_tensor(y) for y in _as_list(ys)]
+        sources = [_source(x) for x in _as_list(xs)]
+        stops = {_tensor(value).op for value in _as_list(stop_gradients or [])}
+        owner = next((tensor.graph for tensor in (*targets, *sources)), graph)
         with owner.inside(), owner.name_scope(name or "gradients"):
             walk = _Walk(owner, targets, sources, stops, colocate_gradients_with_ops)
-            found = walk.run(_seeds(walk, targets, grad_ys))
+            flows = walk.run(_seeds(walk, targets, grad_ys))
         if unconnected is UnconnectedGradients.ZERO:
-            return [zeros_like(one) if flow is None else flow for flow, one in zip(found, sources, strict=True)]
-    return found
+            return [zeros_like(x) if flow is None else flow for flow, x in zip(flows, sources, strict=True)]
+    return flows
 
 
 def _as_list(values: Any) -> list[Any]:
@@ -94,8 +94,8 @@ def _as_list(values: Any) -> list[Any]:
 def _tensor(value: Any) -> GraphTensor:
     if isinstance(value, GraphTensor):
         return value
-    made: Any = as_tensor(value)
-    return made
+    tensor: Any = as_tensor(value)
+    return tensor
 
 
 def _source(value: Any) -> GraphTensor:
@@ -170,16 +170,16 @@ class _Walk:
     def _between(self) -> dict[Operation, int]:
         """Returns the nodes between, and how many gradients each has to wait for."""
         counts: dict[Operation, int] = {}
-        todo = deque([one.op for one in self._targets if one.op in self._reached])
+        todo = deque([target.op for target in self._targets if target.op in self._reached])
         while todo:
             node = todo.popleft()
             if node not in counts:
                 counts[node] = 0
-                todo.extend([one.op for one in flat(node.arguments) if one.op in self._reached])
+                todo.extend([tensor.op for tensor in flat(node.arguments) if tensor.op in self._reached])
         for node in list(counts):
-            for one in flat(node.arguments):
-                if one.op in counts:
-                    counts[one.op] += 1
+            for tensor in flat(node.arguments):
+                if tensor.op in counts:
+                    counts[tensor.op] += 1
         return counts
 
     def run(self, seeds: Sequence[Flow]) -> list[Flow]:
@@ -187,7 +187,7 @@ class _Walk:
         for target, seed in zip(self._targets, seeds, strict=True):
             if target._dtype in CONTINUOUS:
                 self._arrived.setdefault(target, []).append(seed)
-        ready = deque(dict.fromkeys([one.op for one in self._targets if self._waiting.get(one.op) == 0]))
+        ready = deque(dict.fromkeys([target.op for target in self._targets if self._waiting.get(target.op) == 0]))
         while ready:
             node = ready.popleft()
             with self.beside(node):
@@ -197,24 +197,24 @@ class _Walk:
 
     def _through(self, node: Operation) -> None:
         """Hands the gradients of a node's outputs on to its inputs."""
-        grads = [self._sum(one) for one in node.outputs]
+        grads = [self._sum(output) for output in node.outputs]
         if node in self._stops or all([grad is None for grad in grads]):
             return
         inputs = flat(node.arguments)
-        wanted = [one.op in self._waiting for one in inputs]
+        wanted = [tensor.op in self._waiting for tensor in inputs]
         with self._graph.name_scope(f"{node.name}_grad"):
             flows = flows_through(node, grads, wanted)
-        for one, flow, asked in zip(inputs, flows, wanted, strict=True):
-            if flow is not None and asked:
-                self._arrived.setdefault(one, []).append(flow)
+        for tensor, flow, is_wanted in zip(inputs, flows, wanted, strict=True):
+            if flow is not None and is_wanted:
+                self._arrived.setdefault(tensor, []).append(flow)
 
     def _done_with(self, node: Operation) -> Iterator[Operation]:
         """Yields the nodes that wait for nobody any more."""
-        for one in flat(node.arguments):
-            if one.op in self._waiting:
-                self._waiting[one.op] -= 1
-                if not self._waiting[one.op]:
-                    yield one.op
+        for tensor in flat(node.arguments):
+            if tensor.op in self._waiting:
+                self._waiting[tensor.op] -= 1
+                if not self._waiting[tensor.op]:
+                    yield tensor.op
 
     def _sum(self, tensor: GraphTensor) -> Flow:
         """Returns the sum of what has arrived for a tensor; rows stay rows if all are."""
@@ -222,27 +222,27 @@ class _Walk:
         if grads is None:
             return None
         if len(grads) > 1:
-            whole = not all([isinstance(one, IndexedSlices) for one in grads])
-            summed = add_n([as_whole(one, tensor) for one in grads]) if whole else sum_gradients(grads)
-            grads[:] = [summed]
+            is_dense = not all([isinstance(grad, IndexedSlices) for grad in grads])
+            total = add_n([as_whole(grad, tensor) for grad in grads]) if is_dense else sum_gradients(grads)
+            grads[:] = [total]
         return grads[0]
 
 
 def _reached(sources: Sequence[GraphTensor]) -> set[Operation]:
     """Returns the nodes that depend on the sources, as far as gradients flow."""
-    found: set[Operation] = set()
-    todo = [one.op for one in sources]
+    nodes: set[Operation] = set()
+    todo = [source.op for source in sources]
     while todo:
         node = todo.pop()
-        if node not in found:
-            found.add(node)
-            todo += [other for one in node.outputs if one._dtype in CONTINUOUS for other in one.consumers()]
-    return found
+        if node not in nodes:
+            nodes.add(node)
+            todo += [reader for output in node.outputs if output._dtype in CONTINUOUS for reader in output.consumers()]
+    return nodes
 
 
 def _ends(sources: Sequence[GraphTensor], between: dict[Operation, int]) -> set[Operation]:
     """Returns the nodes of sources behind which there is nothing to be found."""
-    return {one.op for one in sources if not any([other.op in between for other in flat(one.op.arguments)])}
+    return {x.op for x in sources if not any([tensor.op in between for tensor in flat(x.op.arguments)])}
 
 
 def hessians(
@@ -288,5 +288,5 @@ def _rows(slope: Any, x: Any, colocate: bool) -> Any:
         raise ValueError(f"The shape of {x!r} must be known for its hessian.")
     flat = reshape(slope, [-1])
     lengths = x.shape.as_list()
-    rows = [gradients(flat[place], x, colocate_gradients_with_ops=colocate)[0] for place in range(count)]
+    rows = [gradients(flat[position], x, colocate_gradients_with_ops=colocate)[0] for position in range(count)]
     return reshape(stack([zeros_like(flat) if row is None else reshape(row, [-1]) for row in rows]), lengths * 2)

@@ -18,6 +18,7 @@ import pytest
 import nbtf
 import nbtf._ops
 from nbtf._devices.discovery import simulated_machine
+from nbtf._ops.fused import Fused
 from nbtf._ops.op import OPS, Op
 from nbtf._ops.specs import spec_of
 from nbtf._runtime.context import Context, use_context
@@ -219,7 +220,9 @@ def test_gradients_are_as_differences_say(sample: Sample, lane: bool) -> None:
         tape.watch(taken)
         made = flat(sample.function(*tensors(args, known), **sample.kwargs))
     assert tape._tape is not None
-    heard = {op.type for op, *_ in tape._tape.entries if op is not None}
+    ops = [op for op, *_ in tape._tape.entries if op is not None]
+    is_fused = lane and any(isinstance(op, Fused) for op in ops)  # one kernel stands for the op, and for others
+    heard = {op.type for op in ops if not isinstance(op, Fused)}
     weights = [noise(random, one) for one in results()]
     found = tape.gradient(made, taken, [as_tensor(weight) for weight in weights])
 
@@ -227,7 +230,7 @@ def test_gradients_are_as_differences_say(sample: Sample, lane: bool) -> None:
         pairs = zip(weights, results(), strict=True)
         return float(sum(np.sum(w.real * r.real) + np.sum(w.imag * r.imag) for w, r in pairs))
 
-    assert sample.op in heard or not OPS[sample.op].inputs
+    assert is_fused or sample.op in heard or not OPS[sample.op].inputs
     for array, grad in zip(arrays, found, strict=True):
         assert grad is not None
         np.testing.assert_allclose(as_tensor(grad).numpy(), differences(weighted_sum, array), rtol=1e-5, atol=1e-7)

@@ -31,6 +31,7 @@ from nbtf._ops.debugging.values import assert_none_equal as assert_none_equal
 from nbtf._ops.debugging.values import assert_positive as assert_positive
 from nbtf._ops.debugging.values import check_numerics as check_numerics
 from nbtf._public import public_names as _public_names
+from nbtf._runtime.arguments import check_flag
 from nbtf._runtime.context import CURRENT
 
 
@@ -50,10 +51,9 @@ def set_log_device_placement(enabled: bool | None) -> None:
     Raises:
       TypeError: not a truth value.
     """
-    if enabled is not None and not hasattr(enabled, "__index__"):
-        raise TypeError(f"'{type(enabled).__name__}' object cannot be interpreted as an integer: give True or False")
+    prints = enabled is not None and check_flag(enabled)
     in_notebook = "__IPYTHON__" in builtins.__dict__
-    CURRENT.context.set_log((_print_in_cell if in_notebook else _print_to_stderr) if enabled else None)
+    CURRENT.context.set_log((_print_in_cell if in_notebook else _print_to_stderr) if prints else None)
 
 
 def enable_check_numerics(stack_height_limit: int = 30, path_length_limit: int = 50) -> None:

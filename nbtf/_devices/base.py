@@ -211,10 +211,6 @@ class Device(ABC):
         """Copies a host array in that nobody ever changes."""
         return self.put(array, label)
 
-    def put_scalar(self, array: np.ndarray[Any, Any], label: Label) -> Buffer:
-        """Copies a scalar in that nobody ever changes, and that comes again and again."""
-        return self.put(array, label)
-
     @abstractmethod
     def get(self, buffer: Buffer) -> np.ndarray[Any, Any]:
         """Copies a buffer out, into a fresh host array; waits until its value is there."""

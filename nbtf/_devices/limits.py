@@ -21,10 +21,10 @@ _RESERVES = {7: 1050, 8: 1536}
 _BOOLS = {"true": True, "false": False}
 
 
-def decide(environ: Mapping[str, str]) -> bool:
+def is_decided_by(environ: Mapping[str, str]) -> bool:
     """Tells whether variables of an environment have a say in this.
 
-    >>> decide({}), decide({"TF_FORCE_GPU_ALLOW_GROWTH": "true"})
+    >>> is_decided_by({}), is_decided_by({"TF_FORCE_GPU_ALLOW_GROWTH": "true"})
     (False, True)
     """
     return _MIN_SYSTEM_MEMORY in environ or _FORCE_GROWTH in environ or _COLLECT in environ

@@ -28,7 +28,7 @@ from nbtf._devices.bfc.chunks import Chunk
 from nbtf._devices.cards import PhysicalGPU
 from nbtf._devices.collectives import COLLECTIVE
 from nbtf._devices.lent import memory_of_lent
-from nbtf._devices.limits import decide, garbage_collection, memory_limit, resolve_growth
+from nbtf._devices.limits import garbage_collection, is_decided_by, memory_limit, resolve_growth
 from nbtf._devices.simulated_account import WORTH_A_LOOK
 from nbtf._devices.simulated_account import MemoryPlan as MemoryPlan
 from nbtf._devices.simulated_lane import LaneGPU, copy_if_shared
@@ -45,7 +45,7 @@ def plan_memory(card: PhysicalGPU, shared: Driver, request: MemoryRequest) -> Me
     """Returns how a GPU will take memory of its card."""
     options, environ = request.options, request.environ
     facts = card.memory_bytes, shared.free, card.card.compute_capability, options, request.limit_mib
-    rules = _rules(*facts, environ) if decide(environ) else _usual_rules(*facts)
+    rules = _rules(*facts, environ) if is_decided_by(environ) else _usual_rules(*facts)
     # Unified memory oversubscribes the card.
     driver = None if options.unified or (options.fraction or 0) > 1 else shared
     return MemoryPlan(*rules, options.fragmentation, driver, f"GPU_{request.number}_bfc")
@@ -102,8 +102,6 @@ class SimulatedGPU(LaneGPU):
     def put_lasting(self, array: np.ndarray[Any, Any], label: Label) -> Buffer:
         """Charges an array that nobody ever changes: that it is not another one on the card cannot be seen."""
         return buffer_of(array, self._charge(array.nbytes, label, copied=True))
-
-    put_scalar = put_lasting
 
     def copy_from(self, source: Device, buffer: Buffer, label: Label | None = None) -> Buffer:
         """Copies a buffer of another device to this one."""

@@ -172,7 +172,7 @@ def _new_constant(x: Any, value: float) -> Any:
 
 def _put_scalar(device: Any, dtype: _types.DType, array: Any, label: Label) -> Tensor:
     """Returns a scalar on a device that is charged for it each time it is used."""
-    return tensor_of(device.put_scalar(array, label), dtype, device)
+    return tensor_of(device.put_lasting(array, label), dtype, device)
 
 
 def _exact(dtype: _types.DType, value: float) -> bool:

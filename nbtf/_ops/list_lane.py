@@ -6,16 +6,16 @@ mostly their memory. Everything it does not serve is handed to the road.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from nbtf._devices.collectives import COLLECTIVE
 from nbtf._ops.express import HANDED_OVER
+from nbtf._runtime.attribute_keys import PLAIN, key_of
 from nbtf._runtime.recorded_lane import run_recorded_lists
 from nbtf._runtime.scopes import HERE, SCOPE
 from nbtf._runtime.tensor import Tensor, tensors_of
-from nbtf._types import DType
 
 if TYPE_CHECKING:
     from nbtf._ops.op import Op
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 _REMEMBERED = 4096
 """Ops on inputs of certain shapes that a device remembers; a loop over ever new shapes must not fill the memory."""
 
-_PLAIN = frozenset({bool, int, float, str, type(None), DType})
+_PLAIN = PLAIN | {float}
 
 
 def has_list_lane(op: Op) -> bool:
@@ -44,7 +44,10 @@ def run_with_lists(op: Op, inputs: Sequence[Any], attrs: dict[str, Any]) -> Any:
         is_told = device in HERE.recorded
         if not is_told and (device not in HERE.elsewhere or device is not (scope.lane if scope else HERE.first)):
             return None
-        key = op, *_described(op, inputs, tensors, device), *_key_of(attrs)
+        attributes = key_of(attrs, _PLAIN)
+        if attributes is None:  # reading a tensor is told of
+            return None
+        key = op, *_described(op, inputs, tensors, device), *attributes
         request = device.list_requests.get(key)
         if request is None:
             request = device.list_requests[key] = _new_request(op, inputs, attrs, device)
@@ -76,26 +79,6 @@ def _described(op: Op, inputs: Sequence[Any], tensors: Sequence[Any], device: An
     if op.takes_lists:
         described += [len(value) if value.__class__ is list else None for value in inputs]
     return described
-
-
-def _key_of(attrs: Mapping[str, Any]) -> list[Any]:
-    """Returns values of attributes that tell them apart.
-
-    Raises:
-      LookupError: there is more than plain values and lists of integers; reading a tensor is told of.
-    """
-    key: list[Any] = []
-    for value in attrs.values():
-        value_class = value.__class__
-        if value_class is list or value_class is tuple:
-            for item in value:
-                if item.__class__ is not int:
-                    raise LookupError
-            value = tuple(value)
-        elif value_class not in _PLAIN:
-            raise LookupError
-        key += value_class, value
-    return key
 
 
 def _new_request(op: Op, inputs: Sequence[Any], attrs: dict[str, Any], device: Any) -> Any:

@@ -9,6 +9,7 @@ from typing import Any, Protocol
 
 from nbtf._devices.base import Device, Spec
 from nbtf._devices.collectives import COLLECTIVE
+from nbtf._runtime.attribute_keys import key_of
 from nbtf._runtime.blocks import current_scope
 from nbtf._runtime.context import CURRENT, Context
 from nbtf._runtime.copying import check_current, check_policy, moved, tell_collective
@@ -169,7 +170,6 @@ _FRAMES = 4
 
 _SPECS: dict[tuple[Any, ...], list[Spec] | None] = {}
 _REMEMBERED = 4096
-_PLAIN = frozenset({bool, int, str, type(None), DType})
 
 
 def _specs(
@@ -183,7 +183,7 @@ def _specs(
         lengths = tuple([len(value) if value.__class__ is list else None for value in tensors])
     else:
         shapes = tuple([tensor._array.shape for tensor in tensors])
-    attributes = _key_of(attrs) if attrs else ()
+    attributes = key_of(attrs) if attrs else ()
     if attributes is None:
         return op.specs(tensors, attrs), shapes
     key = op, dtypes, shapes, attributes, lengths
@@ -193,22 +193,6 @@ def _specs(
             _SPECS.clear()
         specs = _SPECS[key] = op.specs(tensors, attrs)
     return specs, shapes
-
-
-def _key_of(attrs: dict[str, Any]) -> tuple[Any, ...] | None:
-    """Returns attributes with their classes, since 1 and True are equal; None where there is more than plain ones."""
-    key: list[Any] = []
-    for value in attrs.values():
-        value_class = value.__class__
-        if value_class is list or value_class is tuple:
-            for item in value:
-                if item.__class__ is not int:
-                    return None
-            value = tuple(value)
-        elif value_class not in _PLAIN:
-            return None
-        key += value_class, value
-    return tuple(key)
 
 
 # Failing

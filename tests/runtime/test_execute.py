@@ -12,6 +12,7 @@ import pytest
 import nbtf as tf
 from nbtf._ops.op import OPS
 from nbtf._runtime import execute
+from nbtf._runtime.attribute_keys import key_of
 from nbtf._runtime.context import CURRENT
 from nbtf._runtime.scopes import HERE, Scope, merged, set_scope
 from nbtf._runtime.tape import Call
@@ -558,9 +559,9 @@ def test_lists_of_one_shape_and_other_lengths_take_what_they_make() -> None:
     ids=["1 and True", "0 and False", "tuple and list"],
 )
 def test_equal_attributes_of_other_classes_are_not_taken_for_each_other(attrs: Any, others: Any) -> None:
-    assert execute._key_of(attrs) != execute._key_of(others)
+    assert key_of(attrs) != key_of(others)
 
 
 @pytest.mark.parametrize("value", [1.0, [1.0], [[1]], [None], object()], ids=["1.0", "[1.0]", "[[1]]", "[None]", "any"])
 def test_attributes_of_other_kinds_are_no_key(value: Any) -> None:
-    assert execute._key_of({"a": value, "b": 1}) is None
+    assert key_of({"a": value, "b": 1}) is None

@@ -10,7 +10,7 @@ from nbtf._ops.arrays.broadcasting import reshape
 from nbtf._ops.fused import blocks, fused
 from nbtf._ops.math.arithmetic import cast
 from nbtf._ops.math.exponentials import rsqrt
-from nbtf._ops.reductions.lines import join, rows_side_by_side
+from nbtf._ops.reductions.lines import RowSums, join
 from nbtf._ops.reductions.statistics import moments
 from nbtf._runtime.tensor import Tensor
 from nbtf._types import float32
@@ -61,31 +61,23 @@ def _(xp: Any, inputs: Sequence[Any], kept: Any, grads: Sequence[Any], axes: lis
     x, gamma, beta = inputs
     lines, count = _lines(x, axes)
     back, weights, result = grads[0].reshape(lines.shape), gamma.reshape(-1), xp.empty(lines.shape, x.dtype)
-    beside = rows_side_by_side(len(lines), count)
-    of_gamma, of_rest = xp.zeros((beside, count), x.dtype), None
-    for block in blocks(len(lines), count, beside):
+    of_gamma = RowSums(xp, len(lines), count, x.dtype)
+    for block in blocks(len(lines), count, of_gamma.beside):
         grad, mean, factor = back[block], kept[0][block], kept[1][block]
         target = xp.multiply(grad, factor * weights, out=result[block])
         towards_mean = -xp.add.reduce(target, 1, keepdims=True)
         of_each = grad * lines[block]
         of_each += grad * -mean
-        products = xp.empty((beside + len(grad), count), x.dtype)
-        products[:beside] = of_gamma  # what was summed so far, in the order of `join`
-        xp.multiply(of_each, factor, out=products[beside:])
-        whole = len(products) // beside * beside
-        of_gamma = xp.add.reduce(products[:whole].reshape(-1, beside, count), 0)
-        of_rest = products[whole:]
+        xp.multiply(of_each, factor, out=of_gamma.room(len(grad)))
+        of_gamma.add()
         of_each *= weights
         towards_factor = xp.add.reduce(of_each, 1, keepdims=True) * -0.5 * (factor * (factor * factor))
         through_variance = xp.subtract(lines[block], mean, out=of_each)
         through_variance *= towards_factor / count * 2.0
         target += through_variance
         target += towards_mean / count
-    of_gamma = xp.add.reduce(of_gamma, 0)
-    if of_rest is not None and len(of_rest):
-        of_gamma += xp.add.reduce(of_rest, 0)
     of_beta = join(xp, xp.add, back, (0,))
-    return [result.reshape(x.shape), of_gamma.reshape(gamma.shape), of_beta.reshape(beta.shape)]
+    return [result.reshape(x.shape), of_gamma.total().reshape(gamma.shape), of_beta.reshape(beta.shape)]
 
 
 def _lines(x: Any, axes: list[int]) -> tuple[Any, int]:

@@ -31,6 +31,33 @@ def rows_side_by_side(rows: int, columns: int, matrices: int = 1) -> int:
     return count if count >= _LEAST else 1
 
 
+class RowSums:
+    """The sums of a matrix's columns, of which the rows come block by block: to the bit what `join` gives at once."""
+
+    def __init__(self, xp: Any, rows: int, columns: int, dtype: Any) -> None:
+        """Begins at 0; blocks have a multiple of `beside` rows, but for the last."""
+        self.beside = rows_side_by_side(rows, columns)
+        self._xp, self._rest = xp, xp.empty((0, columns), dtype)
+        self._sums = self._block = xp.zeros((self.beside, columns), dtype)
+
+    def room(self, rows: int) -> Any:
+        """Returns an array to write a block into, before `add` takes it."""
+        self._block = self._xp.empty((self.beside + rows, self._sums.shape[1]), self._sums.dtype)
+        self._block[: self.beside] = self._sums
+        return self._block[self.beside :]
+
+    def add(self) -> None:
+        """Adds the block."""
+        whole = len(self._block) // self.beside * self.beside
+        self._sums = self._xp.add.reduce(self._block[:whole].reshape(-1, *self._sums.shape), 0)
+        self._rest = self._block[whole:]
+
+    def total(self) -> Any:
+        """Returns the sums."""
+        result = self._xp.add.reduce(self._sums, 0)
+        return result + self._xp.add.reduce(self._rest, 0) if len(self._rest) else result
+
+
 def join(
     xp: Any,
     ufunc: Any,

@@ -63,9 +63,7 @@ def save_page(
     snapshot = snapshot_of(record)
     if isinstance(record, runtime.Recording):
         memory = memory or memory_scenes(record, code_line, snapshot)
-    if not snapshot.executed and not snapshot.copies:
-        raise ValueError(nothing_ran(record, "page"))
-    files.write(path, page(snapshot, code_line, memory))
+    files.write(path, page(snapshot, code_line, memory, record))
 
 
 def nothing_ran(record: object, noun: str) -> str:
@@ -75,11 +73,16 @@ def nothing_ran(record: object, noun: str) -> str:
     return f"{text} {silence}" if silence else text
 
 
-def page(snapshot: runtime.Snapshot, code_line: CodeLine = code_lines.in_file, memory: Sequence[Scene] = ()) -> str:
-    """Returns the text of the file."""
+def page(
+    snapshot: runtime.Snapshot,
+    code_line: CodeLine = code_lines.in_file,
+    memory: Sequence[Scene] = (),
+    record: object = None,
+) -> str:
+    """Returns the text of the file; the recording that it is of says why nothing ran."""
     schedule = timed(snapshot)
     if not schedule.lanes:
-        raise ValueError(nothing_ran(snapshot, "page"))
+        raise ValueError(nothing_ran(record, "page"))
     scene = scene_data(schedule, memory, code_line) | {"map": map_data(map_facts(snapshot, runtime.devices()))}
     return _html(schedule, scene, code_line)
 

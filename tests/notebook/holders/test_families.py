@@ -75,26 +75,21 @@ def test_names_by_stem_and_last_step_are_those_of_the_tensor_alone(shell: Shell,
             assert holders.are_variables(piece) == owner.is_variable
 
 
+ONE_BY_ONE = {
+    "tensors are asked where they lead": (Graph, "_leading", lambda _, first, __: (first + 1, True)),
+    "entries are freed": (_Cut, "goes_with_freed", lambda *_: False),
+}
+
+
+@pytest.mark.parametrize("patch", ONE_BY_ONE.values(), ids=ONE_BY_ONE)
 @pytest.mark.parametrize("seed", range(12))
-def test_asking_many_tensors_at_once_finds_what_asking_each_does(
-    shell: Shell, monkeypatch: pytest.MonkeyPatch, seed: int
+def test_table_is_the_same_where_each_tensor_is_asked_alone(
+    shell: Shell, monkeypatch: pytest.MonkeyPatch, seed: int, patch: tuple[type, str, Any]
 ) -> None:
     fill(shell, seed)
     together = table_of(shell)
 
-    monkeypatch.setattr(Graph, "_leading", lambda _, first, __: (first + 1, True))
-
-    assert table_of(shell) == together
-
-
-@pytest.mark.parametrize("seed", range(12))
-def test_lines_that_free_a_container_are_those_found_for_each_of_its_tensors(
-    shell: Shell, monkeypatch: pytest.MonkeyPatch, seed: int
-) -> None:
-    fill(shell, seed)
-    together = table_of(shell)
-
-    monkeypatch.setattr(_Cut, "goes_with_freed", lambda *_: False)
+    monkeypatch.setattr(*patch)
 
     assert table_of(shell) == together
 

@@ -1,0 +1,31 @@
+"""By what are calls of an op told apart whose attributes differ?"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from nbtf._types import DType
+
+PLAIN: frozenset[type] = frozenset({bool, int, str, type(None), DType})
+
+
+def key_of(attrs: Mapping[str, Any], plain: frozenset[type] = PLAIN) -> tuple[Any, ...] | None:
+    """Returns attributes with their classes, since 1 and True are equal; None where there is more than plain ones.
+
+    Plain are values of these classes, and lists of integers. Zeros go by their text, since 0.0 and -0.0 are equal.
+    """
+    key: list[Any] = []
+    for value in attrs.values():
+        value_class = value.__class__
+        if value_class is list or value_class is tuple:
+            for item in value:
+                if item.__class__ is not int:
+                    return None
+            value = tuple(value)
+        elif value_class not in plain:
+            return None
+        elif value_class is float:
+            value = value or str(value)
+        key += value_class, value
+    return tuple(key)

@@ -19,6 +19,9 @@ ARGUMENTS = (
     *("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync"),
     *("--disable-background-networking", "--disable-component-update", "--font-render-hinting=none"),
 )
+SECONDS = 180
+"""How long anything in a page may take, however busy the machine is; what is as it should be takes a few."""
+
 USUAL: dict[str, Any] = {
     "viewport": {"width": 1000, "height": 760},
     "reduced_motion": "reduce",
@@ -79,6 +82,7 @@ def open_page(browser: str, tmp_path_factory: pytest.TempPathFactory) -> Iterato
             context = unusual(**options) if options else usual()
             opened = context.new_page()
             opened.set_viewport_size(viewport)
+            opened.set_default_timeout(SECONDS * 1000)
             return opened
 
         yield page

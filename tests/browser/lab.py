@@ -14,9 +14,6 @@ from tests.browser.lab_server import LabServer
 if TYPE_CHECKING:  # it may be missing; then every test skips or fails with the reason
     from playwright.sync_api import CDPSession, Locator, Page, Request, WebSocket
 
-SECONDS = 180
-"""How long anything in a page may take, however busy the machine is; what is as it should be takes a few."""
-
 NOTEBOOK = "window.jupyterapp?.shell?.currentWidget"
 RUN = f"""index => {{
     const {{ content }} = {NOTEBOOK};
@@ -41,7 +38,6 @@ class Lab:
 
     def __post_init__(self) -> None:
         """Listens."""
-        self.page.set_default_timeout(SECONDS * 1000)
         self.page.add_init_script(path=WATCH)
         self.page.on("request", self._request)
         self.page.on("websocket", self._socket)

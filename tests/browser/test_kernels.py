@@ -41,6 +41,7 @@ def test_each_of_two_notebooks_has_a_panel_that_follows_its_kernel(new_lab: Call
     lab.start(2)
     lab.page.evaluate("id => jupyterapp.shell.activateById(id)", first)
     lab.start(2)
+    lab.wait(f"({PANELS})().length == 2")
     lab.wait(f"({PANELS})().every(({{ops}}) => ops[0] == 'Neg' || ops[0] == 'Square')")
     before = lab.page.evaluate(PANELS)
     lab.wait(f"({PANELS})().every(({{events}}, n) => events > arg[n].events)", before)

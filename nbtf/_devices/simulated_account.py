@@ -14,6 +14,7 @@ from nbtf._devices.bfc.chunks import Chunk
 from nbtf._devices.bfc.memory import BFCMemory
 from nbtf._devices.cards import PhysicalGPU
 from nbtf._devices.exhausted import Request
+from nbtf._devices.freed_memory import give_freed_memory_back
 from nbtf._devices.host_memory import available_bytes
 from nbtf._devices.journal import Box, Journal
 from nbtf._devices.names import full_name
@@ -195,8 +196,11 @@ class ChargedGPU(GPU):
         self._unlooked -= nbytes
         if self._unlooked < 0 or now > self._look_again:
             available = available_bytes()
-            if nbytes > available - min(_LEFT_FREE, available // 8):
-                raise _NoRoomError(available)
+            if _is_too_much(nbytes, available):
+                give_freed_memory_back()
+                available = available_bytes()
+                if _is_too_much(nbytes, available):
+                    raise _NoRoomError(available)
             self._unlooked, self._look_again = int(available * _LOOK_PART), now + _LOOK_SECONDS
 
     def _computer_is_too_small(
@@ -222,6 +226,11 @@ class ChargedGPU(GPU):
         request = math.prod(shape) * dtype.size, Label(op.type, dtype.name, shape, site)
         self._requests[op, shape, dtype, id(site)] = request
         return request
+
+
+def _is_too_much(nbytes: int, available: int) -> bool:
+    """Tells whether it would take what other programs need to live."""
+    return nbytes > available - min(_LEFT_FREE, available // 8)
 
 
 class _NoRoomError(MemoryError):

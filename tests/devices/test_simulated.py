@@ -331,6 +331,14 @@ def test_a_small_computer_takes_what_fits() -> None:
     assert _filled(_gpu(), 10)
 
 
+def test_what_the_process_keeps_free_counts_as_room(monkeypatch: pytest.MonkeyPatch) -> None:
+    room = [20 * MIB]
+    monkeypatch.setattr(simulated_account, "available_bytes", lambda: room[-1])
+    monkeypatch.setattr(simulated_account, "give_freed_memory_back", lambda: room.append(200 * MIB))
+
+    assert _filled(_gpu(), 30)
+
+
 @pytest.mark.usefixtures("small_computer")
 @pytest.mark.parametrize("nbytes", [20 * MIB, 18 * MIB])
 def test_the_last_of_a_small_computer_is_left_to_the_program(nbytes: int) -> None:

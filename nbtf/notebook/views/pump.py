@@ -8,7 +8,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable
-from time import monotonic
+from time import monotonic, process_time
 from typing import Any, Protocol
 
 from nbtf import runtime
@@ -28,7 +28,10 @@ RATE = 40 * 1024
 """Bytes a second that are sent to all views together while a cell runs, without what goes around a message."""
 
 PART = 25
-"""A message waits so many times as long as the last one took to make: views take 4 % of a core at the most."""
+"""A message waits until the program has worked so many times as long as the last one took to make: it has 4 %."""
+
+LONGEST_DELAY = 0.15
+"""Seconds by which a message comes later, at the most, where a busy computer lets the program work only at times."""
 
 HOLDER_SECONDS = 0.1
 """How long a cell's end may take to find out who holds memory."""
@@ -94,6 +97,7 @@ class Pump:
         self._state: State = {}
         self._lock = new_lock()
         self._due = self._sent = 0.0
+        self._clocks = monotonic(), process_time()
         self._failures = 0
         self.failure: Exception | None = None
         """What went wrong last."""
@@ -233,8 +237,17 @@ class Pump:
             for model in looked_at:
                 _show(model, model.state | {"wall": time.time()})
         nbytes = sum([model.audience.nbytes for model in late])
-        pause = max(INTERVAL * len(looked_at), PART * (thread_time() - began), nbytes / RATE)
+        work = PART * (thread_time() - began)
+        pause = max(INTERVAL * len(looked_at), work + (self._delay(work, now) if late else 0.0), nbytes / RATE)
         self._due = now + pause if looked_at else NEVER
+
+    def _delay(self, work: float, now: float) -> float:
+        """Returns how much longer than `work` the program takes for it, if it goes on as since the last message."""
+        (last_time, last_processor), self._clocks = self._clocks, (now, process_time())
+        elapsed, processor = now - last_time, self._clocks[1] - last_processor
+        if processor >= elapsed:  # several of its threads work
+            return 0.0
+        return min(LONGEST_DELAY, work * (elapsed / processor - 1)) if processor else LONGEST_DELAY
 
     def _tell(self, model: Model, fresh: bool) -> None:
         state = self.feed.of_scope(self._state, model.scope, model.shown_in)

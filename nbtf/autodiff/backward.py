@@ -7,7 +7,6 @@ flow instead, from one op's backward kernel to the next, with the same bits.
 
 from __future__ import annotations
 
-from itertools import repeat
 from typing import Any
 
 from nbtf._devices.base import buffer_of
@@ -112,13 +111,14 @@ def flow_back(tape: Tape, arrived: Arrived, sources: set[int], once: bool, devic
     Raises:
       LookupError: an op on the way has no gradient.
     """
-    entries, token, of_variable, watches = tape.entries, tape.token, tape.of_variable, tape.watches
+    entries = tape.entries if once else tape.entries.copy()
+    token, of_variable, watches = tape.token, tape.of_variable, tape.watches
     tensors, values, variables = arrived
     gradients: dict[int, Any] = {}
     device = device or _NOWHERE
     call: Call | None = None
-    op: Any
-    for op, inputs, attrs, result in map(entries.pop, repeat(-1, len(entries))) if once else reversed(entries):
+    while entries:
+        op, inputs, attrs, result = entries.pop()
         # What has arrived
         if result.__class__ is int:
             key, stored, is_near = result, None, True
@@ -137,9 +137,9 @@ def flow_back(tape: Tape, arrived: Arrived, sources: set[int], once: bool, devic
                 continue
             grad = sum_gradients(grad)
         # Where it flows
-        x = y = x_stream = y_stream = None
-        x_key = y_key = 0
+        y_stream = None
         if inputs.__class__ is int:
+            x = y = None
             x_stream, x_key = tensors, inputs
         elif op is None:
             if inputs is not None:
@@ -150,7 +150,7 @@ def flow_back(tape: Tape, arrived: Arrived, sources: set[int], once: bool, devic
             continue
         elif len(inputs) == 2:
             x, y = inputs
-            is_near = is_near and x._device is device and y._device is device
+            x_stream, is_near = None, is_near and x._device is device and y._device is device
             if (watch := x._watch) is not None:
                 if watch is of_variable:
                     x_stream, x_key = values, id(x)
@@ -162,23 +162,23 @@ def flow_back(tape: Tape, arrived: Arrived, sources: set[int], once: bool, devic
                 elif watch is token or watches(y):
                     y_stream, y_key = tensors, id(y)
         else:
-            (x,) = inputs
+            (x,), y = inputs, None
             is_near = is_near and x._device is device
             x_stream, x_key = values if x._watch is of_variable else tensors, id(x)
         # What flows
         x_flow = y_flow = array = None
-        if is_near and op.towards_x is not None and HERE.device is device:
+        if is_near and (towards_x := op.towards_x) is not None and HERE.device is device:
             array = grad if grad.__class__ is ndarray else _array_of(as_dense(grad), device, inputs, result)
             try:
                 if array is None:
                     pass
-                elif y is None or x is None:
-                    x_flow = op.towards_x(xp, array, x._array if stored is None and x is not None else stored, attrs)
+                elif y is None:
+                    x_flow = towards_x(xp, array, x._array if stored is None and x is not None else stored, attrs)
                 else:
                     if y_stream is not None:
                         y_flow = op.towards_y(xp, array, x._array, y._array, attrs)
                     if x_stream is not None:
-                        x_flow = op.towards_x(xp, array, x._array, y._array, attrs)
+                        x_flow = towards_x(xp, array, x._array, y._array, attrs)
             except HANDED_OVER:
                 array = None
         if array is None:  # the ops do it, and say properly what is wrong

@@ -63,9 +63,9 @@ def enumeration(speeds: Sequence[float], bus_ids: Sequence[str], environ: Mappin
     >>> enumeration([1.0, 9.0, 5.0], ["0000:02:00.0", "0000:04:00.0", "0000:03:00.0"], {})
     [1, 0, 2]
     """
-    by_bus = sorted(range(len(bus_ids)), key=lambda number: bus_ids[number])
+    by_bus = sorted(range(len(bus_ids)), key=bus_ids.__getitem__)
     if environ.get("CUDA_DEVICE_ORDER") == "PCI_BUS_ID" or not by_bus:
         return by_bus
     # Only the first place is promised to speed; the others keep the order that nvidia-smi shows.
-    fastest = max(by_bus, key=lambda number: speeds[number])
+    fastest = max(by_bus, key=speeds.__getitem__)
     return [fastest, *(number for number in by_bus if number != fastest)]

@@ -14,6 +14,7 @@ from nbtf._devices.journal import Box
 from nbtf._devices.lent import LENT
 from nbtf._devices.machines import Simulated
 from nbtf._devices.names import without_cuda
+from nbtf._garbage import collector_paused
 from nbtf._locks import new_lock
 from nbtf._runtime.blocks import current_scope
 from nbtf._runtime.configuration import Configuration, LogicalDevice
@@ -132,7 +133,7 @@ class Context:
 
     def freeze(self) -> Machine:
         """Makes the devices, and has all GPUs map memory. From now on `tf.config` refuses to change them."""
-        with self._lock:
+        with self._lock, collector_paused():
             if self.machine is None:
                 gpus, options = self.gpus.configured(), self.logical_devices.memory_options()
                 self._use(self.logical_devices.make(gpus, [options] * len(gpus)))

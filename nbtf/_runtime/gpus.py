@@ -86,17 +86,22 @@ class GPUs:
         first = len(self.made)
         new = [*zip(requested, options, strict=True)][first:]
         # All memories before the first GPU: where one is refused nothing has been made.
-        cards = [self._configuration.cards[gpu.physical] for gpu, _ in new]
+        configuration = self._configuration
+        cards = [configuration.cards[gpu.physical] for gpu, _ in new]
         numbers = self._numbers([card.task for card in cards])
         self._look_at({gpu.physical for gpu, _ in new} & self._opened.keys())
-        environ = dict(self._configuration.environ)  # read once: the real one decodes at each look
+        environ = dict(configuration.environ)  # read once: the real one decodes at each look
         memories = [
             self._memory(number, card, gpu, its_options, environ)
             for number, card, (gpu, its_options) in zip(numbers, cards, new, strict=True)
         ]
         logical_gpus = Counter([gpu.physical for gpu in requested])
+        cluster = configuration.cluster
         for number, card, (gpu, its_options), memory in zip(numbers, cards, new, memories, strict=True):
-            self.made.append(self._gpu(number, card, memory, logical_gpus[gpu.physical] == 1))
+            device = backend_of(card).build_gpu(number, card, memory, logical_gpus[gpu.physical] == 1)
+            if cluster is not None:
+                device.network = cluster.network
+            self.made.append(device)
             self.made_from.append(gpu.physical)
             self._wishes.append(gpu.wish)
             self._options.append(its_options)
@@ -123,13 +128,6 @@ class GPUs:
             numbers.append(of_task[task])
             of_task[task] += 1
         return numbers
-
-    def _gpu(self, number: int, card: PhysicalGPU, memory: Any, alone: bool) -> GPU:
-        gpu = backend_of(card).build_gpu(number, card, memory, alone)
-        cluster = self._configuration.cluster
-        if cluster is not None:
-            gpu.network = cluster.network
-        return gpu
 
     def _memory(
         self, number: int, card: PhysicalGPU, logical: LogicalGPU, options: MemoryOptions, environ: Mapping[str, str]

@@ -117,6 +117,7 @@ def flow_back(tape: Tape, arrived: Arrived, sources: set[int], once: bool, devic
     gradients: dict[int, Any] = {}
     device = device or _NOWHERE
     call: Call | None = None
+    x_key = y_key = 0
     while entries:
         op, inputs, attrs, result = entries.pop()
         # What has arrived
@@ -172,7 +173,7 @@ def flow_back(tape: Tape, arrived: Arrived, sources: set[int], once: bool, devic
             try:
                 if array is None:
                     pass
-                elif y is None:
+                elif y is None or x is None:
                     x_flow = towards_x(xp, array, x._array if stored is None and x is not None else stored, attrs)
                 else:
                     if y_stream is not None:

@@ -70,7 +70,8 @@ class Driver:
     @property
     def free(self) -> int:
         """Bytes that nobody has mapped."""
-        return self.total - sum([pool.mapped for pool in self.pools])
+        pools = [*self.pools]
+        return self.total - sum([pool.mapped for pool in pools]) if pools else self.total
 
     def mapped_beside(self, tenant: Tenant) -> int:
         """Returns the bytes that all others have."""

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import gc
 import inspect
 import sys
-from collections.abc import Generator, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping
 from types import (
     FrameType,
     GetSetDescriptorType,
@@ -20,18 +18,6 @@ from typing import Any
 _CLASS_DICT, _CLASS_NAME, _MRO = (type.__dict__[name].__get__ for name in ("__dict__", "__name__", "__mro__"))
 _GET: Any = vars(dict)["get"]
 _MODULE_DICT: Any = vars(ModuleType)["__dict__"].__get__
-
-
-@contextmanager
-def collector_paused() -> Generator[None]:
-    """Has the garbage collector wait in a block that makes very many objects: each of its rounds looks at them all."""
-    was_enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_enabled:
-            gc.enable()
 
 
 def kind_of(obj: object) -> type[Any]:

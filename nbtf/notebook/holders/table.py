@@ -9,6 +9,7 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from nbtf import errors, runtime
+from nbtf._garbage import collector_paused
 from nbtf.notebook.device_names import label
 from nbtf.notebook.holders import last_error
 from nbtf.notebook.holders.card_rows import Cards, foreign_rows, on_cards, real_cards
@@ -16,7 +17,6 @@ from nbtf.notebook.holders.containers import Entry, Gather, Row, gather, list_al
 from nbtf.notebook.holders.freeing import COLLECT
 from nbtf.notebook.holders.garbage import Piece
 from nbtf.notebook.holders.holders import Held, Holders, Item
-from nbtf.notebook.holders.introspection import collector_paused
 from nbtf.notebook.holders.names import WEIGHTS
 from nbtf.notebook.session import Session, say
 from nbtf.notebook.tables import MOST_ROWS, NOTHING, Column, Table, size

@@ -103,6 +103,45 @@ def test_failing_op_is_logged_and_a_refused_one_is_not(capsys: pytest.CaptureFix
     assert line("AddV2") == capsys.readouterr().err
 
 
+def test_a_line_is_printed_before_its_op_runs_and_once_also_where_it_fails_in_the_lane(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    printed, kernel = list[str](), tf.add.__globals__["kernel"]
+
+    def looking(*arrays: Any) -> Any:
+        printed.append(capsys.readouterr().err)
+        return kernel(*arrays)
+
+    x, y = tf.ones([2]), tf.ones([3])
+    tf.debugging.set_log_device_placement(True)
+    monkeypatch.setitem(tf.add.__globals__, "kernel", looking)
+
+    with pytest.raises(InvalidArgumentError, match=r"Incompatible shapes") as caught:
+        tf.add(x, y)
+
+    assert [line("AddV2"), ""] == [*printed, capsys.readouterr().err]
+    assert isinstance(caught.value.__cause__, ValueError)
+
+
+def test_a_log_that_a_thread_has_just_ended_is_not_missed_by_the_lane(monkeypatch: pytest.MonkeyPatch) -> None:
+    x = tf.constant([1.0])
+    tf.debugging.set_log_device_placement(True)
+    monkeypatch.setattr(CURRENT.context, "log", None)
+
+    assert [2.0] == tf.add(x, x).numpy().tolist()
+
+
+def test_a_numpy_error_that_the_user_asks_for_does_not_reach_a_logged_op(capsys: pytest.CaptureFixture[str]) -> None:
+    zero = tf.constant([0.0])
+    tf.debugging.set_log_device_placement(True)
+
+    with np.errstate(all="raise"):
+        result = tf.divide(zero, zero)
+
+    assert np.isnan(result.numpy()).all()
+    assert line("RealDiv") == capsys.readouterr().err
+
+
 def test_reading_values_logs_nothing(capsys: pytest.CaptureFixture[str]) -> None:
     with machine(1):
         x = tf.constant([1.0])

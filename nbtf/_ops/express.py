@@ -17,6 +17,7 @@ from nbtf import _types
 from nbtf._devices.base import Label, buffer_of
 from nbtf._devices.cpu import CPU
 from nbtf._runtime.conversion import constant_of, host_array
+from nbtf._runtime.logged_lane import logs, untold
 from nbtf._runtime.recorded_lane import run_recorded
 from nbtf._runtime.scopes import HERE, SCOPE
 from nbtf._runtime.tape import ALWAYS, LASTING, PLAIN
@@ -64,7 +65,20 @@ def {name}({params}):
 {heard}
                 return result
 {elsewhere}    except HANDED_OVER: pass
-    return road({args})
+{logged}    return road({args})
+"""
+
+# The same while the log listens. It prints before an op runs, once: what fails then goes down the road untold.
+LOGGED = """\
+    if HERE.logged is not None and {tensors} and {devices}HERE.logged and {dtypes}:
+        if SCOPE() is None and logs(op.type, {first}._device):
+            try: array = {call}
+            except HANDED_OVER: array = None
+            if array is None: return untold(road, {args})
+            if array.__class__ is not ndarray: array = asarray(array)
+            result = Tensor()
+            result._array = array; result._dtype = {result}; result._device = {first}._device; result._watch = None
+            return result
 """
 
 # The same on another device, which looks after its own stream and memory.
@@ -224,15 +238,16 @@ def _text(op: Op, road: Callable[..., Any], names: tuple[str, ...]) -> str:
         "result": _result(op, inputs),
         "watched": " or ".join(f"{x}._watch is not None" for x in inputs),
         "heard": _heard(op, inputs),
+        "first": inputs[0],
+        "call": f"kernel({call})",
+        "args": ", ".join(names),
     }
     return LANE.format(
         name=road.__name__,
         params=", ".join(names),
         scalar=SCALAR if inputs == ("x", "y") and len(set(op.tokens)) == 1 and op.tokens[0] in op.sets else "",
-        first=inputs[0],
-        call=f"kernel({call})",
         elsewhere=_elsewhere(op, inputs, parts),
-        args=", ".join(names),
+        logged=_logged(op, inputs, parts),
         **parts,
     )
 
@@ -248,6 +263,17 @@ def _elsewhere(op: Op, inputs: tuple[str, ...], parts: dict[str, str]) -> str:
     return ELSEWHERE.format(
         inputs=", ".join(inputs), given=given, on_gpus=kernels, read=read, heard_recorded=heard, **parts
     )
+
+
+def _logged(op: Op, inputs: tuple[str, ...], fragments: dict[str, str]) -> str:
+    """Returns the lane while the log listens: for functions of NumPy's, since other kernels may leave it to other ops.
+
+    There are also no constants or variables to tell of.
+    """
+    if not op.function or op.host_inputs or op.resource:
+        return ""
+    tensors = " and ".join(f"{x}.__class__ is Tensor" for x in inputs)
+    return LOGGED.format(tensors=tensors, devices="".join(f"{x}._device is " for x in inputs), **fragments)
 
 
 def _heard(op: Op, inputs: tuple[str, ...]) -> str:
@@ -304,6 +330,8 @@ def _space(op: Op, road: Callable[..., Any]) -> dict[str, Any]:
         "kernel": getattr(xp, op.function) if op.function else op.kernel,
         "HERE": HERE,
         "run_recorded": run_recorded,
+        "logs": logs,
+        "untold": untold,
         "SCOPE": SCOPE,
         "Tensor": Tensor,
         "ndarray": xp.ndarray,

@@ -192,7 +192,8 @@ class Context:
             if CURRENT.context is self:
                 quiet = not self.device_scopes.cells and self.settings.default_device is None
                 noticed = self.watched or self.settings.check_numerics
-                open_lanes(self.machine, quiet and not noticed, self._only_recorders_listen())
+                only_log = self.log is not None and not (self.observers.all or self.settings.check_numerics)
+                open_lanes(self.machine, quiet and not noticed, self._only_recorders_listen(), quiet and only_log)
                 HERE.watched = self.watched
 
     def _only_recorders_listen(self) -> bool:

@@ -7,13 +7,14 @@ from nbtf._runtime.placement import Machine
 from nbtf._runtime.scopes import HERE, Request
 
 
-def open_lanes(machine: Machine | None, quiet: bool, only_recorders: bool) -> None:
+def open_lanes(machine: Machine | None, quiet: bool, only_recorders: bool, only_log: bool) -> None:
     """Opens the lanes of a machine's devices, and closes all others.
 
     Args:
       machine: the one in use; None where nothing has been made.
       quiet: whether nobody listens, and plain ops go to the first device.
       only_recorders: whether those who listen are recorders, who take a note from the lane as well.
+      only_log: whether plain ops go to the first device, and the placement log alone listens.
     """
     first = machine.first if machine is not None and quiet else None
     HERE.device = first if first is not None and first.type == "CPU" else None
@@ -22,11 +23,13 @@ def open_lanes(machine: Machine | None, quiet: bool, only_recorders: bool) -> No
     HERE.first = first if first is HERE.device or first in HERE.elsewhere else None
     recording = machine.devices if machine is not None and only_recorders else ()
     HERE.recorded = frozenset([device for device in recording if device.records_in_lane])
+    logging = machine.first if machine is not None and only_log else None
+    HERE.logged = logging if logging is not None and logging.type == "CPU" else None
 
 
 def close_lanes() -> None:
     """Has every op take the road, until lanes are opened."""
-    HERE.device, HERE.first = None, None
+    HERE.device, HERE.first, HERE.logged = None, None, None
     HERE.elsewhere = HERE.recorded = frozenset()
 
 

@@ -201,10 +201,11 @@ class Here:
 
     `device` is the CPU that plain ops go to, or None. `elsewhere` are all other devices that have a `quick`, none of
     them where there is no lane. `first` is the device that plain ops go to if it has a lane of either kind. `watched`
-    says whether somebody listens, and `recorded` are the devices that have a lane although recorders do.
+    says whether somebody listens, `recorded` are the devices that have a lane although recorders do, and `logged` is
+    the CPU that plain ops go to if the log, and nobody else, listens.
     """
 
-    __slots__ = ("device", "elsewhere", "first", "recorded", "watched")
+    __slots__ = ("device", "elsewhere", "first", "logged", "recorded", "watched")
 
     def __init__(self) -> None:
         """Starts closed."""
@@ -212,6 +213,7 @@ class Here:
         self.elsewhere: frozenset[Device] = frozenset()
         self.first: Device | None = None
         self.recorded: frozenset[Device] = frozenset()
+        self.logged: Device | None = None
         self.watched = False
 
 

@@ -128,6 +128,36 @@ def test_a_listener_hears_of_the_op_and_changes_nothing(sample: Sample) -> None:
 
 
 @every_sample
+def test_the_log_prints_the_same_of_lane_and_road(sample: Sample) -> None:
+    printed: list[list[tuple[str, str]]] = []
+    for function in (sample.function, getattr(sample.function, "__wrapped__", sample.function)):
+        context, lines = Context(environ={}), list[tuple[str, str]]()
+        context.set_log(lambda op, device, lines=lines: lines.append((op, device)))
+        assert run(sample, Context(environ={})) == run(sample, context, function)
+        printed.append(lines)
+
+    assert printed[0] == printed[1]
+
+
+@pytest.mark.parametrize("type", sorted(op.type for op in OPS.values() if op.function and len(op.inputs) == 2))
+def test_an_op_that_fails_in_the_lane_is_printed_as_on_the_road(type: str) -> None:
+    lane, dtype = OPS[type].lane, min(OPS[type].sets.get("T", {nbtf.bool}), key=str)
+    if lane is None:
+        pytest.skip("it has no lane")
+    answers: list[Any] = []
+    for function in (lane, lane.__wrapped__):
+        with use_context(Context(environ={})) as context:
+            x, y = nbtf.zeros([2], dtype), nbtf.zeros([3], dtype)
+            lines = list[str]()
+            context.set_log(lambda op, device, lines=lines: lines.append(op))
+            with pytest.raises(nbtf.errors.InvalidArgumentError) as caught:
+                function(x, y)
+            answers.append((lines, str(caught.value)))
+
+    assert answers[0] == answers[1]
+
+
+@every_sample
 def test_a_simulated_gpu_gives_the_same_bits(sample: Sample) -> None:
     on_gpu = run(sample, Context(simulated_machine(1, "Tesla K20m"), environ={}))
 

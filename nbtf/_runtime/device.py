@@ -8,11 +8,11 @@ from typing import Any, cast
 from weakref import ref
 
 from nbtf._devices.names import DeviceSpec
-from nbtf._runtime.blocks import NOBODY_ELSE, close, close_alone, leaving
+from nbtf._runtime.blocks import NOBODY_ELSE, close, leaving
 from nbtf._runtime.changes import ChangingBlock, changing
 from nbtf._runtime.configuration import LogicalDevice
 from nbtf._runtime.context import CURRENT, open_graph
-from nbtf._runtime.scopes import HERE, SCOPE, Scope, new_scope, set_scope
+from nbtf._runtime.scopes import HERE, SCOPE, OutermostScope, new_scope, reset_scope, set_scope
 
 
 class device(ChangingBlock):  # noqa: N801  # TensorFlow's name
@@ -71,12 +71,10 @@ class device(ChangingBlock):  # noqa: N801  # TensorFlow's name
             self._owner, self._token = scope.owner, None
             return
         # The same, written out for the most common case: a `with` in no other block.
-        scope = new_scope(Scope)
+        scope = new_scope(OutermostScope)
         scope.request, scope.lane = scopes.requested.get(name) or scopes.request_of(name, scopes.of_cell())
-        scope.tape = scope.strategy = scope.replica = scope.graph = scope.outer = scope.change = None
-        scope.tapes = scope.creators = ()
-        scope.names = ""
-        if scope.lane is HERE.device or scope.lane is None:
+        scope.tapes, scope.tape = (), None
+        if (lane := scope.lane) is HERE.device or lane is None:
             scope.owner = self._owner = ref(self._exit)
         else:
             scope.owner = self._owner = ref(self._exit, partial(setattr, scope, "lane"))
@@ -86,16 +84,19 @@ class device(ChangingBlock):  # noqa: N801  # TensorFlow's name
     @leaving
     def __exit__(self, error_type: object = None, error: object = None, trace: object = None) -> None:
         """Closes the block, also after an error."""
-        scope, owner = SCOPE(), self._owner
-        if scope is None or owner is None or scope.owner is not owner:
+        scope, token = SCOPE(), self._token
+        if scope is None or scope.owner is None or scope.owner is not self._owner:
             self.leave("Exiting device scope without proper scope nesting")
-            return
-        token = self._token
-        self._exit = self._token = None
-        if token is None:
+        elif token is None:
+            self._exit = None
             close(scope)
-        else:
-            close_alone(scope, token)
+        else:  # as `close_alone`, whose frame takes as long as the rest
+            self._exit = self._token = None
+            try:
+                reset_scope(token)
+                scope.owner = None
+            except ValueError:
+                close(scope)
 
 
 def _as_text(device: Any) -> Any:

@@ -18,7 +18,7 @@ from nbtf._runtime.events import Reason
 from nbtf._runtime.notes import next_number, subject_of_op, take_short_note
 from nbtf._runtime.op_start import count_constants
 from nbtf._runtime.phases import part_of
-from nbtf._runtime.scopes import Scope
+from nbtf._runtime.scopes import ORDINARY, Scope
 from nbtf._runtime.subjects import OpSubject
 from nbtf._runtime.tensor import Tensor, tensors_of
 from nbtf._types import DType
@@ -144,7 +144,7 @@ def _decision_of(
     described = [(tensor._array.shape, tensor._dtype, tensor._host, tensor.__class__) for tensor in inputs]
     if scope is None:
         key = op, attrs, device, id(call_site), *described
-    elif scope.__class__ is Scope and scope.plain and current_scope() is scope:
+    elif scope.__class__ in ORDINARY and scope.plain and current_scope() is scope:
         key = op, attrs, device, id(call_site), scope.request and scope.request.name, scope.replica, *described
     else:
         raise LookupError

@@ -137,7 +137,7 @@ class Scope:
 
     def with_request(self, request: Request, lane: Device | None) -> Scope:
         """Returns a scope that differs in its request, in a fifth of the time: there is one in each `tf.device`."""
-        if self.__class__ is not Scope:
+        if self.__class__ not in ORDINARY:
             scope = self.with_(request=request)
             scope.lane = lane
             return scope
@@ -151,6 +151,23 @@ class Scope:
 
 
 new_scope = Scope.__new__
+
+
+class OutermostScope(Scope):
+    """The scope of a device or a tape in no other block: the rest is as if nothing were open, and never written.
+
+    Only what its block sets is stored, in three quarters of the time: request, tapes, tape, lane, owner.
+    """
+
+    __slots__ = ()
+
+    outer = change = strategy = replica = graph = None
+    creators = ()
+    names = ""
+
+
+ORDINARY = frozenset({Scope, OutermostScope})
+"""The classes of scopes in which ops are as they are told elsewhere."""
 
 
 @cache

@@ -25,7 +25,7 @@ from nbtf._runtime.changes import Change, block
 from nbtf._runtime.conversion import as_tensor
 from nbtf._runtime.logger import get_logger
 from nbtf._runtime.phases import BACKWARD, during
-from nbtf._runtime.scopes import EMPTY, HERE, SCOPE, Scope, new_scope, set_scope
+from nbtf._runtime.scopes import EMPTY, HERE, SCOPE, OutermostScope, Scope, new_scope, set_scope
 from nbtf._runtime.tape import ALWAYS, CONTINUOUS, Tape
 from nbtf._runtime.tensor import Tensor
 from nbtf._types import FLOATS
@@ -96,10 +96,8 @@ class GradientTape(ScopeStack):
         tape.closed = False
         if SCOPE() is None and self._exit is not None and getrefcount(self._exit) != NOBODY_ELSE:
             # What is below, written out for the most common case: a `with` in no other block.
-            self._scope = scope = new_scope(Scope)
-            scope.tapes, scope.tape, scope.lane = (tape,), tape, HERE.first
-            scope.request = scope.strategy = scope.replica = scope.graph = scope.outer = scope.change = None
-            scope.creators, scope.names = (), ""
+            self._scope = scope = new_scope(OutermostScope)
+            scope.tapes, scope.tape, scope.lane, scope.request = (tape,), tape, HERE.first, None
             scope.owner = ref(self._exit, partial(setattr, scope, "lane"))
             self._exit = None
             self._token = set_scope(scope)

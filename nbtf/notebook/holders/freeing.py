@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from types import FrameType
 
-from nbtf.notebook.holders.names import LONGEST, AccessPath, Names
+from nbtf.notebook.holders.families import Families
+from nbtf.notebook.holders.names import LONGEST, AccessPath
 from nbtf.notebook.holders.reference import ITEM, Reference
 from nbtf.notebook.holders.search import Root
 
@@ -31,10 +32,14 @@ class Freeing:
     """Finds the lines that free objects of a graph."""
 
     def __init__(
-        self, names: Names, forgotten: Sequence[FrameType], variables: Mapping[str, object], is_late: Callable[[], bool]
+        self,
+        families: Families,
+        forgotten: Sequence[FrameType],
+        variables: Mapping[str, object],
+        is_late: Callable[[], bool],
     ) -> None:
-        """Takes the names, the frames that forgetting the last error clears, the user's variables, and the time."""
-        self._names, self._variables, self._late = names, variables, is_late
+        """Takes the families, the frames that forgetting the last error clears, the user's variables, and the time."""
+        self._families, self._variables, self._late = families, variables, is_late
         self._forgotten = {id(frame) for frame in forgotten}
 
     def lines(self, numbers: Collection[int], all_items: bool = False) -> list[str] | None:
@@ -47,7 +52,7 @@ class Freeing:
         Returns:
           None when they would not die, or the time is over; no lines when they die by themselves when the cell ends.
         """
-        cut = _Cut(self._names, self._forgotten, self._variables, all_items, self._late)
+        cut = _Cut(self._families, self._forgotten, self._variables, all_items, self._late)
         try:
             for number in numbers:
                 if not cut.goes_with_freed(number):
@@ -69,13 +74,14 @@ class _Cut:
 
     def __init__(
         self,
-        names: Names,
+        families: Families,
         forgotten: Collection[int],
         variables: Mapping[str, object],
         all_items: bool,
         is_late: Callable[[], bool],
     ) -> None:
-        self._names, self._graph, self._forgotten, self._variables = names, names.graph, forgotten, variables
+        self._families, self._names, self._graph = families, families.names, families.names.graph
+        self._forgotten, self._variables = forgotten, variables
         self._whole, self._late = all_items, is_late
         self._freed: set[int] = set()
         self._being_freed: set[int] = set()
@@ -83,10 +89,17 @@ class _Cut:
         self.has_cycle = False
 
     def goes_with_freed(self, number: int) -> bool:
-        """Says whether an object is an entry of a list that is freed as a whole, and of nothing else."""
-        into = self._graph.into[number]
-        is_alone = len(into) == 1 and into[0] in self._freed and self._graph.counts.get(number) == 1
-        return self._whole and is_alone and self._names.is_item(into[0], number)
+        """Says whether an object is in a list that is freed as a whole, or in an entry of it, and nowhere else."""
+        entries: list[int] = []
+        while number not in self._freed:
+            into = self._graph.into[number]
+            is_alone = len(into) == 1 and self._graph.counts.get(number) == 1 and len(entries) < _DEEPEST
+            if not (self._whole and is_alone and self._families.has_entry(into[0], number)):
+                return False
+            entries.append(number)
+            number = into[0]
+        self._freed.update(entries)
+        return True
 
     def free(self, number: int, depth: int) -> None:
         """Adds the lines that take all references to an object away."""

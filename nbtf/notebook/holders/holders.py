@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 from nbtf import runtime
 from nbtf._runtime.inventory import lent_pieces
 from nbtf.notebook.holders import last_error
+from nbtf.notebook.holders.families import Families
 from nbtf.notebook.holders.freeing import Freeing
 from nbtf.notebook.holders.garbage import Piece, garbage
 from nbtf.notebook.holders.introspection import class_name, items_of, kind_of, names_in, running_frames
@@ -47,10 +48,11 @@ class Held(NamedTuple):
 class Item(NamedTuple):
     """Who holds a piece of memory that one object alone refers to, once: a list of 100,000 has as many of them.
 
-    `stems` are the names of all that the parent refers to, without the last step.
+    `stems` are the names of all that the object refers to, without the last step; `outermost` is the number of what
+    contains it all. Nothing here leads to what was found: a row that waits for somebody to look keeps none of it.
     """
 
-    parent: int
+    outermost: int
     is_variable: bool
     stems: list[AccessPath]
     step: Reference
@@ -75,10 +77,11 @@ class Holders:
         self._graph = Graph(_roots(shell, running, modules), running, hidden, foreign_kinds)
         self._graph.search(start + seconds * _SEARCHING)
         self._names = Names(self._graph)
+        self._families = Families(self._names)
         self._deadline = max(self._deadline, time.monotonic() + seconds * (1 - _SEARCHING))
         deadline = self._deadline  # not `self`: what refers to itself outlives its use
         is_late = lambda: time.monotonic() > deadline  # noqa: E731
-        self._freeing = Freeing(self._names, last_error.frames(shell), shell.user_ns, is_late)
+        self._freeing = Freeing(self._families, last_error.frames(shell), shell.user_ns, is_late)
         self.by_piece: dict[Piece, list[int]] = {}
         self._holdings: dict[Piece, runtime.Holding] = {}
         for number, holdings in self._graph.holdings.items():
@@ -123,11 +126,11 @@ class Holders:
         numbers = self.by_piece.get(piece, ())
         if len(numbers) == 1 and self._holdings[piece].sharers in (1, UNKNOWN):
             number, into = numbers[0], self._graph.into[numbers[0]]
-            if len(into) == 1 and self._graph.counts[number] == 1 and (family := self._names.family(into[0])):
-                obj = self._graph.objects[number]
-                step = family.last_step(number, id(obj))
+            if len(into) == 1 and self._graph.counts[number] == 1 and (family := self._families.of(into[0])):
+                step = family.last_step(number)
                 if step is not None:
-                    return Item(family.parent, "Variable" in class_name(kind_of(obj)), family.stems, step)
+                    is_variable = "Variable" in class_name(kind_of(self._graph.objects[number]))
+                    return Item(family.outermost, is_variable, family.stems, step)
         return self.of(piece)
 
     def nbytes(self, piece: Piece) -> int:

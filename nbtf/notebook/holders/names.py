@@ -69,15 +69,30 @@ class AccessPath(NamedTuple):
         """The name with any index for each index: many entries of a list have the same."""
         return f"{self.prefix}{self.pattern}{self.suffix}{f' ({self.seal})' if self.seal else ''}"
 
-    def joined(self, reference: Reference) -> AccessPath:
-        """Returns the place with a last step behind it."""
+    def joined(self, reference: Reference, stem_of: int | None = None) -> AccessPath:
+        """Returns the place with a last step behind it.
+
+        Args:
+          reference: the step.
+          stem_of: the number of the object there, where not its own place is asked for but that of what is in it.
+        """
         code, pattern = reference.code, reference.pattern
-        return self._replace(
-            body=self.body + reference.text,
-            code=None if self.code is None or code is None else self.code + code,
-            pattern=self.pattern + (reference.text if pattern is None else pattern),
-            role=reference.role,
-            names=reference.names,
+        return AccessPath(
+            self.body + reference.text,
+            None if self.code is None or code is None else self.code + code,
+            self.prefix,
+            self.suffix,
+            self.pattern + (reference.text if pattern is None else pattern),
+            self.rank,
+            self.origin,
+            self.needs,
+            reference.role if stem_of is None else "",
+            reference.names if stem_of is None else (),
+            self.via if stem_of is None else (*self.via[-32:], stem_of),
+            self.owner,
+            self.seal,
+            self.root,
+            self.noun,
         )
 
     @property
@@ -90,33 +105,6 @@ def _short(body: str) -> str:
     return body if len(body) <= LONGEST else f"{body[:59]}…{body[-40:]}"
 
 
-class Family:
-    """What one object refers to, and nobody else: the names of 100,000 entries of a list differ in the last step alone.
-
-    `stems` are the names without it.
-    """
-
-    def __init__(
-        self, parent: int, stems: list[AccessPath], references: dict[int, list[Reference]], above: list[AccessPath]
-    ) -> None:
-        """Takes the parent's number, how it refers to what, by id, and its places."""
-        self.parent, self.stems, self._references = parent, stems, references
-        self._above = {number for path in above for number in path.via}
-        # Of several names that are too long two may be the same.
-        self._room = LONGEST - max([len(path.body) for path in above]) if len(above) > 1 else sys.maxsize
-
-    def last_step(self, number: int, key: int) -> Reference | None:
-        """Returns how the parent refers to an object, by number and id; None where its name is another."""
-        references = self._references.get(key)
-        if references is None or len(references) != 1 or number in self._above:
-            return None
-        reference = references[0]
-        is_plain = (
-            reference.text and not reference.hidden and not reference.local_of and len(reference.text) <= self._room
-        )
-        return reference if is_plain else None
-
-
 class Names:
     """The names of the objects of a graph."""
 
@@ -127,24 +115,11 @@ class Names:
         self._references: dict[int, dict[int, list[Reference]]] = {}
         self._roots: dict[int, dict[int, list[str]]] = {}
         self._above: dict[tuple[int, int], list[AccessPath]] = {}
-        self._families: dict[int, Family | None] = {}
-        self._nouns: dict[type, str] = {}
+        self._nouns: dict[int, str] = {}  # by id: what a class is equal to, its own class says
 
     def of(self, number: int) -> list[AccessPath]:
         """Returns the names of an object, those first that a user knows best."""
-        return _chosen(self._paths(number, _DEPTH))
-
-    def family(self, parent: int) -> Family | None:
-        """Returns what is the same of all names of what one object alone refers to; None where they differ."""
-        if parent not in self._families:
-            obj = self.graph.objects[parent]
-            above = [] if kind_of(obj) is Root else self._paths_above(parent, _DEPTH)
-            noun, is_tape = self._noun(kind_of(obj)), class_name(kind_of(obj)) == "GradientTape"
-            are_alike = not is_tape and not any([path.seal for path in above])
-            stems = _chosen([_stem(path, obj, noun, parent) for path in above]) if are_alike else []
-            has_root = bool(stems) and all([stem.root for stem in stems])
-            self._families[parent] = Family(parent, stems, self._of(parent, above[0]), above) if has_root else None
-        return self._families[parent]
+        return chosen(self._paths(number, _DEPTH))
 
     def steps(
         self, parent: int, child: int, paths: list[AccessPath] | None = None
@@ -164,12 +139,12 @@ class Names:
         for path in paths:
             via = *path.via[-32:], parent
             for reference in self._references_to(parent, child, path):
-                steps.append((_below(path, obj, reference, self._noun(kind_of(obj)), via), reference))
+                steps.append((below(path, obj, reference, self.noun(kind_of(obj)), via), reference))
         return steps
 
     def _references_to(self, parent: int, child: int, path: AccessPath) -> list[Reference]:
         """Returns how an object at a place refers to another."""
-        references = self._of(parent, path).get(id(self.graph.objects[child]))
+        references = self.references(parent, path.role, path.names).get(id(self.graph.objects[child]))
         if references is None:
             fallback = other_reference(self.graph.objects[parent])
             return [] if fallback is None else [fallback]
@@ -180,12 +155,12 @@ class Names:
         references = self._references.get(parent, {}).get(id(self.graph.objects[child]))
         return references is not None and all([reference.pattern == ITEM for reference in references])
 
-    def _noun(self, cls: type[Any]) -> str:
+    def noun(self, cls: type[Any]) -> str:
         """Returns what tensors are to an object of a class; looked for once, as a list may have 100,000 of them."""
-        if cls not in self._nouns:
+        if id(cls) not in self._nouns:
             bases = {class_name(base) for base in mro_of(cls) if module_of(base).startswith(("nbtf.", "torch."))}
-            self._nouns[cls] = next((noun for base, noun in _NOUNS.items() if base in bases), "")
-        return self._nouns[cls]
+            self._nouns[id(cls)] = next((noun for base, noun in _NOUNS.items() if base in bases), "")
+        return self._nouns[id(cls)]
 
     def below_root(self, root: int, number: int) -> list[AccessPath]:
         """Returns the places of an object that a root lists."""
@@ -228,22 +203,27 @@ class Names:
                 break
         return list(by_text.values())
 
+    def above(self, parent: int) -> list[AccessPath]:
+        """Returns the places of an object that leads to those that are asked for, a root's none."""
+        return [] if kind_of(self.graph.objects[parent]) is Root else self._paths_above(parent, _DEPTH)
+
     def _paths_above(self, parent: int, depth: int) -> list[AccessPath]:
         if (parent, depth) not in self._above:
             self._above[parent, depth] = self._paths(parent, depth - 1)
         return self._above[parent, depth]
 
-    def _of(self, number: int, path: AccessPath) -> dict[int, list[Reference]]:
+    def references(self, number: int, role: str, names: tuple[str, ...]) -> dict[int, list[Reference]]:
+        """Returns how an object refers to what, by id; `role` and `names` are those of its place."""
         references = self._references.get(number)
         if references is None:
             references = self._references[number] = {}
             obj = self.graph.objects[number]
-            for value, reference in references_of(obj, path.role, path.names):
+            for value, reference in references_of(obj, role, names):
                 references.setdefault(id(value), []).append(reference)
         return references
 
 
-def _chosen(paths: list[AccessPath]) -> list[AccessPath]:
+def chosen(paths: list[AccessPath]) -> list[AccessPath]:
     """Returns of all places of an object those that are told, those first that a user knows best."""
     if len(paths) <= 1:  # as of most entries of a long list
         return paths
@@ -262,20 +242,14 @@ def _chosen(paths: list[AccessPath]) -> list[AccessPath]:
     return [*visible, *inner[:1]] or ranked  # a function of nbtf has many names for its inputs
 
 
-def _stem(path: AccessPath, obj: Any, noun: str, number: int) -> AccessPath:
-    """Returns the place of anything that an object at a place refers to, without the last step."""
-    below = _below(path, obj, Reference(ITEM, ITEM), noun, (*path.via[-32:], number))
-    return below._replace(body=path.body, code=path.code, pattern=path.pattern)
-
-
-def _below(path: AccessPath, obj: Any, reference: Reference, noun: str, via: tuple[int, ...]) -> AccessPath:
+def below(path: AccessPath, obj: Any, reference: Reference, noun: str, via: tuple[int, ...]) -> AccessPath:
     """Returns the place of what an object at a place refers to, and the objects on the way there."""
     if path.seal:
         return path._replace(code=None, role=reference.role, names=reference.names, via=via)
     cls = kind_of(obj)
     origin = path.origin
     if not origin and (reference.local_of or not reference.text):
-        origin = next((f"{text}`{path.body}`" for text, classes in _ORIGINS if issubclass(cls, classes)), "")
+        origin = next((f"{text}`{path.body}`" for text, classes in ORIGINS if issubclass(cls, classes)), "")
     if reference.local_of:
         rank = INNER if reference.local_of.startswith(OURS) else PLAIN
         suffix = f"` of {reference.local_of}{f' ({origin})' if origin else ''}"
@@ -324,7 +298,7 @@ _NOUNS = {
 }
 """What tensors are to an object of these classes."""
 
-_ORIGINS: tuple[tuple[str, Any], ...] = (
+ORIGINS: tuple[tuple[str, Any], ...] = (
     ("error ", BaseException),
     ("generator ", (GeneratorType, AsyncGeneratorType)),
     ("coroutine ", CoroutineType),

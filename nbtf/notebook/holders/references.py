@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator
-from functools import partial
+from functools import cache, partial
 from types import (
     AsyncGeneratorType,
     CellType,
@@ -25,6 +25,7 @@ from nbtf.notebook.holders.introspection import (
     class_dict,
     class_name,
     is_plain,
+    is_sequence,
     items_of,
     kind_of,
     module_of,
@@ -94,6 +95,26 @@ def base_of(cls: type[Any]) -> Any:
 def _is_long(obj: Any) -> bool:
     base = base_of(kind_of(obj))
     return base is not None and int(base.__len__(obj)) > _LONG
+
+
+def is_short(obj: Any) -> bool:
+    """Says whether an object is a list or a tuple whose entries may be looked for one by one."""
+    return is_sequence(obj) and len(obj) <= _SHORT
+
+
+def entry_of(obj: Any, value: object) -> Reference | None:
+    """Returns how a list or tuple refers to an entry; None where it does so more than once."""
+    indices = [index for index, entry in enumerate(obj) if entry is value]
+    return _entry(indices[0], type(obj) is tuple) if len(indices) == 1 else None
+
+
+@cache
+def _entry(index: int, is_tuple: bool) -> Reference:
+    return Reference(f"[{index}]", f"[{index}]", "" if is_tuple else "None", ITEM)
+
+
+_SHORT = 16
+"""Entries of a list up to which no table is made to find them in."""
 
 
 def _of_set(obj: Any) -> Iterator[tuple[object, Reference]]:

@@ -144,8 +144,9 @@ def _holder_rows(
         notes = _notes(gpus, rows, len(gpus) if gather is list_all else _GPUS, are_lines_missing)
         rows += foreign_rows(holders, arrays, cards, gather)
         rows.sort(key=lambda row: -row["nbytes"])
-    if not holders.finished or holders.is_late:  # asked last: also the lines of other libraries' arrays take time
-        notes.append(f"The search stopped after {seconds:g} s and {holders.looked:,} objects; there are more.")
+        if not holders.finished or holders.is_late:  # asked last: also the lines of other libraries' arrays take time
+            notes.append(f"The search stopped after {seconds:g} s and {holders.looked:,} objects; there are more.")
+        del holders  # before the garbage collector looks at all that was found
     return rows, notes
 
 
@@ -165,7 +166,7 @@ def _rows(session: Session, blocks: list[_Block], holders: Holders, gather: Gath
         owner = owners[block.piece]
         nobody = "" if owner is not None else GARBAGE if block.piece in dead else _nobody(block, is_late)
         if isinstance(owner, Item):
-            key = owner.parent, owner.is_variable
+            key = owner.outermost, owner.is_variable
             if key not in containers:
                 containers[key] = _container(owner.with_names, owner.is_variable)
             container = containers[key]

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from nbtf.notebook.holders import table
+from nbtf.notebook.holders.families import Families
 from nbtf.notebook.holders.freeing import _Cut
 from nbtf.notebook.holders.holders import Holders, Item
 from nbtf.notebook.holders.search import Graph
@@ -57,6 +58,9 @@ def fill(shell: Shell, seed: int) -> None:
             shell.run(f"also{number} = [x{number}]")
         if order.random() < 0.2:
             shell.run(f"x{number}")
+    layer = order.choice(LAYERS[:8])
+    pairs = ", ".join(layer.format(*[source(order, 1) for _ in range(layer.count("{}"))]) for _ in range(4))
+    shell.run(f"pairs = [{pairs}]")
     shell.run("long = [['a' * 40, {'b' * 50: {'c' * 55: [tf.ones([3]), tf.ones([3])]}}]]; again = long[0]")
     shell.run("if isinstance(x0, list): x0.append(x0)")
 
@@ -78,6 +82,7 @@ def test_names_by_stem_and_last_step_are_those_of_the_tensor_alone(shell: Shell,
 ONE_BY_ONE = {
     "tensors are asked where they lead": (Graph, "_leading", lambda _, first, __: (first + 1, True)),
     "entries are freed": (_Cut, "goes_with_freed", lambda *_: False),
+    "objects are named": (Families, "_inner", lambda *_: None),
 }
 
 
@@ -92,6 +97,16 @@ def test_table_is_the_same_where_each_tensor_is_asked_alone(
     monkeypatch.setattr(*patch)
 
     assert table_of(shell) == together
+
+
+def test_pairs_of_a_list_are_called_by_the_list(shell: Shell) -> None:
+    shell.run("pairs = [(tf.ones([64]), [tf.ones([64])]) for _ in range(3)]")
+    holders = Holders(SESSIONS[shell.ip], ENOUGH)
+
+    items = [holders.owner(piece) for piece in holders.by_piece]
+
+    assert {Item} == {type(item) for item in items}
+    assert 1 == len({item.outermost for item in items if isinstance(item, Item)})
 
 
 def table_of(shell: Shell) -> dict[str, Any]:

@@ -104,7 +104,7 @@ class Meta(type):
     def __instancecheck__(cls, other): raise SystemExit('looked at')
     def __subclasscheck__(cls, other): raise SystemExit('looked at')
     def __eq__(cls, other): raise SystemExit('looked at')
-    __hash__ = type.__hash__
+    def __hash__(cls): raise SystemExit('looked at')
 class Dict(dict):
     def items(self): raise SystemExit('looked at')
     __iter__ = keys = values = __getitem__ = __len__ = items
@@ -119,6 +119,7 @@ class Text(str):
 HELD = {
     "hostile.x": "hostile = Hostile(); object.__setattr__(hostile, 'x', tf.ones([10]))",
     "classy.x": "classy = Classy(); classy.x = tf.ones([10])",
+    "items[0].y": "items = [Classy()]; items[0].y = tf.ones([10])",
     "d['x']": "d = Dict(); dict.__setitem__(d, 'x', tf.ones([10]))",
     "items[0]": "items = List([tf.ones([10])])",
     "d[<Hostile>]": "d = {Hostile(): tf.ones([10])}",

@@ -1,0 +1,131 @@
+"""What is the same of all names of what one object alone refers to?
+
+The names of 100,000 entries of a list differ in the last step alone, those of 50,000 pairs in a list in the last two.
+"""
+
+from __future__ import annotations
+
+import sys
+from types import ModuleType
+from typing import Any
+
+from nbtf.notebook.holders.introspection import class_name, is_made_of_nbtf, kind_of
+from nbtf.notebook.holders.names import LONGEST, ORIGINS, WEIGHTS, AccessPath, Names, below, chosen
+from nbtf.notebook.holders.reference import ITEM, Reference
+from nbtf.notebook.holders.references import entry_of, is_short
+from nbtf.notebook.holders.search import Root
+
+_NESTED = 16
+"""Families inside of each other that are looked for at once, at most."""
+
+
+class Family:
+    """What one object refers to, and nobody else.
+
+    `stems` are the names without the last step. `outermost` is the number of the object by which the container of all
+    is named: of the list, where this is one of its pairs.
+    """
+
+    def __init__(self, names: Names, parent: int, above: list[AccessPath], stems: list[AccessPath]) -> None:
+        """Takes the object's number, its places, and the stems."""
+        self.parent, self.outermost, self.stems = parent, parent, stems
+        self.has_one_place: bool = len(above) == 1
+        self.has_entries_only = False
+        self._names, self._role = names, (above[0].role, above[0].names)
+        # Of several names that are too long two may be the same.
+        self._room = sys.maxsize if self.has_one_place else LONGEST - max([len(path.body) for path in above])
+
+    def last_step(self, number: int) -> Reference | None:
+        """Returns how the object refers to something; None where its names are others."""
+        step = self.reference_to(number)
+        if step is None or step.hidden or step.local_of or not step.text:
+            return None
+        return step if len(step.text) <= self._room else None
+
+    def reference_to(self, number: int) -> Reference | None:
+        """Returns the one way in which the object refers to something; None where there are several."""
+        references = self._names.references(self.parent, *self._role).get(id(self._names.graph.objects[number]), ())
+        return references[0] if len(references) == 1 else None
+
+
+class InnerFamily(Family):
+    """What an item of another family refers to, each by the name of the item and a step."""
+
+    def __init__(self, names: Names, parent: int, outer: Family, step: Reference) -> None:
+        """Takes the object's number, the family that it is in, and how that refers to it."""
+        self.parent, self.outermost = parent, outer.outermost
+        self.stems = [outer.stems[0].joined(step, parent)]
+        self.has_one_place = True
+        self.has_entries_only = is_short(names.graph.objects[parent])
+        self._names, self._role, self._room = names, (step.role, step.names), sys.maxsize
+
+    def reference_to(self, number: int) -> Reference | None:
+        """Looks in a short list, of which there may be very many, without a table of its entries."""
+        objects = self._names.graph.objects
+        if self.has_entries_only:
+            return entry_of(objects[self.parent], objects[number])
+        return super().reference_to(number)
+
+
+class Families:
+    """The families of a graph, each looked for once."""
+
+    def __init__(self, names: Names) -> None:
+        """Takes the names of the graph."""
+        self.names: Names = names
+        self._graph = names.graph
+        self._families: dict[int, Family | None] = {}
+        self._called_by_others: dict[int, bool] = {}  # by id: what a class is equal to, its own class says
+
+    def of(self, parent: int) -> Family | None:
+        """Returns the family of an object; None where the names of what it refers to differ in more."""
+        chain: list[int] = []
+        while parent not in self._families and len(chain) < _NESTED:
+            chain.append(parent)
+            into = self._graph.into[parent]
+            if len(into) != 1 or type(self._graph.objects[into[0]]) is Root:
+                break
+            parent = into[0]
+        for number in reversed(chain):
+            self._families[number] = self._inner(number) or self._outermost(number)
+        return self._families[chain[0] if chain else parent]
+
+    def has_entry(self, parent: int, number: int) -> bool:
+        """Says whether something that an object alone refers to is a mere entry of it, as of a list."""
+        family = self.of(parent)
+        return (family is not None and family.has_entries_only) or self.names.is_item(parent, number)
+
+    def _inner(self, number: int) -> Family | None:
+        """Returns the family of an item of another which has one name, by the container of that; None of others."""
+        into, cls = self._graph.into[number], kind_of(self._graph.objects[number])
+        outer = self._families.get(into[0]) if len(into) == 1 else None
+        if outer is None or not outer.has_one_place or not self._is_called_by_others(cls):
+            return None
+        step = outer.reference_to(number)
+        if step is None or step.hidden or step.local_of or step.role not in ("", "attributes"):
+            return None
+        return InnerFamily(self.names, number, outer, step)
+
+    def _is_called_by_others(self, cls: type[Any]) -> bool:
+        """Says whether objects of a class begin no names, and are no containers that rows are named by."""
+        if id(cls) not in self._called_by_others:
+            is_container = self.names.noun(cls) not in ("", WEIGHTS) or is_made_of_nbtf(cls)
+            begins = issubclass(cls, ModuleType) or any([issubclass(cls, classes) for _, classes in ORIGINS])
+            self._called_by_others[id(cls)] = not is_container and not begins
+        return self._called_by_others[id(cls)]
+
+    def _outermost(self, number: int) -> Family | None:
+        """Returns the family of an object whose places are looked for."""
+        obj, above = self._graph.objects[number], self.names.above(number)
+        if class_name(kind_of(obj)) == "GradientTape" or any([path.seal for path in above]):
+            return None
+        noun = self.names.noun(kind_of(obj))
+        stems = chosen([_stem(path, obj, noun, number) for path in above])
+        has_root = bool(stems) and all([stem.root for stem in stems])
+        return Family(self.names, number, above, stems) if has_root else None
+
+
+def _stem(path: AccessPath, obj: Any, noun: str, number: int) -> AccessPath:
+    """Returns the place of anything that an object at a place refers to, without the last step."""
+    step = below(path, obj, Reference(ITEM, ITEM), noun, (*path.via[-32:], number))
+    return step._replace(body=path.body, code=path.code, pattern=path.pattern)

@@ -36,6 +36,13 @@ def new_lock() -> Lock:
     return lock
 
 
+def new_event() -> threading.Event:
+    """Returns an event that a forked process can set: its lock is one of these."""
+    event: Any = threading.Event()
+    event._cond = threading.Condition(new_lock())
+    return event
+
+
 def _all_locks() -> list[Lock]:
     return [lock for reference in tuple(_LOCKS) if (lock := reference()) is not None]
 

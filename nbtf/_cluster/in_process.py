@@ -17,7 +17,7 @@ from nbtf._cluster.faults import Faults
 from nbtf._cluster.task import Task
 from nbtf._devices.machines import Simulated, simulated_machine
 from nbtf._devices.names import task_name
-from nbtf._locks import new_lock
+from nbtf._locks import new_event, new_lock
 from nbtf.errors import UnavailableError
 
 _STEP = 0.005
@@ -29,7 +29,7 @@ class _Process:
     def __init__(self, job: str, number: int, host: Host) -> None:
         self.job, self.number, self.host = job, number, host
         self.location = f"inproc://{job}-{number}/{host.incarnation}"
-        self.killed = threading.Event()
+        self.killed = new_event()
         self.stopped = self.is_cut = False
         self.connections: list[_ThreadConnection] = []
 

@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from time import monotonic
 from typing import Any
 
+from nbtf._locks import new_event
+
 _BEATS = 3
 """So many times a heartbeat a task is asked for a sign of life."""
 
@@ -18,7 +20,7 @@ class Postman:
         """Begins without channels."""
         self.channels: Sequence[Any] = ()
         self._beat = heartbeat / _BEATS
-        self._awake = threading.Event()
+        self._awake = new_event()
         self._over = False
         self._thread = threading.Thread(target=self._work, name="nbtf postman", daemon=True)
 

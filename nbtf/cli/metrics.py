@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import argparse
 import signal
-import threading
 from collections.abc import Iterator, Mapping, Sequence
 from importlib import import_module
 from typing import Any
 
 from nbtf import runtime
 from nbtf._install import pip_install
+from nbtf._locks import new_event
 from nbtf.cli.cards import Card, Holding, cards
 from nbtf.cli.command_error import CommandError, require
 
@@ -146,7 +146,7 @@ def _serve(prometheus: Any, registry: Any, address: str, port: int) -> None:
         server, thread = prometheus.start_http_server(port, address, registry)
     except OSError as error:
         raise CommandError(f"cannot listen at {address}:{port}: {error.strerror or error}") from error
-    stopped = threading.Event()
+    stopped = new_event()
 
     def stop(*_: object) -> None:
         stopped.set()

@@ -31,7 +31,7 @@ from nbtf._ops.arrays.broadcasting import Reshape
 from nbtf._ops.math.arithmetic import AddV2
 from nbtf._ops.reductions.sums import Sum
 from nbtf.distribute.local_cluster import LocalCluster
-from nbtf.errors import InvalidArgumentError, OpError, ResourceExhaustedError
+from nbtf.errors import AbortedError, InvalidArgumentError, OpError, ResourceExhaustedError
 from tests import fake_cupy
 from tests.devices import toy_backend
 
@@ -80,7 +80,7 @@ class Settled(RemoteDevice):
         return buffers
 
 
-ENGINES: list[Any] = []
+CLUSTERS: list[Cluster] = []
 
 
 @cache
@@ -95,8 +95,8 @@ def remote(index: int, device_type: str = "GPU", tasks: int = 1, engine: Any = N
     """A device of a task in this process."""
     machine = simulated_machine(1, "Tesla K20m", LIMIT_MIB)
     engine = engine or InProcessEngine({"worker": tasks}, machine=machine)
-    ENGINES.append(engine)
     cluster = Cluster(engine)
+    CLUSTERS.append(cluster)
     device = next(
         device for device in cluster.devices if device.type == device_type and device.task[-1] == str(index % tasks)
     )
@@ -144,8 +144,10 @@ MAPPED = (
 def fake_cards() -> Iterator[None]:
     with nullcontext() if REAL else fake_cupy.installed(4):
         yield
-    while ENGINES:
-        ENGINES.pop().close()
+    while CLUSTERS:
+        cluster = CLUSTERS.pop()
+        cluster.end(AbortedError("The test is over."))
+        cluster.engine.close()
 
 
 @pytest.fixture(params=KINDS)

@@ -12,7 +12,7 @@ from time import monotonic, process_time
 from typing import Any, Protocol
 
 from nbtf import runtime
-from nbtf._locks import new_lock
+from nbtf._locks import new_event, new_lock
 from nbtf.notebook.library_watch import library_watch_of
 from nbtf.notebook.session import SESSIONS, Session, say
 from nbtf.notebook.views.audience import Audience, Patience, request_date
@@ -104,7 +104,7 @@ class Pump:
         self._unsaid = self._said = ""
         self.shared: dict[tuple[str, tuple[str, ...]], Any] = {}
         """The models that magics show, by kind and devices: each is shown again, not made again."""
-        self._wake = threading.Event()
+        self._wake = new_event()
         self._stopped = False
         self._thread: threading.Thread | None = None
         self._deafen: Callable[[], object] | None = None

@@ -7,6 +7,7 @@ from collections.abc import Generator, Iterable
 from contextlib import contextmanager
 from typing import Any
 
+from nbtf._locks import new_event
 from nbtf._runtime.logger import get_logger
 from nbtf.errors import OutOfRangeError
 
@@ -29,7 +30,7 @@ class Coordinator:
 
     def __init__(self, clean_stop_exception_types: tuple[type[BaseException], ...] | None = None) -> None:
         self._clean = clean_stop_exception_types or (OutOfRangeError,)
-        self._asked = threading.Event()
+        self._asked = new_event()
         self._error: BaseException | None = None
         self._threads: list[threading.Thread] = []
 

@@ -8,7 +8,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable
-from time import monotonic, process_time
+from time import monotonic
 from typing import Any, Protocol
 
 from nbtf import runtime
@@ -17,6 +17,7 @@ from nbtf.notebook.library_watch import library_watch_of
 from nbtf.notebook.session import SESSIONS, Session, say
 from nbtf.notebook.views.audience import Audience, Patience, request_date
 from nbtf.notebook.views.feed import HEARTBEAT, Feed, State
+from nbtf.notebook.views.processor import main_thread_work
 
 INTERVAL = 0.1
 """Seconds between two messages to one view while a cell runs; so many times longer where several views are open."""
@@ -97,7 +98,7 @@ class Pump:
         self._state: State = {}
         self._lock = new_lock()
         self._due = self._sent = 0.0
-        self._clocks = monotonic(), process_time()
+        self._program = main_thread_work()
         self._failures = 0
         self.failure: Exception | None = None
         """What went wrong last."""
@@ -238,16 +239,14 @@ class Pump:
                 _show(model, model.state | {"wall": time.time()})
         nbytes = sum([model.audience.nbytes for model in late])
         work = PART * (thread_time() - began)
-        pause = max(INTERVAL * len(looked_at), work + (self._delay(work, now) if late else 0.0), nbytes / RATE)
+        pause = max(INTERVAL * len(looked_at), work + (self._delay(work) if late else 0.0), nbytes / RATE)
         self._due = now + pause if looked_at else NEVER
 
-    def _delay(self, work: float, now: float) -> float:
-        """Returns how much longer than `work` the program takes for it, if it goes on as since the last message."""
-        (last_time, last_processor), self._clocks = self._clocks, (now, process_time())
-        elapsed, processor = now - last_time, self._clocks[1] - last_processor
-        if processor >= elapsed:  # several of its threads work
-            return 0.0
-        return min(LONGEST_DELAY, work * (elapsed / processor - 1)) if processor else LONGEST_DELAY
+    def _delay(self, work: float) -> float:
+        """Returns how long the program waits for a processor in so much work, as it did since the last message."""
+        earlier, self._program = self._program, main_thread_work()
+        worked, waited = self._program.since(earlier)
+        return min(LONGEST_DELAY, work * waited / worked if worked else waited)
 
     def _tell(self, model: Model, fresh: bool) -> None:
         state = self.feed.of_scope(self._state, model.scope, model.shown_in)

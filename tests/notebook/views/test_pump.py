@@ -18,6 +18,7 @@ from nbtf.notebook.views import feed
 from nbtf.notebook.views import pump as pump_module
 from nbtf.notebook.views.audience import Audience, Patience, request_date
 from nbtf.notebook.views.feed import HEARTBEAT
+from nbtf.notebook.views.processor import Work
 from nbtf.notebook.views.pump import INTERVAL, MOST_FAILURES, NEVER, Pump, pump_of
 from tests.clocks import set_clock
 from tests.machines import SCRATCH
@@ -73,7 +74,7 @@ class Clock:
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     clock = Clock()
     monkeypatch.setattr(pump_module, "monotonic", clock)
-    monkeypatch.setattr(pump_module, "process_time", clock)  # a computer that does nothing else
+    monkeypatch.setattr(pump_module, "main_thread_work", lambda: Work(clock.now, 0.0))  # a computer with nothing else
     monkeypatch.setattr(pump_module, "thread_time", lambda: 0.0)
     return clock
 
@@ -313,34 +314,24 @@ def test_slow_messages_come_less_often(start: Start, clock: Clock, monkeypatch: 
 
 
 @pytest.mark.parametrize(
-    ("share", "delay"), [(2.0, 0.0), (1.0, 0.0), (0.8, 0.0625), (0.5, 0.15), (0.1, 0.15), (0.0, 0.15)]
+    ("worked", "waited", "delay"),
+    [(1.0, 0.0, 0.0), (0.8, 0.2, 0.0625), (0.5, 0.5, 0.15), (0.1, 0.9, 0.15), (0.01, 0.0, 0.0), (0.0, 0.1, 0.1)],
+    ids=["works", "waits a little", "waits half", "waits long", "sleeps", "never had its turn"],
 )
-def test_messages_wait_for_the_work_of_the_program_on_a_busy_computer(
-    start: Start, clock: Clock, monkeypatch: pytest.MonkeyPatch, share: float, delay: float
+def test_messages_wait_for_a_program_that_waits_for_a_processor(
+    start: Start, clock: Clock, monkeypatch: pytest.MonkeyPatch, worked: float, waited: float, delay: float
 ) -> None:
     pump = start("inline")
     model = view(pump)
     pump.shown(model)
-    begin, worked = clock.now, iter([0.0, 0.25 / pump_module.PART])
-    monkeypatch.setattr(pump_module, "process_time", lambda: begin + share * (clock.now - begin))
-    monkeypatch.setattr(pump_module, "thread_time", lambda: next(worked))
+    times, before = iter([0.0, 0.25 / pump_module.PART]), pump._program
+    monkeypatch.setattr(pump_module, "main_thread_work", lambda: Work(before.worked + worked, before.waited + waited))
+    monkeypatch.setattr(pump_module, "thread_time", lambda: next(times))
     clock.now += 1.0
     model.audience.told = 0
     pump.tick()
 
     assert pytest.approx(clock.now + 0.25 + delay) == pump._due
-
-
-def test_looks_that_find_nothing_new_come_as_often_while_a_cell_sleeps(
-    start: Start, clock: Clock, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    pump = start("inline")
-    pump.shown(view(pump))
-    monkeypatch.setattr(pump_module, "process_time", lambda: 1.0)
-    clock.now += 1.0
-    pump.tick()
-
-    assert clock.now + INTERVAL == pump._due
 
 
 def test_look_for_holders_does_not_delay_the_next_cell(

@@ -16,19 +16,20 @@ _SHARED = ("device", "library", "tensor", "op", "code")
 class Entry(NamedTuple):
     """One tensor: which piece of memory it has, and the name of what holds it with others; empty for none.
 
-    `facts` are those of its row that many may share, `holder_facts` makes the others when somebody looks.
+    `facts` are those of its row that many may share, `holder_facts` makes the others of `owner` when somebody looks.
     """
 
     piece: Piece
     container: str
     nbytes: int
     facts: Row
-    holder_facts: Callable[[], Row] = dict
+    holder_facts: Callable[[Entry], Row] | None = None
+    owner: Any = None
 
     @property
     def row(self) -> Row:
         """Its row."""
-        return self.facts | self.holder_facts()
+        return self.facts if self.holder_facts is None else self.facts | self.holder_facts(self)
 
 
 class Parts(Sequence[Row]):

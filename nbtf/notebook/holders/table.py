@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Collection, Sequence
-from functools import partial
 from typing import Any, NamedTuple
 
 from nbtf import errors, runtime
@@ -174,7 +173,7 @@ def _rows(session: Session, blocks: list[_Block], holders: Holders, gather: Gath
             container = nobody if owner is None else _container(owner, holders.are_variables(block.piece))
         facts = labels.facts(block)
         entries.append(
-            Entry(block.piece, container, block.nbytes, facts, partial(_holder_facts, block.nbytes, owner, nobody))
+            Entry(block.piece, container, block.nbytes, facts, _holder_facts, nobody if owner is None else owner)
         )
 
     def frees(pieces: Sequence[Piece]) -> list[str] | None:
@@ -220,16 +219,17 @@ class _Labels:
         return self._lines[site]
 
 
-def _holder_facts(nbytes: int, owner: Held | Item | None, nobody: str) -> Row:
-    """Returns what is said of a piece beside that."""
-    named_owner = owner.with_names if isinstance(owner, Item) else owner
-    names, views = (
-        ([], [])
-        if named_owner is None
-        else ([path.text for path in paths] for paths in (named_owner.names, named_owner.views))
-    )
-    holder = nobody if named_owner is None else _holder(named_owner, names)
-    return {"holder": holder, "nbytes": nbytes, "pieces": 1, "names": names, "views": views}
+def _holder_facts(entry: Entry) -> Row:
+    """Returns what is said of a piece beside that: of its owner, or where it has none, in whose words."""
+    owner: Held | Item | str = entry.owner
+    names, views = list[str](), list[str]()
+    if isinstance(owner, str):
+        holder = owner
+    else:
+        held = owner.with_names if isinstance(owner, Item) else owner
+        names, views = ([path.text for path in paths] for paths in (held.names, held.views))
+        holder = _holder(held, names)
+    return {"holder": holder, "nbytes": entry.nbytes, "pieces": 1, "names": names, "views": views}
 
 
 def _container(owner: Held, are_variables: bool) -> str:

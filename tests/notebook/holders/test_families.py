@@ -118,9 +118,9 @@ def test_rows_of_a_list_are_built_when_somebody_looks(shell: Shell, monkeypatch:
     built: list[int] = []
     build = table._holder_facts
 
-    def count(nbytes: int, *owner: Any) -> dict[str, Any]:
-        built.append(nbytes)
-        return build(nbytes, *owner)
+    def count(entry: Any) -> dict[str, Any]:
+        built.append(entry.nbytes)
+        return build(entry)
 
     monkeypatch.setattr(table, "_holder_facts", count)
     answer = shell.run("%gpu_memory --who").result

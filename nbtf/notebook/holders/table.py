@@ -226,9 +226,9 @@ def _holder_facts(entry: Entry) -> Row:
     if isinstance(owner, str):
         holder = owner
     else:
-        held = owner.with_names if isinstance(owner, Item) else owner
-        names, views = ([path.text for path in paths] for paths in (held.names, held.views))
-        holder = _holder(held, names)
+        named_owner = owner.with_names if isinstance(owner, Item) else owner
+        names, views = ([path.text for path in paths] for paths in (named_owner.names, named_owner.views))
+        holder = _holder(named_owner, names)
     return {"holder": holder, "nbytes": entry.nbytes, "pieces": 1, "names": names, "views": views}
 
 

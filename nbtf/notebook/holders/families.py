@@ -5,7 +5,6 @@ The names of 100,000 entries of a list differ in the last step alone, those of 5
 
 from __future__ import annotations
 
-import sys
 from types import ModuleType
 from typing import Any
 
@@ -14,6 +13,9 @@ from nbtf.notebook.holders.names import LONGEST, ORIGINS, WEIGHTS, AccessPath, N
 from nbtf.notebook.holders.reference import ITEM, Reference
 from nbtf.notebook.holders.references import entry_of, is_short
 from nbtf.notebook.holders.search import Root
+
+Role = tuple[str, tuple[str, ...]]
+"""How to read what an object refers to: `role` and `names` of a `Reference` to it."""
 
 _NESTED = 16
 """Families inside of each other that are looked for at once, at most."""
@@ -26,21 +28,29 @@ class Family:
     is named: of the list, where this is one of its pairs.
     """
 
-    def __init__(self, names: Names, parent: int, above: list[AccessPath], stems: list[AccessPath]) -> None:
-        """Takes the object's number, its places, and the stems."""
+    has_entries_only = False
+    """Whether it is known without a look that each is a mere entry, as of a list."""
+
+    def __init__(self, names: Names, parent: int, stems: list[AccessPath], role: Role, room: int | None = None) -> None:
+        """Takes the object's number, the stems, and how to read it.
+
+        Of several names that are too long two may be the same: `room` is what they leave a last step, in characters;
+        None where the object has one name.
+        """
         self.parent, self.outermost, self.stems = parent, parent, stems
-        self.has_one_place: bool = len(above) == 1
-        self.has_entries_only = False
-        self._names, self._role = names, (above[0].role, above[0].names)
-        # Of several names that are too long two may be the same.
-        self._room = sys.maxsize if self.has_one_place else LONGEST - max([len(path.body) for path in above])
+        self._names, self._role, self._room = names, role, room
+
+    @property
+    def has_one_place(self) -> bool:
+        """Whether the object has one name."""
+        return self._room is None
 
     def last_step(self, number: int) -> Reference | None:
         """Returns how the object refers to something; None where its names are others."""
         step = self.reference_to(number)
         if step is None or step.hidden or step.local_of or not step.text:
             return None
-        return step if len(step.text) <= self._room else None
+        return step if self._room is None or len(step.text) <= self._room else None
 
     def reference_to(self, number: int) -> Reference | None:
         """Returns the one way in which the object refers to something; None where there are several."""
@@ -53,11 +63,9 @@ class InnerFamily(Family):
 
     def __init__(self, names: Names, parent: int, outer: Family, step: Reference) -> None:
         """Takes the object's number, the family that it is in, and how that refers to it."""
-        self.parent, self.outermost = parent, outer.outermost
-        self.stems = [outer.stems[0].joined(step, parent)]
-        self.has_one_place = True
-        self.has_entries_only = is_short(names.graph.objects[parent])
-        self._names, self._role, self._room = names, (step.role, step.names), sys.maxsize
+        super().__init__(names, parent, [outer.stems[0].joined(step, parent)], (step.role, step.names))
+        self.outermost: int = outer.outermost
+        self.has_entries_only: bool = is_short(names.graph.objects[parent])
 
     def reference_to(self, number: int) -> Reference | None:
         """Looks in a short list, of which there may be very many, without a table of its entries."""
@@ -121,8 +129,10 @@ class Families:
             return None
         noun = self.names.noun(kind_of(obj))
         stems = chosen([_stem(path, obj, noun, number) for path in above])
-        has_root = bool(stems) and all([stem.root for stem in stems])
-        return Family(self.names, number, above, stems) if has_root else None
+        if not stems or not all([stem.root for stem in stems]):
+            return None
+        room = LONGEST - max([len(path.body) for path in above]) if len(above) > 1 else None
+        return Family(self.names, number, stems, (above[0].role, above[0].names), room)
 
 
 def _stem(path: AccessPath, obj: Any, noun: str, number: int) -> AccessPath:

@@ -143,9 +143,8 @@ def _holder_rows(
         notes = _notes(gpus, rows, len(gpus) if gather is list_all else _GPUS, are_lines_missing)
         rows += foreign_rows(holders, arrays, cards, gather)
         rows.sort(key=lambda row: -row["nbytes"])
-        if not holders.finished or holders.is_late:  # asked last: also the lines of other libraries' arrays take time
-            notes.append(f"The search stopped after {seconds:g} s and {holders.looked:,} objects; there are more.")
-        del holders  # before the garbage collector looks at all that was found
+    if not holders.finished or holders.is_late:  # asked last: also the lines of other libraries' arrays take time
+        notes.append(f"The search stopped after {seconds:g} s and {holders.looked:,} objects; there are more.")
     return rows, notes
 
 

@@ -174,14 +174,33 @@ def test_strip_of_the_next_cell_goes_on_with_the_heartbeat(new_page: Callable[..
     )
 
 
-def test_dot_tells_the_state(new_page: Callable[..., Page], state: State) -> None:
-    page = new_page()
-    show(page, state, state | {"busy": False})
-    idle = page.locator(STRIP).get_attribute("data-state")
-    tell(page, state | {"ended": True})
+CHANGES: dict[str, State] = {
+    "idle": {"busy": False},
+    "compiling": {"compiling": "GPU:1"},
+    "stale": {"hb": 1e-6},
+    "live": {},
+    "ended": {"ended": True},
+}
+"""What a state says of itself, and how it differs from one of a cell that runs."""
 
-    assert "idle" == idle
-    assert (page.locator(STRIP).get_attribute("aria-label") or "").startswith("Devices, ended")
+
+def test_dot_badge_and_label_change_with_each_state_in_one_drawing(new_page: Callable[..., Page], state: State) -> None:
+    page = new_page()
+    show(page, state)
+    # A drawing after which nothing else is drawn, as when a tab goes to the background: nothing may lag behind it.
+    drawn = """state => new Promise(drawn => {
+        const strip = document.querySelector(".nbtf-live-strip");
+        new MutationObserver((_, observer) => {
+            observer.disconnect();
+            drawn([strip.dataset.state, strip.querySelector(".nbtf-strip-badge").textContent, strip.ariaLabel]);
+        }).observe(strip, {attributes: true, attributeFilter: ["data-state"]});
+        set("state", state);
+    })"""
+    drawings = [page.evaluate(drawn, state | change) for change in CHANGES.values()]
+
+    assert list(CHANGES) == [dot for dot, _, _ in drawings]
+    for _, badge, label in drawings:
+        assert label.startswith(f"Devices, {badge}: GPU:0 "), drawings
 
 
 def test_view_that_no_kernel_feeds_is_whole(new_page: Callable[..., Page], state: State) -> None:

@@ -24,9 +24,9 @@ export function makeStrip(heartbeats, title, toggle, changed) {
     attr(root, "aria-expanded", String(root.getAttribute("aria-expanded") === "false"));
   });
   new ResizeObserver(changed).observe(devices); // it ends with the element
-  const self = { heartbeats, title, root, badge, devices };
+  const self = { heartbeats, title, root, badge, devices, spoken: "" };
   const update = (state) => updateStrip(self, state);
-  const say = (text, kind) => (put(badge, text), attr(root, "data-state", kind));
+  const say = (text, kind) => sayState(self, text, kind);
   return Object.assign(root, { update, say });
 }
 
@@ -42,7 +42,14 @@ function updateStrip(self, state) {
   const most = width >= WITH_NAME ? heartbeats.most(names) : 0;
   attr(list, "data-with-op", width >= WITH_OP || width < WITH_NAME ? "" : null);
   keyed(list, parts, (part) => part.key ?? part.name, makeStripDevice, (node, part) => fillStripDevice(node, part, most));
-  attr(self.root, "aria-label", fill(WORDS.strip.label, { title: self.title, badge: self.badge.textContent, devices: listed(parts.map(spoken)) }));
+  self.spoken = listed(parts.map(spoken));
+}
+
+// The last of each drawing, and alone when time passes: so what a screen reader says is what stands there.
+function sayState({ root, badge, title, spoken }, text, kind) {
+  put(badge, text);
+  attr(root, "data-state", kind);
+  attr(root, "aria-label", fill(WORDS.strip.label, { title, badge: text, devices: spoken }));
 }
 
 // All devices as a single part of the strip: how many they are, and which of them runs what.

@@ -3,7 +3,8 @@
 `static/words/en.json` has every visible text of the views, one section for each part of them, and `terms`, the words
 that mean one thing each. A file for another language has the same keys, each with the English text that was translated
 and the translation, so that a translation whose original has changed is found; its `terms` say how the terms are
-called in it. Texts with {names} are whole sentences, completed in the browser: each language has its own order.
+called in it. Texts with {names} are whole sentences, completed in the browser: each language has its own order. What
+English says of one and of several stands in brackets after the number: "{n} cop[y|ies]", "{n} op[s]".
 
 Python tells reasons, places and cards in English, as it prints them. The browser knows them again by the English text
 (`reasons`, `places`, `cards`), so messages are the same in every language.
@@ -38,6 +39,8 @@ _LARGEST_LESSON = 2**20
 
 _USED = re.compile(r'\bWORDS\.(\w+)|\b(?:translated|parsed)\("(\w+)"')
 """How a module of the views names a section."""
+_PIECE = re.compile(r"\{(?P<name>\w+)\}|\[(?:(?P<one>[^|\]]*)\|)?(?P<several>[^\]]*)\]")
+"""What stands in a text for a value, and for a word in the singular or plural."""
 _TRADITIONAL = re.compile(r"zh-(?!hans).*\b(?:hant|tw|hk|mo)\b")
 """Chinese whose readers get English: nobody has translated for them."""
 
@@ -105,6 +108,28 @@ def words(section: str) -> dict[str, str]:
     language = asked_for() or ENGLISH
     texts = read(language)[section]
     return texts if language == ENGLISH else {name: both[1] for name, both in texts.items()}
+
+
+def filled(text: str, /, **values: object) -> str:
+    """Returns a text with its values in place of their {names}, as `fill` in `words.js` writes them.
+
+    Numbers have separators. Between the words of `[one|several]`, or nothing and those of `[s]`, the value before them
+    chooses.
+
+    >>> [filled("{n} op[s], {copies} cop[y|ies]", n=n, copies=n) for n in (0, 1, 1234)]
+    ['0 ops, 0 copies', '1 op, 1 copy', '1,234 ops, 1,234 copies']
+    """
+    written = ""
+
+    def piece(match: re.Match[str]) -> str:
+        nonlocal written
+        if match["name"] is None:
+            return (match["one"] or "") if written == "1" else match["several"]
+        value = values[match["name"]]
+        written = f"{value:,}" if isinstance(value, int) else str(value)
+        return written
+
+    return _PIECE.sub(piece, text)
 
 
 @cache

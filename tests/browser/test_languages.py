@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -90,13 +91,42 @@ WHAT_PYTHON_TELLS = """async ([script, translation]) => {
 }"""
 
 
-@pytest.mark.parametrize("language", catalogue.LANGUAGES)
-def test_what_python_tells_is_known_again(open_page: Callable[..., Any], language: str) -> None:
-    sections = {"frame", "reasons", "places", "cards"}
-    words = catalogue.module(sections) + esm.IMPORT.sub("", (STATIC / "words.js").read_text(encoding="utf-8"))
+@pytest.fixture
+def words_page(open_page: Callable[..., Any]) -> Iterator[Any]:
+    """A page without anything, in which the words of the views can be asked."""
     page = open_page()
     page.goto("about:blank")
-    wrong = page.evaluate(WHAT_PYTHON_TELLS, [words, catalogue.translation(language, sections)])
+    yield page
     page.close()
 
-    assert [] == wrong
+
+def words_script(*sections: str) -> str:
+    """The module of the words, with these sections in English."""
+    return catalogue.module({*sections}) + esm.IMPORT.sub("", (STATIC / "words.js").read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize("language", catalogue.LANGUAGES)
+def test_what_python_tells_is_known_again(words_page: Any, language: str) -> None:
+    sections = ("frame", "reasons", "places", "cards")
+    translation = catalogue.translation(language, {*sections})
+
+    assert [] == words_page.evaluate(WHAT_PYTHON_TELLS, [words_script(*sections), translation])
+
+
+FILLED = """async ([script, texts, values]) => {
+    const url = URL.createObjectURL(new Blob([script], { type: "text/javascript" }));
+    const { fill } = await import(url);
+    return values.map((each) => texts.map((text) => fill(text, each)));
+}"""
+
+
+def test_page_counts_as_stills_do(words_page: Any) -> None:
+    english = {name: section for name, section in catalogue.read("en").items() if name != "terms"}
+    texts = [text for _, leaf in catalogue.leaves(english) for text in ([leaf] if isinstance(leaf, str) else leaf)]
+    names = {name for text in texts for name in re.findall(r"\{(\w+)\}", text)}
+    values: list[dict[str, int | str]] = [dict.fromkeys(names, value) for value in (0, 1, 2, 1234, "1", "[s]{n}")]
+
+    filled = words_page.evaluate(FILLED, [words_script("frame"), texts, values])
+
+    assert [[catalogue.filled(text, **each) for text in texts] for each in values] == filled
+    assert {"1 op", "1 copy", "1 measured op or copy is not on this clock"} <= set(filled[1])

@@ -76,6 +76,22 @@ def test_translations_fill_in_the_same(translated: dict[str, Any]) -> None:
     assert [] == differ
 
 
+ALWAYS_SEVERAL = {
+    *("replay.stored", "map.card", "memory.card", "memory.freeInMany", "deviceMap.copiesTimes", "deviceMap.runsTimes")
+}
+
+
+def test_english_counts_one_thing_in_the_singular() -> None:
+    """Plurals after a number are in brackets, `{n} op[s]`, but where there are never less than two."""
+    plural = re.compile(
+        r"\{(?:n|ops|copies|regions|constants|hosts|heard|pieces|shown)\} (?:[a-z]+ )?[a-zA-Z]{2,}s\b(?!\[)"
+    )
+
+    fixed = {".".join(path) for path, text in catalogue.leaves(without_terms(ENGLISH)) if plural.search(str(text))}
+
+    assert ALWAYS_SEVERAL == fixed
+
+
 def test_terms_are_the_same_in_every_language(translated: dict[str, Any]) -> None:
     assert ENGLISH["terms"] == list(translated["terms"])
 

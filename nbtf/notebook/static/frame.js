@@ -232,7 +232,7 @@ function draw(self) {
 
 function events(state) {
   const said = WORDS.frame;
-  const count = state.heard === 1 ? said.event : state.heard ? fill(said.events, { n: state.heard }) : said.noEvents;
+  const count = state.heard ? fill(said.events, { n: state.heard }) : said.noEvents;
   return state.from ? `${translated("places", state.from)}${said.comma}${count}` : count;
 }
 

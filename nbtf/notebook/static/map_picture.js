@@ -60,8 +60,7 @@ function addMapHead(map) {
   const said = WORDS.deviceMap;
   const title = facts.cards.length > MAP.many ? fill(said.gpus, { n: facts.cards.length }) : said.title;
   const copies = sumOf(facts.flows, "copies");
-  const ops = facts.ops === 1 ? said.op : fill(said.ops, { n: facts.ops });
-  const counts = fill(said.ran, { ops, copies: copies === 1 ? said.copy : fill(said.copies, { n: copies }) });
+  const counts = fill(said.ran, { ops: fill(said.ops, { n: facts.ops }), copies: copiesWords(copies) });
   const honest = said[facts.simulated ? "simulated" : "exact"];
   addFlowed(map, [text(0, 0, title, { size: 15, weight: 650 }), text(0, 0, counts, { fill: "soft" }), text(0, 0, honest, { fill: "soft" })], 28);
   map.y += 14;
@@ -163,7 +162,7 @@ function addHostFlows(map, card, x, room, top, scale, isCompact) {
 }
 
 function copiesWords(count) {
-  return count === 1 ? WORDS.deviceMap.copy : fill(WORDS.deviceMap.copies, { n: count });
+  return fill(WORDS.deviceMap.copies, { n: count });
 }
 
 // Where rooms have no room side by side

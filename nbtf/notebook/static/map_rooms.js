@@ -20,7 +20,7 @@ export function executedOn(device) {
 }
 
 export function opsInWords(count) {
-  return count === 1 ? WORDS.deviceMap.op : fill(WORDS.deviceMap.ops, { n: count });
+  return fill(WORDS.deviceMap.ops, { n: count });
 }
 
 // A host as a beam across the picture; `sent`: bytes that it sent to cards.

@@ -87,10 +87,7 @@ export function updateMap(root, device, state, replayed) {
   if (memory?.peak > 0 && few) own.opened = true; // where nothing was ever in use the map is one empty box
   own.device = device;
   const values = { regions: map.regions.length, n: map.chunks, shown: map.shown };
-  const summary = fill(
-    map.shown < map.chunks ? said.summaryCut : map.regions.length === 1 ? said.summaryOne : said.summary,
-    values,
-  );
+  const summary = fill(map.shown < map.chunks ? said.summaryCut : said.summary, values);
   put(own.summary, replayed ? fill(said.mapIsEnd, { summary }) : summary);
   attr(own.toggle, "aria-expanded", String(isOpen(own)));
   own.body.hidden = !isOpen(own);

@@ -78,8 +78,7 @@ function realTerms(real) {
 }
 
 function inWords({ key, value, n, names }) {
-  const said = WORDS.memory.realTerms;
-  return fill(key === "others" && n === 1 ? said.other : said[key], { size: inUnits(value), n, names });
+  return fill(WORDS.memory.realTerms[key], { size: inUnits(value), n, names });
 }
 
 function makePartOfReal({ key }) {

@@ -214,7 +214,7 @@ function storedWords(state, at, isLive) {
 
 function placeOf(state, at, count) {
   const said = WORDS.replay;
-  if (at === null) return count ? fill(count === 1 ? said.oneKept : said.allKept, { n: count }) : "";
+  if (at === null) return count ? fill(said.allKept, { n: count }) : "";
   const cell = cellOf(state, at);
   const of = fill(isCut(state, cell) ? said.ofLast : said.ofAll, { i: at - cell.first + 1, n: cell.last - cell.first + 1 });
   return cell.name ? fill(said.placeInCell, { cell: translated("places", cell.name), place: of }) : of;

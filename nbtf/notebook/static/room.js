@@ -15,7 +15,7 @@ export function kindOf(device) {
 }
 
 export function copiesText(n, nbytes) {
-  return fill(n === 1 ? WORDS.map.copy : WORDS.map.copies, { n, nbytes });
+  return fill(WORDS.map.copies, { n, nbytes });
 }
 
 // The elements of a room; `toggle(name)` opens and closes its details.
@@ -66,17 +66,13 @@ export function updateRoom(root, room, show) {
 
 function restText(ops, constants) {
   const said = WORDS.map;
-  return listed([numbered(ops, said.moreOp, said.moreOps), numbered(constants, said.constant, said.constants)].filter(Boolean));
-}
-
-function numbered(n, single, many) {
-  return n === 1 ? single : n ? fill(many, { n }) : "";
+  return listed([ops && fill(said.moreOps, { n: ops }), constants && fill(said.constants, { n: constants })].filter(Boolean));
 }
 
 function opsText(room, step) {
   const said = WORDS.map;
   if (!room.ops) return step ? said.noOpsYet : said.noOps;
-  return room.ops === 1 ? said.op : fill(said.ops, { n: room.ops });
+  return fill(said.ops, { n: room.ops });
 }
 
 function showOps(list, counts, here) {
@@ -138,7 +134,7 @@ function showCopies(list, name, show) {
   const shown = told.slice(0, show.narrow ? MOST_SENDS : show.sends);
   const lines = shown.map(([from, to, n, sum]) => [from === name ? `→ ${shortInCluster(to)}` : `← ${shortInCluster(from)}`, copiesText(n, bytes(sum)), from, to]);
   const hidden = told.length - shown.length;
-  if (hidden) lines.push(["", hidden === 1 ? WORDS.map.moreCopy : fill(WORDS.map.moreCopies, { n: hidden }), "", ""]);
+  if (hidden) lines.push(["", fill(WORDS.map.moreCopies, { n: hidden }), "", ""]);
   list.hidden = !lines.length;
   keyed(list, lines, ([way]) => way, makeSend, (node, [, text, from, to]) => {
     put(node.lastChild, text);

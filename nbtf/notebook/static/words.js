@@ -3,7 +3,8 @@
 // The texts stand in words/*.json, one file for a language; catalogue.py makes those in English the module that is
 // imported here, and sends others when they are asked for. A view's words have a section of their own (frame, replay, map,
 // memory); `reasons`, `places` and `cards` are what Python tells in English. Texts with {names} are completed by `fill`; a
-// number is written with separators, so that "100000" reads "100,000". Device names, ops and code are data, never words.
+// number is written with separators, so that "100000" reads "100,000", and chooses between "op" and "ops". Device names,
+// ops and code are data, never words.
 
 import { ENGLISH } from "./catalogue.js";
 
@@ -66,10 +67,15 @@ export function listed(names) {
   return names.join(WORDS.frame.comma);
 }
 
+// A text with its values in place of their {names}. Of "[one|several]" or "[s]" the value before it chooses.
 export function fill(text, values) {
-  return text.replace(/\{(\w+)\}/g, (_, name) => {
+  let isOne = false;
+  return text.replace(/\{(\w+)\}|\[(?:([^|\]]*)\|)?([^\]]*)\]/g, (_, name, one = "", several) => {
+    if (!name) return isOne ? one : several;
     const value = values[name];
-    return typeof value === "number" ? grouped(value) : String(value ?? "");
+    const written = typeof value === "number" ? grouped(value) : String(value ?? "");
+    isOne = written === "1";
+    return written;
   });
 }
 

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from nbtf import runtime
 from nbtf.notebook import catalogue
+from nbtf.notebook.catalogue import filled
 from nbtf.notebook.stills.decision import Words
 from nbtf.notebook.stills.device_facts import DeviceFacts
 from nbtf.notebook.stills.device_grid import GAP, SQUARE, count_per_row, drawn_square
@@ -57,7 +58,7 @@ def cluster_map(look: runtime.ClusterLook, width: float = WIDTH, words: Words | 
     foot = [Text(0, 0, texts["heightInUse"], "soft", 11)]
     if look.silent:
         names = ", ".join(f"{worker.worker} ({worker.host})" for worker in look.silent)
-        foot.append(Text(0, 0, texts["silent"].format(names=names), "hot", 12))
+        foot.append(Text(0, 0, filled(texts["silent"], names=names), "hot", 12))
     below, y = flowed(foot, _MARGIN, right, y + 20)
     height = round(y + _MARGIN)
     frame = Rectangle(0.5, 0.5, width - 1, height - 1, stroke="hair", radius=8)
@@ -65,7 +66,7 @@ def cluster_map(look: runtime.ClusterLook, width: float = WIDTH, words: Words | 
 
 
 def _head(look: runtime.ClusterLook, fills: Sequence[_Fill], simulated: bool, words: Words) -> list[Text]:
-    title = words["clusterTitle"].format(hosts=f"{len(look):,}", n=f"{len(fills):,}")
+    title = filled(words["clusterTitle"], hosts=len(look), n=len(fills))
     texts = [Text(0, 0, title, size=15, weight=650), Text(0, 0, _of(fills), "soft")]
     return [*texts, *([Text(0, 0, words["simulated"], "soft")] if simulated else [])]
 

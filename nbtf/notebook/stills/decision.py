@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from nbtf import runtime
 from nbtf.notebook import catalogue
+from nbtf.notebook.catalogue import filled
 from nbtf.notebook.stills.flow import flowed
 from nbtf.notebook.stills.glyphs import fitted
 from nbtf.notebook.stills.marks import Line, Mark, Picture, Rectangle, Text
@@ -71,7 +72,7 @@ def steps_of(path: Sequence[runtime.Rule], words: Words | None = None) -> list[S
 def reason_in_words(reason: runtime.Reason, op: str) -> str:
     """Returns why an op is where it is, in the environment's language."""
     texts = catalogue.words("reasons")
-    return texts.get(reason.kind, reason.kind).format(detail=reason.detail or op)
+    return filled(texts.get(reason.kind, reason.kind), detail=reason.detail or op)
 
 
 def is_as_asked(reason: runtime.Reason, device: str) -> bool:
@@ -129,7 +130,7 @@ def decision(
     facts = [
         Text(0, 0, op, weight=600, mono=True),
         Text(0, 0, f"{list(explanation.shape)} {explanation.dtype}"),
-        Text(0, 0, words["simulated"].format(model=model.removesuffix(")")) if model else "", "soft"),
+        Text(0, 0, filled(words["simulated"], model=model.removesuffix(")")) if model else "", "soft"),
     ]
     right, steps = width - _MARGIN, steps_of(explanation.path, words)
     marks, y = flowed(head, _MARGIN, right, 28)
@@ -149,7 +150,7 @@ def _question(rule: runtime.Rule, words: Words) -> str:
     if key is None:
         return f"{rule.rule}: {rule.question}"
     about = _ABOUT.match(rule.question)
-    return words[key].format(name=about[1] if about else "")
+    return filled(words[key], name=about[1] if about else "")
 
 
 def _answer(rule: runtime.Rule, words: Words) -> str:
@@ -158,8 +159,8 @@ def _answer(rule: runtime.Rule, words: Words) -> str:
     answer, _, devices = rule.answer.partition(": ")
     if answer == "no" and devices:
         first, _, last = devices.partition(" to ")
-        names = words["devices"].format(first=first, last=last) if last else words.get(devices, devices)
-        return words["notHere"].format(names=names)
+        names = filled(words["devices"], first=first, last=last) if last else words.get(devices, devices)
+        return filled(words["notHere"], names=names)
     return words[rule.answer] if rule.answer in ("yes", "no", "host") else rule.answer
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from statistics import median
 
+from nbtf.notebook.catalogue import filled
 from nbtf.notebook.stills.decision import Words
 from nbtf.notebook.stills.device_facts import DeviceFacts, MapFacts, short_in_cluster
 from nbtf.notebook.stills.device_rooms import main_op
@@ -51,7 +52,7 @@ def drawn_grid(facts: MapFacts, x: float, y: float, width: float, words: Words) 
     for number, row in enumerate(rows):
         top = y + number * (SQUARE + GAP)
         total = bytes_in_words(sum(traffic[card.name] for card in row))
-        label = words["row"].format(n=number)
+        label = filled(words["row"], n=number)
         marks += [Text(x, top + 18, label, size=11, weight=650), Text(x, top + 33, total, "soft", 11)]
         for column, card in enumerate(row):
             begin = x + _LABELS + column * (across + GAP)
@@ -101,9 +102,9 @@ def what_is_unlike(facts: MapFacts, words: Words) -> str:
         figures = {card.name: measure(card.name) for card in facts.cards}
         middle, name = median(figures.values()), max(figures, key=lambda name: figures[name])
         if middle and figures[name] >= _UNLIKE * middle:
-            return several_times.format(name=short_in_cluster(name), n=_times_in_words(figures[name] / middle))
+            return filled(several_times, name=short_in_cluster(name), n=_times_in_words(figures[name] / middle))
         if list(figures.values()).count(0) == len(figures) - 1:
-            return alone.format(name=short_in_cluster(name))
+            return filled(alone, name=short_in_cluster(name))
     return ""
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
+from nbtf.notebook.catalogue import filled
 from nbtf.notebook.stills.decision import Words
 from nbtf.notebook.stills.device_facts import DeviceFacts, MapFacts, host_of
 from nbtf.notebook.stills.device_grid import GAP, SQUARE, count_per_row, drawn_square
@@ -89,7 +90,7 @@ def _squares(
     marks: list[Mark] = []
     for at, (host, members) in enumerate(hosts.items()):
         name = host or words["here"]
-        title = f"{name}: {words['gpus'].format(n=len(members))}, {bytes_in_words(totals[host])}"
+        title = f"{name}: {filled(words['gpus'], n=len(members))}, {bytes_in_words(totals[host])}"
         left, top = x + at % per_row * (across + GAP), y + at // per_row * (SQUARE + GAP)
         tile = DeviceFacts(name, is_lost=all(card.is_lost for card in members))
         square = drawn_square(tile, left, top, across, totals[host], most_bytes, words)

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from nbtf import runtime
 from nbtf.notebook import catalogue
+from nbtf.notebook.catalogue import filled
 from nbtf.notebook.session import Session
 from nbtf.notebook.stills.decision import Words, drawn_way, is_as_asked, reason_in_words, steps_of
 from nbtf.notebook.stills.device_facts import DeviceFacts, MapFacts, map_facts, short_in_cluster
@@ -94,14 +95,17 @@ class _Map:
             if (op := main_op(device))
         ]
         if len(rooms) > _TITLED:
-            rooms[_TITLED:] = [f"… {self._words['gpus'].format(n=len(self._facts.cards))}"]
+            rooms[_TITLED:] = [f"… {filled(self._words['gpus'], n=len(self._facts.cards))}"]
         return f"{self._words['title']}. {'; '.join(rooms) or self._words['nothing']}"
 
     def _head(self) -> None:
         facts, words = self._facts, self._words
-        title = words["gpus"].format(n=len(facts.cards)) if len(facts.cards) > _MANY else words["title"]
-        ops = words["op"] if facts.ops == 1 else words["ops"].format(n=f"{facts.ops:,}")
-        counts = words["ran"].format(ops=ops, copies=self._copies(sum(flow.copies for flow in facts.flows)))
+        title = filled(words["gpus"], n=len(facts.cards)) if len(facts.cards) > _MANY else words["title"]
+        counts = filled(
+            words["ran"],
+            ops=filled(words["ops"], n=facts.ops),
+            copies=self._copies(sum(flow.copies for flow in facts.flows)),
+        )
         simulated = any(card.is_simulated for card in facts.cards)
         texts = [Text(0, 0, title, size=15, weight=650), Text(0, 0, counts, "soft")]
         texts.append(Text(0, 0, words["simulated" if simulated else "exact"], "soft"))
@@ -200,7 +204,7 @@ class _Map:
             self._marks.append(count)
 
     def _copies(self, count: int) -> str:
-        return self._words["copy"] if count == 1 else self._words["copies"].format(n=f"{count:,}")
+        return filled(self._words["copies"], n=count)
 
     # Where rooms have no room side by side
 
@@ -264,7 +268,7 @@ class _Map:
         sentence = what_is_unlike(facts, words) if self._is_summed else ""
         if sentence:
             self._flow([Text(0, 0, sentence, weight=650)])
-        folded = words["folded"].format(constants=f"{facts.constants:,}", copies=f"{facts.small_copies:,}")
+        folded = filled(words["folded"], constants=facts.constants, copies=facts.small_copies)
         if facts.constants or facts.small_copies:
             self._flow([Text(0, 0, folded, "soft", 11)])
         surprise = facts.surprise
@@ -284,13 +288,13 @@ class _Map:
         if between:
             size = bytes_in_words(sum(flow.nbytes for flow in between))
             copies = self._copies(sum(flow.copies for flow in between))
-            yield Text(0, 0, words["between"].format(copies=copies, size=size), size=12, weight=650)
+            yield Text(0, 0, filled(words["between"], copies=copies, size=size), size=12, weight=650)
         count, nbytes = between_hosts(facts) if facts.is_cluster else (0, 0)
         if count:
-            sentence = words["betweenHosts"].format(copies=self._copies(count), size=bytes_in_words(nbytes))
+            sentence = filled(words["betweenHosts"], copies=self._copies(count), size=bytes_in_words(nbytes))
             yield Text(0, 0, sentence, size=12, weight=650)
         if self._hidden_flows:
-            yield Text(0, 0, words["hiddenFlows"].format(n=self._hidden_flows), "soft", 11)
+            yield Text(0, 0, filled(words["hiddenFlows"], n=self._hidden_flows), "soft", 11)
 
     def _flow(self, texts: list[Text]) -> None:
         if texts:

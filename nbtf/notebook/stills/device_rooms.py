@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from nbtf.notebook.catalogue import filled
 from nbtf.notebook.stills.decision import Words, is_as_asked, reason_in_words
 from nbtf.notebook.stills.device_facts import DeviceFacts, OpCount
 from nbtf.notebook.stills.flow import lines_of
@@ -42,7 +43,7 @@ def drawn_host(device: DeviceFacts, x: float, y: float, width: float, sent: int,
     name = Text(x + 16, y + 27, device.name, size=13, weight=650)
     yield name
     total = Text(
-        x + width - _INSIDE, y + 27, words["sends"].format(size=bytes_in_words(sent)), weight=650, anchor="end"
+        x + width - _INSIDE, y + 27, filled(words["sends"], size=bytes_in_words(sent)), weight=650, anchor="end"
     )
     end = x + width - _INSIDE
     if sent and total.begin > name.x + name.width + 12:
@@ -104,7 +105,7 @@ def drawn_room(
 
 
 def _ops_in_words(count: int, words: Words) -> str:
-    return words["op"] if count == 1 else words["ops"].format(n=f"{count:,}")
+    return filled(words["ops"], n=count)
 
 
 def _work(
@@ -164,7 +165,7 @@ def _memory(device: DeviceFacts, x: float, y: float, right: float, is_compact: b
     yield amount
     limit_text = bytes_in_words(device.limit) if device.limit else ""
     percent = "< 0.01 %" if 0 < share < 1e-4 else f"{100 * share:.2g} %" if share < 0.995 else f"{100 * share:.0f} %"
-    for text in (words["ofLimit"].format(percent=percent, limit=limit_text), percent):
+    for text in (filled(words["ofLimit"], percent=percent, limit=limit_text), percent):
         mark = Text(right, y + 36, text, "soft", 11, anchor="end")
         if device.limit and mark.begin > amount.x + amount.width + 8:
             yield mark

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from nbtf import runtime
+from nbtf.notebook.catalogue import filled
 from nbtf.notebook.stills.device_facts import short_in_cluster
 from nbtf.notebook.stills.glyphs import fitted, width_of
 from nbtf.notebook.stills.marks import Line, Mark, Path, Rectangle, Text
@@ -182,8 +183,8 @@ def _box(copy: Transfer, lane: LaneDrawing, words: Mapping[str, str]) -> Iterato
         return
     outgoing = lane.device == copy.source
     partner = copy.target if outgoing else copy.source
-    name = words["to" if outgoing else "from"].format(
-        name=words["host"] if is_host(partner) else short_in_cluster(partner)
+    name = filled(
+        words["to" if outgoing else "from"], name=words["host"] if is_host(partner) else short_in_cluster(partner)
     )
     middle, center = lane.y + lane.height / 2, (x + end) / 2
     size = bytes_in_words(copy.nbytes)

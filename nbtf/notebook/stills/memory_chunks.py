@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from nbtf._devices.sizes import gib, part_of
+from nbtf.notebook.catalogue import filled
 from nbtf.notebook.stills.flow import flowed
 from nbtf.notebook.stills.glyphs import fitted
 from nbtf.notebook.stills.marks import Mark, Picture, Rectangle, Text
@@ -88,7 +89,7 @@ def addresses(scale: Scale, right: float) -> list[Mark]:
 def free_in_words(history: MemoryHistory, step: int, words: Words) -> str:
     """Returns how much is free in what the device has taken, and in how large a piece."""
     sizes = [size for _, size in history.holes(step)]
-    return words["holes"].format(size=gib(sum(sizes)), largest=gib(max(sizes))) if sizes else words["full"]
+    return filled(words["holes"], size=gib(sum(sizes)), largest=gib(max(sizes))) if sizes else words["full"]
 
 
 def memory_chunks(history: MemoryHistory, words: Words | None = None) -> Picture:
@@ -100,10 +101,10 @@ def memory_chunks(history: MemoryHistory, words: Words | None = None) -> Picture
     """
     words, step, right = words or picture_words(), history.steps - 1, WIDTH - MARGIN
     regions = history.regions(step)
-    count = words["chunks"].format(regions=len(regions), n=sum(len(region.chunks) for region in regions))
+    count = filled(words["chunks"], regions=len(regions), n=sum(len(region.chunks) for region in regions))
     used = part_of(history.in_use[step], max(history.limit, history.top))
-    about = words["about"].format(name=history.short_name, used=used)
-    title = Text(0, 0, words["memoryOf"].format(name=history.short_name), size=15, weight=650)
+    about = filled(words["about"], name=history.short_name, used=used)
+    title = Text(0, 0, filled(words["memoryOf"], name=history.short_name), size=15, weight=650)
     head, y = flowed([title, Text(0, 0, count, "soft")], MARGIN, right, 28)
     texts = [Text(0, 0, line, "soft", 11) for line in (about, free_in_words(history, step, words))]
     facts, y = flowed(texts, MARGIN, right, y + 20)

@@ -7,6 +7,7 @@ from typing import Any
 
 from nbtf import runtime
 from nbtf._devices.sites import file_and_line
+from nbtf.notebook.catalogue import filled
 from nbtf.notebook.stills.memory_axis import CodeLine
 from nbtf.notebook.stills.memory_bands import Band, Words, picture_words
 from nbtf.notebook.stills.memory_history import MemoryHistory, Refusal
@@ -83,5 +84,5 @@ def _fate(history: MemoryHistory, band: Band, lines: Lines, words: Words, code_l
         return words["kept"]
     last, freed_at = (code_line(site) for site in lines[band.death])
     if last and freed_at and last != freed_at:
-        return words["freedBetween"].format(before=last, after=freed_at)
-    return words["freedIn" if freed_at else "freedAfter"].format(line=freed_at or last) if freed_at or last else ""
+        return filled(words["freedBetween"], before=last, after=freed_at)
+    return filled(words["freedIn" if freed_at else "freedAfter"], line=freed_at or last) if freed_at or last else ""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from nbtf.notebook.catalogue import filled
 from nbtf.notebook.stills.glyphs import fitted, width_of
 from nbtf.notebook.stills.marks import Line, Mark, Path, Picture, Rectangle, Text
 from nbtf.notebook.stills.memory_bands import MARGIN, Words, picture_words
@@ -57,12 +58,12 @@ class _Overview:
         self._legend(height - 14, device_count)
         frame = Rectangle(0.5, 0.5, self._width - 1, height - 1, stroke="hair", radius=8)
         in_use = ", ".join(f"{device['name']} {size(device['memory']['in_use'])}" for device in self._devices)
-        return Picture(self._width, height, self._words["overviewAbout"].format(devices=in_use), (frame, *self._marks))
+        return Picture(self._width, height, filled(self._words["overviewAbout"], devices=in_use), (frame, *self._marks))
 
     def _head(self) -> None:
         title = Text(MARGIN, 28, self._words["memory"], size=15, weight=650)
-        bars = self._words["barScale"].format(size=size(self._largest))
-        curves = self._words["curveScale"].format(size=size(self._highest))
+        bars = filled(self._words["barScale"], size=size(self._largest))
+        curves = filled(self._words["curveScale"], size=size(self._highest))
         self._marks += [
             title,
             Text(title.x + title.width + 12, 28, bars, "soft", 11),
@@ -74,7 +75,7 @@ class _Overview:
         name = Text(MARGIN, top + 18, device["name"], size=13, weight=650)
         in_use = f"{size(memory['in_use'])} {self._words['inUse']}"
         figure = Text(name.x + name.width + 12, name.y, in_use, size=13, weight=650)
-        limit = self._words["ofLimit"].format(limit=size(memory["limit"])) if memory["limit"] else ""
+        limit = filled(self._words["ofLimit"], limit=size(memory["limit"])) if memory["limit"] else ""
         about, begin = " · ".join(filter(None, [limit, self._card(device)])), figure.x + figure.width + 8
         about = fitted(about, self._right - _CURVE_WIDTH - 12 - begin, 11) or limit
         self._marks += [Line(MARGIN, top, self._right, top), name, figure, Text(begin, name.y, about, "soft", 11)]
@@ -88,18 +89,18 @@ class _Overview:
 
     def _card(self, device: dict[str, Any]) -> str:
         model = device["model"] or ""
-        return self._words["simulated"].format(model=model) if device["kind"] == "simulated" else model
+        return filled(self._words["simulated"], model=model) if device["kind"] == "simulated" else model
 
     def _figures(self, device: dict[str, Any]) -> str:
         """Returns the other figures of a device, each with its name."""
         memory, words = device["memory"], self._words
         figures = [
-            words["peak"].format(size=size(memory["peak"] or 0)),
-            words["pool"].format(size=size(memory["pool"])),
+            filled(words["peak"], size=size(memory["peak"] or 0)),
+            filled(words["pool"], size=size(memory["pool"])),
         ]
         if "map" in device:
-            holes = words["holes"].format(size=size(device["free"]), largest=size(device["largest_free"]))
-            figures += [holes, words["chunkCount"].format(n=device["map"]["chunks"])]
+            holes = filled(words["holes"], size=size(device["free"]), largest=size(device["largest_free"]))
+            figures += [holes, filled(words["chunkCount"], n=device["map"]["chunks"])]
         return " · ".join(figures)
 
     def _curve(self, levels: list[int], top: float) -> None:
@@ -141,7 +142,7 @@ class _Overview:
         name = terms[holder] if holder >= 0 else ""
         title = name or " ".join(terms[term] for term in (op, shape) if term >= 0)
         if state == _SEVERAL:
-            title = self._words["chunkCount"].format(n=-requested)
+            title = filled(self._words["chunkCount"], n=-requested)
         token, gap = "py" if name else "tmp", 0.4 if long > 3 else 0.0
         self._marks.append(
             Rectangle(x + gap, y, long - 2 * gap, _BAR, token, title=f"{title}: {nbytes:,} B".lstrip(": "))
@@ -157,7 +158,7 @@ class _Overview:
             self._marks += [Rectangle(x, y - 9, 10, 10, token, stroke, radius=2), Text(x + 15, y, words, "soft", 11)]
             x += 29 + width_of(words, 11)
         if device_count:
-            note = self._words["moreDevices"].format(n=device_count)
+            note = filled(self._words["moreDevices"], n=device_count)
             self._marks.append(Text(self._right, y, note, "soft", 11, anchor="end"))
 
 

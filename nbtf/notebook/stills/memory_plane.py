@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from nbtf._devices.sites import file_and_line
 from nbtf._devices.sizes import gib, part_of
+from nbtf.notebook.catalogue import filled
 from nbtf.notebook.stills.flow import flowed, lines_of
 from nbtf.notebook.stills.glyphs import width_of
 from nbtf.notebook.stills.marks import Line, Mark, Path, Picture, Rectangle, Text
@@ -62,7 +63,7 @@ class _Plane:
         self._fits, self._code_line = fits, code_line
         steps = f"{history.steps:,}"
         count = {"i": steps, "n": steps, "pieces": f"{len(history.bands):,}"}
-        widest = words["holes"].format(size=_WIDEST, largest=_WIDEST), words["counted"].format(**count)
+        widest = filled(words["holes"], size=_WIDEST, largest=_WIDEST), filled(words["counted"], **count)
         self._side = width - MARGIN - max(_SIDE, *(width_of(text, 11, 600) for text in widest))
         self._right = self._side - 28
         self._limit = max(history.limit, history.top, 1)
@@ -94,12 +95,12 @@ class _Plane:
 
     def _title(self) -> str:
         used = part_of(self._history.in_use[self._step], self._history.limit)
-        about = self._words["about"].format(name=self._history.short_name, used=used)
+        about = filled(self._words["about"], name=self._history.short_name, used=used)
         return " ".join([about, *(shortage_in_words(each.event, self._words) for each in self._history.refusals[-1:])])
 
     def _head(self) -> tuple[list[Mark], float]:
         words, refused = self._words, bool(self._history.refusals)
-        title = Text(MARGIN, 28, words["memoryOf"].format(name=self._history.short_name), size=15, weight=650)
+        title = Text(MARGIN, 28, filled(words["memoryOf"], name=self._history.short_name), size=15, weight=650)
         begin, token = title.x + title.width + 12, "hot" if refused else "soft"
         state = Text(begin + 17, 27, words["outOfMemory" if refused else "ended"], token, 11, 600)
         pill = Rectangle(begin, 14, state.width + 25, 18, stroke="hot" if refused else "line", radius=9)
@@ -113,7 +114,7 @@ class _Plane:
     def _facts(self) -> tuple[list[Text], float]:
         """Returns the figures above the chunks, and the baseline of the last."""
         words, history, right = self._words, self._history, self._width - MARGIN
-        limit = words["limit"] if self._high == self._limit else words["ofLimit"].format(limit=gib(self._limit))
+        limit = words["limit"] if self._high == self._limit else filled(words["ofLimit"], limit=gib(self._limit))
         used = Text(0, 0, gib(history.in_use[self._step]), size=15, weight=650)
         numbers = {"i": self._step + 1, "n": history.steps, "pieces": len(history.alive(self._step))}
         count = {name: f"{number:,}" for name, number in numbers.items()}
@@ -121,7 +122,7 @@ class _Plane:
             [Text(0, 0, limit, "soft", 11)],
             [used, Text(0, 0, words["inUse"], "soft")],
             [Text(0, 0, free_in_words(history, self._step, words), "soft", 11)],
-            [Text(0, 0, words["counted"].format(**count), size=11, weight=600)],
+            [Text(0, 0, filled(words["counted"], **count), size=11, weight=600)],
         ]
         facts: list[Text] = []
         y = self._curve_top - 14
@@ -161,7 +162,7 @@ class _Plane:
         top, middle, low = self._scale.sides(band)
         x, token, width = begin + 0.4, COLOURS[band.group], max(end - begin - 0.8, 0.6)
         sizes = {"asked": gib(band.requested), "charged": gib(band.size)}
-        title = self._words["bandTitle"].format(name=band.about(self._words), **sizes)
+        title = filled(self._words["bandTitle"], name=band.about(self._words), **sizes)
         self._marks.append(Rectangle(x, top, width, low - top, "paper", title=title))
         if middle - top >= 1:
             self._marks.append(Rectangle(x, top, width, middle - top, token, opacity=0.35))
@@ -197,7 +198,7 @@ class _Plane:
 
     def _request(self, refusal: Refusal, x: float, y: float, width: float, height: float) -> list[Text]:
         """Returns what is written in a request: as many of its lines as it has room for, but the first always."""
-        text = self._words["asked"].format(size=shortage_of(refusal.event).sizes["asked"])
+        text = filled(self._words["asked"], size=shortage_of(refusal.event).sizes["asked"])
         lines = [Text(x, 0, text, "hot", 11, 650, "middle", halo=True)]
         lines += [Text(x, 0, self._words["noHole"], "hot", 11, anchor="middle")]
         texts = [(text, words) for text in lines for words in lines_of(text, width)]
@@ -228,7 +229,7 @@ class _Plane:
             x += 29 + text.width
         folded = len(history.bands) - len(drawn)
         if folded:
-            note = self._words["foldedPieces"].format(n=f"{folded:,}", size=gib(int(self._scale.least)))
+            note = filled(self._words["foldedPieces"], n=folded, size=gib(int(self._scale.least)))
             y += 18 if x + width_of(note, 11) > right else 0
             self._marks.append(Text(right, y, note, "soft", 11, anchor="end"))
         return self._detail(history.refusals[-1], y + 12) if history.refusals else y

@@ -14,6 +14,7 @@ from typing import Protocol
 from nbtf import runtime
 from nbtf._devices.exhausted import Shortage, shortage
 from nbtf._devices.sizes import gib
+from nbtf.notebook.catalogue import filled
 from nbtf.notebook.stills.memory_bands import SLOTS, TEMPORARY, WEIGHTS, Band, Words
 from nbtf.notebook.stills.memory_history import MemoryHistory, Refusal
 
@@ -46,7 +47,7 @@ def shortage_in_words(event: runtime.Refused, words: Words) -> str:
     """Returns the sentences of the error, in a language."""
     short = shortage_of(event)
     reason = words[_REASONS[short.reason]] if short.reason in _REASONS else ""
-    return " ".join(filter(None, (words["sentence"], reason))).format(**short.sizes)
+    return filled(" ".join(filter(None, (words["sentence"], reason))), **short.sizes)
 
 
 def request_in_words(event: runtime.Refused) -> str:
@@ -85,7 +86,7 @@ def hints(history: MemoryHistory, refusal: Refusal, fits: Fits | None, words: Wo
     """
     live_bands = held_before(history, refusal)
     rows = (
-        [words["held"].format(names=_some_titles(live_bands, words), size=gib(_sum(live_bands)))] if live_bands else []
+        [filled(words["held"], names=_some_titles(live_bands, words), size=gib(_sum(live_bands)))] if live_bands else []
     )
     event = refusal.event
     if fits is None or event not in fits(event.limit).refused:  # another machine than that of the recording
@@ -127,8 +128,8 @@ def _without(bands: Sequence[Band], words: Words) -> str:
     try:
         ast.parse(f"del {name}")
     except SyntaxError:
-        return words["fitsWithout"].format(names=_some_titles(bands, words), size=gib(_sum(bands)))
-    return words["fitsAfter"].format(statement=f"del {name}")
+        return filled(words["fitsWithout"], names=_some_titles(bands, words), size=gib(_sum(bands)))
+    return filled(words["fitsAfter"], statement=f"del {name}")
 
 
 def _limit(limit: int, fits: Fits, words: Words) -> str:
@@ -136,8 +137,8 @@ def _limit(limit: int, fits: Fits, words: Words) -> str:
     step = 1 << max(20, (limit // 32 - 1).bit_length())
     number = 1 + bisect_left(range(1, _LIMITS + 1), True, key=lambda number: bool(fits(limit + number * step)))
     if number > _LIMITS:
-        return words["fitsNot"].format(limit=gib(limit + _LIMITS * step))
-    return words["fitsFrom"].format(limit=gib(limit + number * step), less=gib(limit + (number - 1) * step))
+        return filled(words["fitsNot"], limit=gib(limit + _LIMITS * step))
+    return filled(words["fitsFrom"], limit=gib(limit + number * step), less=gib(limit + (number - 1) * step))
 
 
 def _some_titles(bands: Iterable[Band], words: Words, limit: int = 3) -> str:

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from nbtf._devices.sites import file_and_line
 from nbtf._devices.sizes import gib
+from nbtf.notebook.catalogue import filled
 from nbtf.notebook.stills.marks import Line, Mark, Path, Picture, Rectangle, Text
 from nbtf.notebook.stills.memory_axis import CodeLine, StepAxis
 from nbtf.notebook.stills.memory_bands import COLOURS, GROUPS, LEFT, MARGIN, Words, picture_words
@@ -36,17 +37,17 @@ def memory_stack(
     side = max(_SIDE, *(46 + name.width + figure.width for _, name, figure in composition))
     right, high = width - side - MARGIN, rounded_up(max(in_use, 1))
     axis = StepAxis(history, LEFT, right, high / HEIGHT, [peak])
-    title = Text(MARGIN, 28, words["whoOverTime"].format(name=history.short_name), size=15, weight=650)
+    title = Text(MARGIN, 28, filled(words["whoOverTime"], name=history.short_name), size=15, weight=650)
     marks: list[Mark] = [title, *_scale(high, right), *_areas(history, totals, axis, high, words)]
     marks += axis.spans(history.spans, _TOP + HEIGHT, words, code_line)
     begin = axis.x(peak)
-    top = Text(0, _TOP - 12, words["peak"].format(size=gib(in_use)), weight=650)
+    top = Text(0, _TOP - 12, filled(words["peak"], size=gib(in_use)), weight=650)
     x = min(max(begin - top.width / 2, LEFT), right - top.width)
     marks += [Line(begin, _TOP - 8, begin, _TOP + HEIGHT, "ink", 1.3), replace(top, x=x)]
     marks += _list(composition, words, right + 20, width - MARGIN)
     height = _TOP + HEIGHT + 36
     frame = Rectangle(0.5, 0.5, width - 1, height - 1, stroke="hair", radius=8)
-    about = words["stackAbout"].format(name=history.short_name, size=gib(in_use))
+    about = filled(words["stackAbout"], name=history.short_name, size=gib(in_use))
     return Picture(width, height, about, (frame, *marks))
 
 

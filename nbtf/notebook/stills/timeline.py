@@ -7,6 +7,7 @@ from math import floor, log10
 
 from nbtf import runtime
 from nbtf.notebook import catalogue
+from nbtf.notebook.catalogue import filled
 from nbtf.notebook.stills.decision import reason_in_words
 from nbtf.notebook.stills.device_facts import short_in_cluster
 from nbtf.notebook.stills.flow import flowed
@@ -90,7 +91,7 @@ class _Timeline:
             for lane, texts in self._labels.items()
             if not is_host(lane)
         )
-        return self._words["about"].format(seconds=seconds, clock=self._clock, lanes=lanes)
+        return filled(self._words["about"], seconds=seconds, clock=self._clock, lanes=lanes)
 
     # Head
 
@@ -137,7 +138,7 @@ class _Timeline:
     # Overview
 
     def _overview_labels(self) -> list[Text]:
-        seconds = self._words["span"].format(seconds=seconds_in_words(self._schedule.seconds), clock=self._clock)
+        seconds = filled(self._words["span"], seconds=seconds_in_words(self._schedule.seconds), clock=self._clock)
         return [Text(_MARGIN, 0, self._words["whole"], "soft", 11), Text(_MARGIN, 0, seconds, size=11, weight=600)]
 
     def _overview(self) -> None:
@@ -199,7 +200,7 @@ class _Timeline:
             end = max(x, name.begin + name.width if fits else 0.0) + 8
 
     def _traced(self, trace: Trace) -> str:
-        return self._words["trace" if trace.cause == "first" else "retrace"].format(name=trace.function)
+        return filled(self._words["trace" if trace.cause == "first" else "retrace"], name=trace.function)
 
     def _trace_sentence(self, trace: Trace) -> str:
         """Says what was new where a function is traced again."""
@@ -207,10 +208,10 @@ class _Timeline:
         if trace.cause == "first":
             return name
         reasons = [
-            words["traceReason"].format(argument=argument, now=now, before=before)
+            filled(words["traceReason"], argument=argument, now=now, before=before)
             for argument, now, before in trace.differences
         ] or [words[_CAUSES[trace.cause]]]
-        return words["traceSentence"].format(name=name, why=", ".join(reasons))
+        return filled(words["traceSentence"], name=name, why=", ".join(reasons))
 
     def _label(self, lane: str) -> list[Text]:
         name, schedule, words = (
@@ -220,8 +221,8 @@ class _Timeline:
         )
         if is_host(lane):
             return [Text(_MARGIN, 0, f"{lane} {words['host']}", size=13, weight=650)]
-        ops = words["ops"].format(percent=schedule.share(schedule.ops_on(lane)))
-        copies = words["copies"].format(percent=schedule.share(schedule.copies_of(lane)))
+        ops = filled(words["ops"], percent=schedule.share(schedule.ops_on(lane)))
+        copies = filled(words["copies"], percent=schedule.share(schedule.copies_of(lane)))
         return [name, Text(_MARGIN, 0, ops, "soft", 11), Text(_MARGIN, 0, copies, "soft", 11)]
 
     def _axis(self, top: float, bottom: float) -> None:
@@ -263,10 +264,10 @@ class _Timeline:
             begin, end = self._scale.at(exchange.start), self._scale.at(exchange.end)
             percent = round(100 * (exchange.end - exchange.start) / (self._schedule.seconds or 1.0))
             figures = {"n": f"{exchange.copies:,}", "nbytes": bytes_in_words(exchange.nbytes), "percent": percent}
-            words = self._words[key].format(**figures)
+            words = filled(self._words[key], **figures)
             bracket = ((begin + 0.5, middle + 9), (begin + 0.5, middle), (end - 0.5, middle), (end - 0.5, middle + 9))
             marks: list[Mark] = [Path(bracket, stroke="cpy", stroke_width=1.5)]
-            short = self._words["exchange"].format(**figures)
+            short = filled(self._words["exchange"], **figures)
             tries = (Text((begin + end) / 2, middle + 4, *label, 650, "middle") for label in _labels(words, short))
             text = next((text for text in tries if text.width + 20 < end - begin), None)
             if text is not None:
@@ -283,7 +284,7 @@ class _Timeline:
         if retraces:
             self._flow([Text(0, 0, self._trace_sentence(trace)) for trace in retraces[:_MOST_REASONS]])
         if len(retraces) > _MOST_REASONS:
-            self._flow([Text(0, 0, self._words["moreTraces"].format(n=len(retraces) - _MOST_REASONS), "soft", 11)])
+            self._flow([Text(0, 0, filled(self._words["moreTraces"], n=len(retraces) - _MOST_REASONS), "soft", 11)])
         if longest is not None:
             top = self._y
             self._flow(list(self._about(longest)), 30)
@@ -296,7 +297,7 @@ class _Timeline:
         yield Text(0, 0, work.op, size=13, weight=650, mono=True)
         yield Text(0, 0, work.device)
         if work.phase:
-            of = self._words["of"].format(phase=self._words[work.phase], layer=work.layer)
+            of = filled(self._words["of"], phase=self._words[work.phase], layer=work.layer)
             yield Text(0, 0, of if work.layer else self._words[work.phase])
         if work.output is not None:
             yield Text(0, 0, f"{shape_of(work)} {work.output.dtype}, {bytes_in_words(work.output.nbytes)}")
@@ -305,21 +306,21 @@ class _Timeline:
     def _because(self, work: Work) -> Iterator[Text]:
         if work.reason is not None:
             reason = reason_in_words(work.reason, work.op)
-            yield Text(0, 0, self._words["why"].format(why=reason))
+            yield Text(0, 0, filled(self._words["why"], why=reason))
         line = self._code_line(work.site) if work.site is not None else ""
         if line:
             yield Text(0, 0, line, "soft", 11, mono=True)
 
     def _folded(self) -> Iterator[str]:
         schedule, words = self._schedule, self._words
-        yield words["ran"].format(ops=f"{schedule.executed:,}", copies=f"{schedule.copied:,}")
-        yield words["folded"].format(**{name: f"{count:,}" for name, count in schedule.folded.items()})
+        yield filled(words["ran"], ops=schedule.executed, copies=schedule.copied)
+        yield filled(words["folded"], **schedule.folded)
         if schedule.unclocked:
-            yield words["unclocked"].format(n=f"{schedule.unclocked:,}")
+            yield filled(words["unclocked"], n=schedule.unclocked)
         if schedule.cut:
-            yield words["cut"].format(n=f"{schedule.cut:,}")
+            yield filled(words["cut"], n=schedule.cut)
         if len(schedule.lanes) > len(self._lanes):
-            yield words["more"].format(n=len(schedule.lanes) - len(self._lanes))
+            yield filled(words["more"], n=len(schedule.lanes) - len(self._lanes))
 
     def _flow(self, texts: list[Text], begin: float = _MARGIN) -> None:
         """Adds texts on the next line, and on more where they need them."""

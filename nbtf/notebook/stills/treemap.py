@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from nbtf._devices.sizes import gib
+from nbtf.notebook.catalogue import filled
 from nbtf.notebook.stills.flow import flowed
 from nbtf.notebook.stills.glyphs import fitted
 from nbtf.notebook.stills.marks import Mark, Picture, Rectangle, Text
@@ -50,8 +51,8 @@ def treemap(
         groups.setdefault(band.group, []).append(band)
     order = sorted(groups, key=lambda group: -_sum(groups[group]))
     in_use = _sum(pieces)
-    title = words["whoHolds"].format(name=history.short_name)
-    count = words["treemapCount"].format(size=gib(in_use), n=len(pieces))
+    title = filled(words["whoHolds"], name=history.short_name)
+    count = filled(words["treemapCount"], size=gib(in_use), n=len(pieces))
     heads = [Text(0, 0, title, size=15, weight=650), Text(0, 0, count, "soft")]
     head, y = flowed(heads, MARGIN, width - MARGIN, 28)
     marks: list[Mark] = [*head]

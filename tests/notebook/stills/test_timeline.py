@@ -262,9 +262,7 @@ def test_words_of_honesty_are_never_cut(records: dict[str, tf.runtime.Recording]
     said = " ".join(text.words for text in texts_of(drawn(records["step"], width, LONGER).marks))
 
     assert LONGER["simulated"] in said
-    assert re.search(
-        LONGER["folded"].replace("{constants}", r"\d+").replace("{copies}", r"\d+").format(ops=r"\d+"), said
-    )
+    assert re.search(catalogue.filled(LONGER["folded"], constants=r"\d+", copies=r"\d+", ops=r"\d+"), said)
     assert "…" not in said
 
 

@@ -21,6 +21,7 @@ from nbtf._cluster.engine import Address, Connection, Message
 from nbtf._cluster.records import Copy, Free, Get, Listen, Look, Put, Record, Run, Writer
 from nbtf._cluster.tables import Failure
 from nbtf._cluster.wording import INTERRUPTED, error_of_op, overdue, text_of_loss
+from nbtf._counts import counted
 from nbtf._devices.base import Label, Spec
 from nbtf._devices.names import task_name
 from nbtf._devices.remote import RemoteArray, RemoteDevice
@@ -416,9 +417,10 @@ class Channel:
         if self._end is None:
             ops = sum([isinstance(record, Run) for record, _, _ in list(self._waiting)])
             open_batches = len(self._under_way)
+            handled = counted(max(0, self._batches - open_batches), "batch was", "batches were")
             counts = (
-                f"Incarnation {self.address.incarnation}; {max(0, self._batches - open_batches)} batches were handled, "
-                f"{open_batches} had no answer, and {ops} ops were not sent."
+                f"Incarnation {self.address.incarnation}; {handled} handled, "
+                f"{open_batches} had no answer, and {counted(ops, 'op was', 'ops were')} not sent."
             )
             self.loss = f"since {strftime('%H:%M:%S')}: {error.message.removesuffix('.')}"
             text = text_of_loss(self.task, error.message, self.hello or {}, counts)

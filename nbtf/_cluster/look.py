@@ -11,6 +11,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from nbtf._counts import counted
 from nbtf._devices.nvml import CardProcess, CardReading
 from nbtf._devices.sizes import gib
 from nbtf._install import pip_install
@@ -103,11 +104,11 @@ class ClusterLook(tuple[HostReport, ...]):
         sizes = [(card.used, card.total) for card in cards if card.used is not None and card.total is not None]
         used, total = sum([size[0] for size in sizes]), sum([size[1] for size in sizes])
         memory = f", {gib(used)} of {gib(total)} in use" if sizes else ""
-        lines = [f"{_plural(len(self), 'host')}, {_plural(workers, 'worker')}, {_plural(len(cards), 'card')}{memory}."]
+        lines = [f"{counted(len(self), 'host')}, {counted(workers, 'worker')}, {counted(len(cards), 'card')}{memory}."]
         devices = [device for host in self for worker in host.workers for device in worker.devices]
         simulated = sum([device.simulated for device in devices])
         if simulated:
-            lines.append(f"{_plural(simulated, 'GPU')} of workers are simulated by NumPy on their CPUs.")
+            lines.append(f"{counted(simulated, 'GPU')} of workers are simulated by NumPy on their CPUs.")
         lines += [f"{host.host}: no card is told of: {host.missing}." for host in self if host.missing]
         return lines + [
             f"{worker.worker} ({worker.address}) tells nothing: {worker.problem}." for worker in self.silent
@@ -281,7 +282,7 @@ def _fields(facts: Mapping[str, Any], names: Iterable[str]) -> dict[str, Any]:
 
 def _lines(host: HostReport) -> list[str]:
     """Returns a line for a host, one for each of its cards, and one for each GPU of nbtf's workers."""
-    lines = [f"{host.host}: {_plural(len(host.workers), 'worker')}, {_plural(len(host.cards), 'card')}"]
+    lines = [f"{host.host}: {counted(len(host.workers), 'worker')}, {counted(len(host.cards), 'card')}"]
     for card in host.cards:
         used = "memory not told" if card.used is None else f"{gib(card.used)} of {gib(card.total or 0)} in use"
         lines.append(f"  card {card.number}  {card.name}  {used}")
@@ -290,7 +291,3 @@ def _lines(host: HostReport) -> list[str]:
             used = "not started" if device.in_use is None else f"{device.in_use:,} B in use"
             lines.append(f"  {worker.worker} {device.label}  {used}")
     return lines
-
-
-def _plural(count: int, noun: str) -> str:
-    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"

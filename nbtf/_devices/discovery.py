@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from nbtf._counts import counted
 from nbtf._devices import visibility
 from nbtf._devices.cards import PhysicalGPU
 from nbtf._devices.machines import SIMULATED_GPUS as SIMULATED_GPUS
@@ -47,4 +48,4 @@ def sentence_of(cards: Sequence[PhysicalGPU]) -> str:
     '2 such GPUs: GPU:0 is Tesla K20m (5 GiB), GPU:1 is Tesla K20m (5 GiB). Nothing is simulated.'
     """
     each = ", ".join(f"GPU:{i} is {card.card.name} ({gib(card.memory_bytes)})" for i, card in enumerate(cards))
-    return f"{len(cards)} real GPU{'' if len(cards) == 1 else 's'}: {each}. Nothing is simulated."
+    return f"{counted(len(cards), 'real GPU')}: {each}. Nothing is simulated."

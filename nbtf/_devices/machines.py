@@ -7,6 +7,7 @@ import re
 from collections.abc import Mapping
 from typing import NamedTuple, TypeAlias
 
+from nbtf._counts import counted
 from nbtf._devices import catalog
 from nbtf._devices.cards import PhysicalGPU
 from nbtf._devices.catalog import Card
@@ -41,7 +42,7 @@ class SimulatedMachine(NamedTuple):
     def gpus(self) -> str:
         """Returns how many cards of which kind."""
         each = f"{self.card.name}, {gib(self.memory_bytes)}"
-        return f"1 simulated GPU ({each})" if self.count == 1 else f"{self.count} simulated GPUs ({each} each)"
+        return f"{counted(self.count, 'simulated GPU')} ({each}{'' if self.count == 1 else ' each'})"
 
     def text(self) -> str:
         """Returns what NBTF_SIMULATED_GPUS says to ask for this machine.
@@ -80,7 +81,7 @@ class SimulatedCluster(NamedTuple):
         """
         first, last = (f"/job:worker/task:{task}" for task in (0, self.hosts - 1))
         tasks = first if self.hosts == 1 else f"{first} to {last}"
-        hosts = "1 simulated host" if self.hosts == 1 else f"{self.hosts} simulated hosts"
+        hosts = counted(self.hosts, "simulated host")
         each = self.host._replace(count=self.hosts * self.host.count).gpus()
         return f"{hosts}, {each}, {self.link.name} between hosts: {tasks}. {_HONEST}"
 

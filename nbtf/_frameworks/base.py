@@ -197,8 +197,3 @@ def piece(ordinal: int, address: int, nbytes: int, sharers: int = UNCOUNTED) -> 
 def describe(array: Any) -> str:
     """Returns shape and dtype of an array that writes them as NumPy does: `[2, 3] float32`."""
     return f"{list(array.shape)} {array.dtype}"
-
-
-def plural(count: int, noun: str) -> str:
-    """Returns a count with its noun: `1 op`, `2,000 ops`."""
-    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"

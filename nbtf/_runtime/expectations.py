@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple, TypeAlias
 
+from nbtf._counts import counted
 from nbtf._devices.names import short_name, without_cuda
 from nbtf._devices.sizes import gib
 from nbtf._runtime.arguments import check_number, check_several
@@ -143,8 +144,9 @@ def _unwanted(snapshot: Snapshot, describe_site: SiteDescriber) -> list[str]:
     lines = ["- no copies"] if snapshot.moves else []
     for route, count in snapshot.moves.items():
         source, target = map(_label, route)
-        copies = "1 copy" if count == 1 else f"{count:,} copies"
-        lines.append(f"+ {copies} from {source} to {target}, {exact(snapshot.moved_bytes[route])}")
+        lines.append(
+            f"+ {counted(count, 'copy', 'copies')} from {source} to {target}, {exact(snapshot.moved_bytes[route])}"
+        )
         line = describe_site(sites.get(route))
         lines += [f"    {line}"] if line else []
     return lines

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
+from nbtf._counts import counted
 from nbtf._devices.cuda.probe import hidden, probe
 from nbtf._devices.discovery import gpus
 from nbtf._devices.names import short_name
@@ -94,9 +95,9 @@ def _listed(context: Context) -> Rung:
     configuration = context.configuration
     gpu_count = len(configuration.physical) - 1
     if configuration.machine is not None:
-        return Rung("listed", True, _count(len(gpus(configuration.machine, {})), "simulated GPU"))
+        return Rung("listed", True, counted(len(gpus(configuration.machine, {})), "simulated GPU"))
     if gpu_count:
-        return Rung("listed", True, _count(gpu_count, "GPU"))
+        return Rung("listed", True, counted(gpu_count, "GPU"))
     if hidden(configuration.environ):
         return Rung("listed", None, "not asked: what a process may not see, it cannot count")
     return Rung("listed", False, f"this computer lists no GPU: {probe(configuration.environ).reason}")
@@ -139,7 +140,3 @@ def _last_op(context: Context) -> OpPlaced | None:
             if isinstance(event, OpPlaced) and event.op not in _COMPUTE_NOTHING:
                 return event
     return None
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}{'' if number == 1 else 's'}"

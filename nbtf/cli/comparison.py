@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from nbtf._counts import counted
 from nbtf._missing import hint
 from nbtf.cli.execution import DEATH, CellError, CellRun, Output
 from nbtf.cli.redirect import MISSING as MISSING
@@ -57,7 +58,7 @@ def difference(cell: Any, run: CellRun) -> list[str]:
     lines = list(difflib.unified_diff(recorded, printed_now, n=0, lineterm=""))
     changed = [line[0] + " " + line[1:] for line in lines[2:] if not line.startswith("@@")]
     if len(changed) > LINES_SHOWN:
-        changed[LINES_SHOWN:] = [f"… {len(changed) - LINES_SHOWN} more lines"]
+        changed[LINES_SHOWN:] = [f"… {counted(len(changed) - LINES_SHOWN, 'more line')}"]
     return changed
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
+from nbtf._counts import counted
 from nbtf._storage import files
 from nbtf.cli.badges import address_in, badges, with_badges
 from nbtf.cli.checking import command as checking
@@ -121,7 +122,8 @@ def translate_all(chosen: argparse.Namespace) -> int:
             files.make_folder(target_file.parent)
         write(target_file, translation.translated(notebook, catalogue, chosen.language))
         lacks = translation.missing(catalogue, notebook)
-        print(f"{target_file}: {len(lacks.untranslated)} texts without translation, {len(lacks.stale)} changed since")
+        lacking = counted(len(lacks.untranslated), "text")
+        print(f"{target_file}: {lacking} without translation, {len(lacks.stale)} changed since")
         incomplete += bool(lacks.untranslated or lacks.stale)
     return 1 if incomplete else 0
 

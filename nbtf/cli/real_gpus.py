@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from nbtf import runtime
+from nbtf._counts import counted
 from nbtf._devices.cuda.probe import Probe, hidden, probe
 from nbtf._devices.nvml import strange_pids
 from nbtf._install import pip_install
@@ -211,7 +212,7 @@ def _nvml(monitor: runtime.CardMonitor, driver: str | None) -> Finding:
     problem = monitor.missing
     if problem is None:
         cards = monitor.cards()
-        return Finding("ok", "NVML", f"{len(cards)} {'card' if len(cards) == 1 else 'cards'} in this machine")
+        return Finding("ok", "NVML", f"{counted(len(cards), 'card')} in this machine")
     if "not installed" in problem or driver is None:
         return Finding("missing", "NVML", f"for what nvidia-smi shows beside nbtf's own figures: {problem}")
     return Finding("wrong", "NVML", f"{problem}; nbtf runs without it, and shows its own figures only")

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from nbtf._counts import counted
 from nbtf.cli import execution, redirect
 from nbtf.cli.command_error import CommandError, require
 from nbtf.cli.comparison import MISSING, difference, is_recorded, may_raise, what_is_missing
@@ -119,7 +120,7 @@ class Report:
     def summary(self) -> str:
         """The last lines: what nbtf lacks, how many cells ran and failed, and what the recorded ones printed."""
         failed, reached = self.counts[FAILED], self.counts.total()
-        phrases = [f"{self._cells} cell{'' if self._cells == 1 else 's'}: {reached - failed} ran, {failed} failed"]
+        phrases = [f"{counted(self._cells, 'cell')}: {reached - failed} ran, {failed} failed"]
         if reached < self._cells:
             phrases.append(f"{self._cells - reached} not reached")
         printed = (

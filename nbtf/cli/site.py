@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
+from nbtf._counts import counted
 from nbtf._install import pip_install
 from nbtf._storage import files, folders
 from nbtf.cli.command_error import CommandError, require, writing
@@ -102,7 +103,7 @@ def prepare(folder: Path, contents: Sequence[Lesson], offline: bool) -> None:
       contents: notebooks, each with its place in the site.
       offline: whether a page may ask no package index.
     """
-    _tell_step(f"Copying {len(contents)} {'notebook' if len(contents) == 1 else 'notebooks'}")
+    _tell_step(f"Copying {counted(len(contents), 'notebook')}")
     for path, relative_path in contents:
         target = folder / "contents" / relative_path
         if target.exists():

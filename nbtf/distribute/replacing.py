@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from nbtf._counts import counted
 from nbtf._devices.names import Fields, parse
 from nbtf._ops.variables.creation import VariableAggregation
 from nbtf._runtime.cluster import forget_losses, renew
@@ -69,7 +70,8 @@ def _targets(gone: Sequence[str], target: str) -> list[str]:
         candidates = [full]
     if len(candidates) < len(gone):
         raise NotFoundError(
-            f"{target} has {len(candidates)} devices to take the place of {len(gone)}. There are {', '.join(by_name)}."
+            f"{target} has {counted(len(candidates), 'device')} to take the place of {len(gone)}. "
+            f"There are {', '.join(by_name)}."
         )
     return candidates[: len(gone)]
 

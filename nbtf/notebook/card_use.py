@@ -8,6 +8,7 @@ from collections.abc import Collection, Sequence
 from typing import Any, NamedTuple
 
 from nbtf import runtime
+from nbtf._counts import counted
 
 SECOND = 1.0
 """While a view is open, cards are looked at so often at most."""
@@ -58,7 +59,7 @@ class CardUse(NamedTuple):
         else:
             process, other_mib = _mib(self.process), _mib(self.others)
             terms.append((process - total, "context and libraries of this process"))
-            processes = "1 other process" if self.other_processes == 1 else f"{self.other_processes} other processes"
+            processes = counted(self.other_processes, "other process", "other processes")
             terms.append((other_mib, processes))
             terms.append((used - process - other_mib, "that no process is charged with"))
             remark = ""

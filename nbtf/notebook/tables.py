@@ -10,6 +10,7 @@ from importlib import import_module
 from typing import Any, NamedTuple
 
 from nbtf import runtime
+from nbtf._counts import counted
 
 NOTHING = "–"
 MOST_ROWS = 60
@@ -136,7 +137,7 @@ class Table:
 
     def _below(self) -> list[str]:
         count = len(self._unfolded)
-        hidden = f"… {count - self._most:,} more rows: to_dict() has all"
+        hidden = f"… {counted(count - self._most, 'more row')}: to_dict() has all"
         if self._lister != _DATA:
             hidden = f"… {count - self._most:,} more of {count:,} rows; {self._lister} lists them"
         return [*([hidden] if count > self._most else []), *self.notes]

@@ -51,7 +51,7 @@ def all_reduce_times(nbytes: int, devices: int | Iterable[str] | None = None) ->
       ValueError: there is no simulated cluster, or not these cards, or fewer than 0 bytes.
 
     >>> _ = tf.runtime.simulate_cluster(hosts=128, gpus=8, model="H100", link="100Gb/s")
-    128 simulated hosts, 1024 simulated GPUs (NVIDIA H100 80GB HBM3, 79.6 GiB each), 100Gb/s between hosts: ...
+    128 simulated hosts, 1,024 simulated GPUs (NVIDIA H100 80GB HBM3, 79.6 GiB each), 100Gb/s between hosts: ...
     >>> for count in (8, 64, 1024):
     ...     times = tf.runtime.all_reduce_times(25_000_000, count)
     ...     print(f"{count:4}: star {times.star:.4f} ring {times.ring:.4f} tree {times.tree:.4f} s, {times.chosen}")

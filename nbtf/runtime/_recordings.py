@@ -7,6 +7,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from os import PathLike
 from typing import TYPE_CHECKING
 
+from nbtf._counts import counted
 from nbtf._devices.names import short_name, without_cuda
 from nbtf._devices.sites import WORDING
 from nbtf._runtime.arguments import unexpected
@@ -86,7 +87,7 @@ class Recording:
         """
         totals = self._recorder.snapshot(0)
         ops, copies = totals.executed, sum(totals.copies.values())
-        text = f"Recording: {ops:,} {'op' if ops == 1 else 'ops'}, {copies:,} {'copy' if copies == 1 else 'copies'}"
+        text = f"Recording: {counted(ops, 'op')}, {counted(copies, 'copy', 'copies')}"
         silence = "" if ops or copies else self.watch.silence()
         return f"{text}. {silence}" if silence else text
 
@@ -238,7 +239,8 @@ class Recording:
         snapshot = self.snapshot()
         if snapshot.cut:
             raise ValueError(
-                f"The first {snapshot.cut:,} events are no longer kept: recording(capacity=...) keeps more."
+                f"The first {counted(snapshot.cut, 'event is', 'events are')} no longer kept: "
+                "recording(capacity=...) keeps more."
             )
         if snapshot.heard != self._last.heard:
             self._last = snapshot  # it keeps what is read of it

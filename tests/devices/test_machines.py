@@ -15,7 +15,7 @@ memories = st.none() | st.integers(1, 10**6)
 
 def test_a_cluster_says_in_one_sentence_what_it_is() -> None:
     assert (
-        "128 simulated hosts, 1024 simulated GPUs (NVIDIA H100 80GB HBM3, 79.6 GiB each), 100Gb/s between hosts: "
+        "128 simulated hosts, 1,024 simulated GPUs (NVIDIA H100 80GB HBM3, 79.6 GiB each), 100Gb/s between hosts: "
         "/job:worker/task:0 to /job:worker/task:127. NumPy on this computer's CPU. No GPU is used."
     ) == simulated_cluster(128, 8, "H100").sentence()
 

@@ -142,7 +142,7 @@ def test_rows_that_are_not_shown_are_counted_and_in_the_data() -> None:
 
 
 @pytest.mark.parametrize(
-    ("count", "lines"), [(60, ["n", *["1"] * 60]), (61, ["n", *["1"] * 60, "… 1 more rows: to_dict() has all"])]
+    ("count", "lines"), [(60, ["n", *["1"] * 60]), (61, ["n", *["1"] * 60, "… 1 more row: to_dict() has all"])]
 )
 def test_sixty_rows_are_shown(count: int, lines: list[str]) -> None:
     assert lines == repr(Table([Column("n", "n")], [{"n": 1}] * count)).splitlines()

@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from importlib.util import find_spec
 from typing import Any, NamedTuple
 
+from nbtf._counts import counted
 from nbtf._devices.cards import PhysicalGPU
 from nbtf._devices.catalog import CARDS, Card
 from nbtf._devices.cuda.library import load_cupy
@@ -141,7 +142,7 @@ def ask(cupy: Any) -> Probe:
     everything = _bus_ids_of_the_machine() or sorted(card.bus_id for card in cards)
     numbers = {bus_id: number for number, bus_id in enumerate(everything)}
     placed = [card._replace(machine_index=numbers.get(card.bus_id, card.ordinal)) for card in cards]
-    return Probe(tuple(placed), f"CuPy {version} sees {len(cards)} GPU{'' if len(cards) == 1 else 's'}.")
+    return Probe(tuple(placed), f"CuPy {version} sees {counted(len(cards), 'GPU')}.")
 
 
 def _explain_no_card(runtime: Any) -> str:

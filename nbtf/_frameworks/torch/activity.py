@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from nbtf._frameworks.base import Activity, cautious, plural
+from nbtf._counts import counted
+from nbtf._frameworks.base import Activity, cautious
 from nbtf._frameworks.torch.dispatch import Hearing
 from nbtf._frameworks.torch.hearing import (
     OF_THREADS,
@@ -104,9 +105,9 @@ class TorchActivity(Activity):
         op_count, unrecorded, allocations, workers, batches = self._counts()
         if unrecorded:
             hint = " (%placement_log watch torch records them)" if can_note(self._torch) else ""
-            return f"PyTorch ran {plural(unrecorded, 'op')}, not recorded{hint}"
+            return f"PyTorch ran {counted(unrecorded, 'op')}, not recorded{hint}"
         if workers:
-            return f"PyTorch's DataLoader began {plural(workers, 'worker')}, whose ops nobody records (num_workers=0)"
+            return f"PyTorch's DataLoader began {counted(workers, 'worker')}, whose ops nobody records (num_workers=0)"
         if batches:
             took = "a batch" if batches == 1 else f"{batches:,} batches"
             return (
@@ -124,7 +125,7 @@ class TorchActivity(Activity):
         devices = sorted(types - _HOST_TYPES - {"cuda"})
         if devices:
             return f"the memory of PyTorch's {', '.join(devices)} was not asked for"
-        work = self.work() or (f"PyTorch ran {plural(op_count, 'op')}" if op_count else None)
+        work = self.work() or (f"PyTorch ran {counted(op_count, 'op')}" if op_count else None)
         return None if self._library.has_cards or work is None else f"{work}, on no GPU whose memory could be asked for"
 
 

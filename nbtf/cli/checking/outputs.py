@@ -14,6 +14,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias, cast
 
+from nbtf._counts import counted
 from nbtf.cli.checking import pictures
 from nbtf.cli.checking.sanitizing import Rule, sanitized
 from nbtf.cli.checking.tolerance import agree, beyond
@@ -61,7 +62,7 @@ class Comparison:
 
     def _of_pictures(self, content: str, then: list[str], now: list[str], notes: list[str]) -> Iterator[str]:
         if len(then) != len(now):
-            yield f"{content}: {_count(len(now), 'picture')}, recorded {'is' if len(then) == 1 else 'are'} {len(then)}"
+            yield f"{content}: {counted(len(now), 'picture')}, recorded {'is' if len(then) == 1 else 'are'} {len(then)}"
             return
         for recorded, drawn in zip(then, now, strict=True):
             comparison = pictures.compare(recorded, drawn, self.limits.pictures)
@@ -104,11 +105,8 @@ class Comparison:
 
 
 def _cut(lines: list[str]) -> list[str]:
-    return lines if len(lines) <= LINES_SHOWN else [*lines[:LINES_SHOWN], f"… {len(lines) - LINES_SHOWN} more lines"]
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+    left = len(lines) - LINES_SHOWN
+    return [*lines[:LINES_SHOWN], f"… {counted(left, 'more line')}"] if left > 0 else lines
 
 
 def sort(outputs: Iterable[Output]) -> Sorted:

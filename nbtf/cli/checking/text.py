@@ -6,6 +6,7 @@ import os
 import sys
 from collections.abc import Sequence
 
+from nbtf._counts import counted
 from nbtf.cli.checking.verdicts import CellVerdict, NotebookVerdict, State
 from nbtf.cli.printable import printable
 
@@ -25,7 +26,7 @@ def lines_of(verdict: NotebookVerdict) -> list[str]:
         lines += [f"  cell {cell.number}: {note}" for note in cell.notes]
     missed = verdict.count(State.NOT_REACHED)
     if missed:
-        lines.append(f"  {missed} {'cell' if missed == 1 else 'cells'} after it not reached")
+        lines.append(f"  {counted(missed, 'cell')} after it not reached")
     return [_cut(printable(line)) for line in lines]
 
 
@@ -46,7 +47,7 @@ def summary(verdict: NotebookVerdict) -> str:
         return f"not run: {' and '.join(verdict.missing)} {'is' if len(verdict.missing) == 1 else 'are'} not installed"
     if not verdict.is_compared:
         return "ran; nothing is recorded to compare with"
-    cells = "1 cell" if verdict.updated == 1 else f"{verdict.updated} cells"
+    cells = counted(verdict.updated, "cell")
     return f"as recorded; {cells} updated" if verdict.updated else "as recorded"
 
 
@@ -55,15 +56,15 @@ def last_line(verdicts: Sequence[NotebookVerdict]) -> str:
     cells = [cell for verdict in verdicts for cell in verdict.cells]
     words = {State.DIFFERS: "differ"}
     states = [f"{sum(cell.state is state for cell in cells)} {words.get(state, state.value)}" for state in State]
-    counted = [text for text in states if not text.startswith("0 ")]
+    outcomes = [text for text in states if not text.startswith("0 ")]
     wrong = sum(verdict.is_wrong for verdict in verdicts)
-    notebooks = f"{len(verdicts)} {'notebook' if len(verdicts) == 1 else 'notebooks'}"
+    notebooks = counted(len(verdicts), "notebook")
     not_run = sum(bool(verdict.missing) for verdict in verdicts)
     unseen = sum(not (verdict.is_wrong or verdict.is_compared) for verdict in verdicts) - not_run
     remarks = [f"{unseen} with nothing to compare"] * bool(unseen) + [f"{not_run} not run"] * bool(not_run)
     remark = ", ".join(remarks) or "all as recorded"
-    outcome = f"{wrong} not as recorded" if wrong else remark
-    return f"{notebooks}, {outcome}; cells: {', '.join(counted) or 'none'}"
+    result = f"{wrong} not as recorded" if wrong else remark
+    return f"{notebooks}, {result}; cells: {', '.join(outcomes) or 'none'}"
 
 
 def coloured(line: str) -> str:

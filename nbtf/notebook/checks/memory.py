@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import nbtf as tf
+from nbtf._counts import counted
 from nbtf.notebook.checks.answers import Answers, Verdict, exercise, short_device
 
 _MIB = 2**20
@@ -80,7 +81,7 @@ def repair(answers: Answers) -> Verdict:
     elif failed:
         problem = "it runs out of memory"
     elif fills != 21:
-        problem = f"it makes {fills} tensors"
+        problem = f"it makes {counted(fills, 'tensor')}"
     else:
         return Verdict(True, f"{(gpu.peak or 0) / _MIB:.2f} MiB at the peak.")
     return Verdict(False, f"{problem}. Wanted: 20 steps and one more tensor, within 4 MiB.")

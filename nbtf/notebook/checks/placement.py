@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import nbtf as tf
+from nbtf._counts import counted
 from nbtf.notebook.checks.answers import Answers, Verdict, exercise, short_device
 
 
@@ -51,7 +52,8 @@ def predict(answers: Answers) -> Verdict:
     prediction: dict[Any, Any] = answers.read("prediction", dict)
     results = dict(zip(prediction, _five_results(), strict=False))
     if len(results) < 5 or len(prediction) != 5:
-        return Verdict(False, f"the prediction has {len(prediction)} lines. Wanted: the five of the exercise.")
+        lines = counted(len(prediction), "line")
+        return Verdict(False, f"the prediction has {lines}. Wanted: the five of the exercise.")
     wrong = [text for text, tensor in results.items() if prediction[text] != short_device(tensor)]
     if wrong:
         return Verdict(False, f"{len(wrong)} of 5 differ. Look again at: {wrong[0]}.")
@@ -80,7 +82,7 @@ def copies(answers: Answers) -> Verdict:
     is_tensor = isinstance(result, tf.Tensor)
     right = is_tensor and result.shape == [16, 16] and bool(tf.reduce_all(tf.equal(result, 100.0)))
     device = short_device(result)
-    report = f"{moved} copies, {'the same' if right else 'another'} result, on {device}."
+    report = f"{counted(moved, 'copy', 'copies')}, {'the same' if right else 'another'} result, on {device}."
     if right and device == "GPU:1" and moved == 2:
         return Verdict(True, report)
     return Verdict(False, f"{report} Wanted: 2 copies, the same result, on GPU:1.")

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 import nbtf as tf
+from nbtf._counts import counted
 from nbtf.notebook.checks.answers import Answers, Verdict, exercise, short_device
 
 
@@ -46,7 +47,7 @@ def allreduce(answers: Answers) -> Verdict:
         small.train_on_batch(np.ones((6, 100)), np.ones((6, 10)))
     sizes = [size for start, end, size in attempt.copies if "GPU" in start and "GPU" in end and size > 1000]
     if moved == sum(sizes):
-        return Verdict(True, f"{len(sizes)} copies of {sizes[0]:,} bytes.")
+        return Verdict(True, f"{counted(len(sizes), 'copy', 'copies')} of {sizes[0]:,} bytes.")
     return Verdict(False, f"{moved}. Count the copies to the first GPU, and the copies back.")
 
 
@@ -69,7 +70,7 @@ def one_crossing(answers: Answers) -> Verdict:
     if any(copy.numpy().tolist() != x.numpy().tolist() for copy in copies):
         return Verdict(False, "the copies have other values than the tensor.")
     crossing = sum("/task:1/" not in source for source, target, _ in attempt.copies if "/task:1/" in target)
-    report = f"{crossing} {'copy' if crossing == 1 else 'copies'} between the hosts."
+    report = f"{counted(crossing, 'copy', 'copies')} between the hosts."
     return Verdict(True, report) if crossing == 1 else Verdict(False, f"{report} Wanted: 1.")
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, overload
 
+from nbtf._counts import counted
 from nbtf.notebook.holders.garbage import Piece
 
 Row = dict[str, Any]
@@ -97,7 +98,7 @@ def merge(entries: Sequence[Entry], container: str) -> Row:
         {"device": "", "tensor": "", "op": "", "code": ""}
         | shared
         | {
-            "holder": f"{container} ({len(entries):,} tensors)",
+            "holder": f"{container} ({counted(len(entries), 'tensor')})",
             "nbytes": sum([entry.nbytes for entry in entries]),
             "pieces": len(entries),
             "names": [container],

@@ -7,6 +7,7 @@ from collections.abc import Collection, Sequence
 from typing import Any
 
 from nbtf import runtime
+from nbtf._counts import counted
 from nbtf.notebook.holders.containers import Entry, Gather, Row, merge
 from nbtf.notebook.holders.garbage import Piece
 from nbtf.notebook.holders.holders import Holders
@@ -143,7 +144,8 @@ class ForeignArrays:
             if new:
                 self._listed |= new.keys()
                 keepers_of[piece] = [keeper for keeper, (_, sizes) in kept_sizes.items() if sizes.keys() & new.keys()]
-                holder = f"{rows[piece]['holder']}: kept for its backward pass ({nodes:,} nodes, {len(new):,} tensors)"
+                amount = f"{counted(nodes, 'node')}, {counted(len(new), 'tensor')}"
+                holder = f"{rows[piece]['holder']}: kept for its backward pass ({amount})"
                 container = self._container(piece, rows[piece])
                 nbytes = sum(new.values())
                 row = rows[piece] | {"holder": holder, "nbytes": nbytes, "tensor": ""}

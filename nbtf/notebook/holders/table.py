@@ -8,6 +8,7 @@ from collections.abc import Collection, Sequence
 from typing import Any, NamedTuple
 
 from nbtf import errors, runtime
+from nbtf._counts import counted
 from nbtf._garbage import collector_paused
 from nbtf.notebook.device_names import label
 from nbtf.notebook.holders import last_error
@@ -275,4 +276,4 @@ def _notes(gpus: list[runtime.DeviceInfo], rows: list[Row], limit: int, are_line
 def _in_words(gpus: Sequence[runtime.DeviceInfo], pieces: Counter[str]) -> str:
     count = sum([pieces[gpu.name] for gpu in gpus])
     nbytes = sum([gpu.in_use or 0 for gpu in gpus])
-    return f"{runtime.exact(nbytes)} in use in {count:,} {'piece' if count == 1 else 'pieces'}"
+    return f"{runtime.exact(nbytes)} in use in {counted(count, 'piece')}"

@@ -9,6 +9,7 @@ from typing import Any
 from IPython.core.error import UsageError
 
 from nbtf import config, distribute, errors, runtime
+from nbtf._counts import counted
 from nbtf.notebook.magics.cell_magics import add_line_magic
 from nbtf.notebook.magics.options import Options, typed
 from nbtf.notebook.session import Session, say
@@ -113,5 +114,5 @@ def _status(started: _Started) -> Table:
         notes.append("This notebook is connected to no cluster: %cluster start worker=2 gpus=2 starts one.")
     simulated = sum([device.simulated and "/" in device.name for device in runtime.devices()])
     if simulated:
-        notes.append(f"{simulated} GPUs of tasks are simulated by NumPy on their CPUs.")
+        notes.append(f"Simulated by NumPy on the CPUs of tasks: {counted(simulated, 'GPU')}.")
     return Table(TASKS, rows, notes + [task.lost for task in tasks if task.lost])

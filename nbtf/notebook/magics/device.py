@@ -8,6 +8,7 @@ from typing import Any
 from IPython.core.error import UsageError
 
 from nbtf import runtime
+from nbtf._counts import counted
 from nbtf.notebook.device_names import AUTO, full_name, label, require, short
 from nbtf.notebook.library_watch import library_watch_of
 from nbtf.notebook.magics.cell_magics import CellMagics, add_line_magic
@@ -90,12 +91,12 @@ def _summary(record: runtime.Recording) -> str:
         counts[device] = counts.get(device, 0) + count
     memory = {use.device: f", {use.kept:+,} B (peak {runtime.exact(use.peak)})" for use in record.memory}
     sentences = [
-        f"{label(device)}: {count:,} {'op' if count == 1 else 'ops'}{memory.get(short(device), '')}"
+        f"{label(device)}: {counted(count, 'op')}{memory.get(short(device), '')}"
         for device, count in sorted(counts.items())
     ]
     copies = sum(snapshot.moves.values())
     nbytes = runtime.exact(sum(snapshot.moved_bytes.values()))
-    copies_text = f"{copies:,} {'copy' if copies == 1 else 'copies'}, {nbytes}" if copies else "no copies"
+    copies_text = f"{counted(copies, 'copy', 'copies')}, {nbytes}" if copies else "no copies"
     return "; ".join([*(sentences or ["no ops"]), copies_text])
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from IPython.core.error import UsageError
 
+from nbtf._counts import counted
 from nbtf.notebook.device_table import logical, physical
 from nbtf.notebook.magics.cell_magics import add_line_magic
 from nbtf.notebook.magics.cluster_look import CLUSTER_HELP, cards, look_of, picture
@@ -62,4 +63,4 @@ def _save(session: Session, file: str) -> None:
         raise UsageError(f"%devices --save: {error}") from None
     except OSError as error:
         raise UsageError(f"%devices --save: cannot write {file}: {error.strerror or error}") from None
-    say(f"wrote {len(snapshot.events):,} events to {file}")
+    say(f"wrote {counted(len(snapshot.events), 'event')} to {file}")

@@ -9,6 +9,7 @@ from importlib.util import find_spec
 from typing import Any
 
 from nbtf import runtime
+from nbtf._counts import counted
 from nbtf._install import pip_install
 from nbtf.notebook.device_names import label, short
 from nbtf.notebook.session import Undo
@@ -35,7 +36,7 @@ def _torch_device(torch: Any, ordinal: int) -> AbstractContextManager[Any]:
 def _jax_device(jax: Any, ordinal: int) -> AbstractContextManager[Any]:
     cards = [device for device in jax.local_devices() if device.platform != "cpu"]
     if ordinal >= len(cards):
-        raise ValueError(f"this JAX has {len(cards)} GPUs, and cuda:{ordinal} is none of them")
+        raise ValueError(f"this JAX has {counted(len(cards), 'GPU')}, and cuda:{ordinal} is none of them")
     return jax.default_device(cards[ordinal])
 
 

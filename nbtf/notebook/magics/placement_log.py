@@ -12,6 +12,7 @@ from typing import Any
 from IPython.core.error import UsageError
 
 from nbtf import debugging, runtime
+from nbtf._counts import counted
 from nbtf._runtime.placement import is_view, op_matches
 from nbtf._storage import files
 from nbtf.notebook.device_names import full_name, label
@@ -84,7 +85,7 @@ def _answer(session: Session, printer: Printer, chosen: argparse.Namespace) -> T
         case "off":
             printer.off()
         case "clear":
-            say(f"cleared {session.forget():,} events")
+            say(f"cleared {counted(session.forget(), 'event')}")
         case "export":
             _export(session, chosen)
         case "watch" | "unwatch":
@@ -134,7 +135,7 @@ def each(
     ]
     total = snapshot.placed if is_whole else sum(op_matches(e.op, op) and _is_on(e.device, device) for e in placed)
     extent = "" if len(matching) == total else f", the last {len(matching):,} shown"
-    notes = [f"{_ops(total)}{extent}", *_traced(traces), *_folds(rows, fold)]
+    notes = [f"{counted(total, 'op')}{extent}", *_traced(traces), *_folds(rows, fold)]
     return Table(EACH, rows, notes, limit=max(last + len(traces), 1), folded=_is_folded if fold else None)
 
 
@@ -216,7 +217,7 @@ def grouped(snapshot: runtime.Snapshot, op: str = "*", device: str | None = None
     rows = rows + copy_rows if row_count <= MOST_ROWS else copy_rows + rows
     copies = sum(count for _, count in moves)
     traces = snapshot.traces if op == "*" and device is None else ()
-    notes = [f"{_ops(total)}, {copies:,} {'copy' if copies == 1 else 'copies'} of tensors"]
+    notes = [f"{counted(total, 'op')}, {counted(copies, 'copy', 'copies')} of tensors"]
     notes += [*_traced(traces), *_folds(rows, fold)]
     return Table(GROUPED, rows, notes, folded=_is_folded if fold else None)
 
@@ -235,15 +236,11 @@ def _folds(rows: Sequence[Mapping[str, Any]], fold: bool) -> list[str]:
     """Returns a line that says how many constants and copies are folded; none where none are."""
     constants = sum([row.get("count", 1) for row in rows if row["op"] == "_EagerConst"])
     copies = sum([row["count"] for row in rows if "small" in row])
-    texts = [f"{constants:,} {'constant' if constants == 1 else 'constants'}"] if constants else []
+    texts = [counted(constants, "constant")] if constants else []
     views = sum([row.get("count", 1) for row in rows if "view" in row])
-    texts += [f"{views:,} {'view' if views == 1 else 'views'}"] if views else []
-    texts += [f"{copies:,} {'copy' if copies == 1 else 'copies'} < 4 KiB"] if copies else []
+    texts += [counted(views, "view")] if views else []
+    texts += [f"{counted(copies, 'copy', 'copies')} < 4 KiB"] if copies else []
     return [f"folded: {', '.join(texts)} (`--all` shows them)"] if fold and texts else []
-
-
-def _ops(count: int) -> str:
-    return "1 op" if count == 1 else f"{count:,} ops"
 
 
 # Export
@@ -265,7 +262,7 @@ def _export(session: Session, chosen: argparse.Namespace) -> None:
     except OSError as error:
         raise UsageError(f"%placement_log export: cannot write {file}: {error.strerror or error}") from None
     older = f" ({snapshot.cut:,} older ones were cut)" if snapshot.cut else ""
-    say(f"wrote {len(snapshot.events):,} events to {file}{older}")
+    say(f"wrote {counted(len(snapshot.events), 'event')} to {file}{older}")
 
 
 # Printing

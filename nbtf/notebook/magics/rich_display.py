@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from nbtf import runtime
+from nbtf._counts import counted
 from nbtf.notebook.session import Session
 
 _SVG, _HTML, _TEXT = "image/svg+xml", "text/html", "text/plain"
@@ -76,7 +77,7 @@ def _timeline(record: runtime.Recording | runtime.Snapshot, session: Session) ->
 def _print_counts(snapshot: runtime.Snapshot, page: Any, _: bool) -> None:
     """Prints how much there is: all events would be a long text."""
     ops, copies = snapshot.executed, sum(snapshot.copies.values())
-    page.text(f"Snapshot: {ops:,} {'op' if ops == 1 else 'ops'}, {copies:,} {'copy' if copies == 1 else 'copies'}")
+    page.text(f"Snapshot: {counted(ops, 'op')}, {counted(copies, 'copy', 'copies')}")
 
 
 def _decision(explanation: runtime.Explanation, session: Session) -> str | None:

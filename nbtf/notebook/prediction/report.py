@@ -6,6 +6,7 @@ import html
 from collections.abc import Mapping
 from typing import Any
 
+from nbtf._counts import counted
 from nbtf.notebook.tables import Column, Table, size
 from nbtf.runtime import exact
 
@@ -116,10 +117,10 @@ def _purposes(peak: Mapping[str, Any], answer: Mapping[str, Any]) -> Table:
         notes.append("A loop was ended early: for three steps of the optimizer no peak was exceeded.")
     reads = answer["reads"]
     if reads:
-        count = sum(reads.values())
         lines = list(reads)[:3]
-        further = f" and {len(reads) - 3} more lines" if len(reads) > 3 else ""
-        notes.append(f"{count} values were read, for which 0 stood: {'; '.join(lines)}{further}")
+        further = f" and {counted(len(reads) - 3, 'more line')}" if len(reads) > 3 else ""
+        amount = counted(sum(reads.values()), "value was", "values were")
+        notes.append(f"{amount} read, for which 0 stood: {'; '.join(lines)}{further}")
     return Table(_PURPOSES, rows, [*notes, *dict.fromkeys(answer["notes"])])
 
 

@@ -9,6 +9,7 @@ from itertools import takewhile
 from typing import Any
 
 from nbtf import runtime
+from nbtf._counts import counted
 from nbtf._devices.lent import FIRST_LENT_REGION
 from nbtf._devices.sites import file_and_line
 from nbtf.notebook.device_names import full_name
@@ -168,7 +169,10 @@ def _last_steps(
 def _checked(snapshot: runtime.Snapshot, name: str) -> str:
     """Returns the full name of a device, if events tell all about its memory."""
     if snapshot.cut:
-        raise ValueError(f"The first {snapshot.cut:,} events are no longer kept: recording(capacity=...) keeps more.")
+        raise ValueError(
+            f"The first {counted(snapshot.cut, 'event is', 'events are')} no longer kept: "
+            "recording(capacity=...) keeps more."
+        )
     short = runtime.short_name(name)
     full = [device for device in snapshot.memory() if runtime.short_name(device) == short]
     if not full:
@@ -231,8 +235,8 @@ def picture_of_session(session: Session, name: str, view: str) -> Still:
     cut = session.recorder.snapshot().cut
     if cut:
         raise ValueError(
-            f"The first {cut:,} events of the session are no longer kept. Record a cell: "
-            "with tf.runtime.recording() as record; then tf.notebook.memory_picture(record)."
+            f"The first {counted(cut, 'event of the session is', 'events of the session are')} no longer kept. "
+            "Record a cell: with tf.runtime.recording() as record; then tf.notebook.memory_picture(record)."
         )
     history, fits = _history_of(session, name)
     step = history.refusals[-1].step if history.refusals else None

@@ -9,6 +9,7 @@ from weakref import WeakKeyDictionary
 from zlib import crc32
 
 from nbtf import runtime
+from nbtf._counts import counted
 from nbtf.notebook import catalogue, code_lines
 from nbtf.notebook.session import SESSIONS, Session
 from nbtf.notebook.stills.marks import Picture
@@ -180,7 +181,7 @@ def _heard(record: Record) -> int:
 def in_words(snapshot: runtime.Snapshot) -> str:
     """Returns how much was taken down, as a recording prints it."""
     ops, copies = snapshot.executed, sum(snapshot.copies.values())
-    return f"Recording: {ops:,} {'op' if ops == 1 else 'ops'}, {copies:,} {'copy' if copies == 1 else 'copies'}"
+    return f"Recording: {counted(ops, 'op')}, {counted(copies, 'copy', 'copies')}"
 
 
 def _code_line() -> CodeLine:

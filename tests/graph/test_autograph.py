@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import inspect
 import linecache
 from collections.abc import Callable
@@ -268,6 +269,36 @@ def test_what_has_no_source_runs_as_it_is_and_says_so_once(caplog: pytest.LogCap
         assert 4 == convert(names["double"])(2)
     assert converted(names["double"]) is names["double"]
     assert 1 == sum("AutoGraph could not transform" in record.getMessage() for record in caplog.records)
+
+
+class Foreign:
+    """What a library has hung on a node that all trees share; it is nobody else's to copy."""
+
+    def __deepcopy__(self, memo: object) -> Foreign:
+        raise RecursionError
+
+
+def test_what_libraries_hang_on_the_operators_of_all_trees_is_not_looked_at(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def program(x: Any) -> Any:
+        if x > 1.0 and not x < -1.0:
+            x = x + x * 2.0 - 1.0 / x
+        return x
+
+    text = inspect.getsource(test_what_libraries_hang_on_the_operators_of_all_trees_is_not_looked_at)
+    first, second = ({id(node): node for node in ast.walk(ast.parse(text))} for _ in range(2))
+    shared = [first[key] for key in first.keys() & second.keys()]
+    for node in shared:
+        monkeypatch.setattr(node, "parent", Foreign(), raising=False)
+
+    assert {"Load", "Store", "Add", "Sub", "Mult", "Div", "And", "Not", "Gt", "Lt"} <= {
+        type(node).__name__ for node in shared
+    }
+    assert [8.7, -2.0] == [
+        float(tf.function(program)(tf.constant(x)).numpy().astype(float).round(1)) for x in (3.0, -2.0)
+    ]
+    assert not caplog.records
 
 
 def test_generators_and_the_functions_of_the_package_stay_as_they_are() -> None:

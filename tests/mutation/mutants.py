@@ -90,19 +90,13 @@ def _changes(node: ast.AST) -> Iterator[ast.AST]:
     """Yields what may stand in a node's place: wrong comparison, number, truth, arithmetic, or nothing at all."""
     match node:
         case ast.Compare(ops=[operator, *_]) if type(operator) in _COMPARISONS:
-            changed = copy.deepcopy(node)
-            changed.ops[0] = _COMPARISONS[type(operator)]()
-            yield changed
+            yield ast.Compare(node.left, [_COMPARISONS[type(operator)](), *node.ops[1:]], node.comparators)
         case ast.BinOp(op=operator) if type(operator) in _ARITHMETIC:
-            changed = copy.deepcopy(node)
-            changed.op = _ARITHMETIC[type(operator)]()
-            yield changed
+            yield ast.BinOp(node.left, _ARITHMETIC[type(operator)](), node.right)
         case ast.BoolOp(op=operator):
-            changed = copy.deepcopy(node)
-            changed.op = ast.Or() if isinstance(operator, ast.And) else ast.And()
-            yield changed
+            yield ast.BoolOp(ast.Or() if isinstance(operator, ast.And) else ast.And(), node.values)
         case ast.UnaryOp(op=ast.Not(), operand=operand):
-            yield copy.deepcopy(operand)
+            yield copy.copy(operand)
         case ast.Constant(value=bool() as truth):
             yield ast.Constant(not truth)
         case ast.Constant(value=int() | float() as number):

@@ -6,7 +6,6 @@ import ast
 import linecache
 import sys
 from collections.abc import Callable
-from copy import deepcopy
 from functools import lru_cache, partial
 from types import CellType, CodeType, FunctionType, MethodType
 from typing import Any, cast
@@ -125,10 +124,22 @@ def find_source(function: FunctionType) -> ast.FunctionDef | ast.Lambda:
     if not fitting:
         raise OSError(f"The source code of {function!r} is another one by now.")
     node = min(fitting, key=_extent)
-    fresh = deepcopy(node)
+    fresh = _copied(node)
     if isinstance(fresh, ast.FunctionDef):
         fresh.decorator_list = []
     return fresh
+
+
+def _copied(node: Any) -> Any:
+    """Returns a copy of a tree, of what is Python's alone.
+
+    All trees share their operators, on which tracebacks of IPython hang the tree that they have last looked at.
+    """
+    if isinstance(node, list):
+        return [_copied(item) for item in cast("list[Any]", node)]
+    if not isinstance(node, ast.AST):
+        return node
+    return ast.copy_location(type(node)(**{name: _copied(value) for name, value in ast.iter_fields(node)}), node)
 
 
 @lru_cache(maxsize=32)

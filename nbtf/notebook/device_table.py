@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from nbtf import runtime
+from nbtf._counts import counted
 from nbtf.notebook.device_names import device_kind, host_of, label, losses, short, state_of
 from nbtf.notebook.session import Session
 from nbtf.notebook.tables import MOST_ROWS, Column, Table, size
@@ -74,7 +75,9 @@ def _notes(devices: Sequence[runtime.DeviceInfo]) -> list[str]:
         local = [gpu.name for gpu in gpus if not host_of(gpu.name)]
         goes = f"Automatic placement prefers {local[0]}." if local else "No GPU here: ops run on CPU:0."
     simulated = sum(device.simulated for device in gpus)
-    note = f"{simulated} of {len(gpus)} GPUs {'is' if simulated == 1 else 'are'} simulated by NumPy on the CPU."
+    note = (
+        f"{simulated} of {counted(len(gpus), 'GPU')} {'is' if simulated == 1 else 'are'} simulated by NumPy on the CPU."
+    )
     namings = [device.naming for device in gpus if device.naming is not None]
     return [goes, *([note] if simulated else []), *losses(devices), *namings]
 

@@ -86,26 +86,21 @@ def drawn_room(
     if copied:
         high = max(_LEAST, (height - 16) * copied)
         yield Rectangle(x + width - 6 - _COLUMN, y + height - 8 - high, _COLUMN, high, "cpyf", "cpy", 0.8, 1)
-    count = Text(right, y + 20, _ops_in_words(device.executed, words), "soft", 11, anchor="end")
+    executed = filled(words["ops"], n=device.executed)
+    count = Text(right, y + 20, executed, "soft", 11, anchor="end")
     if not is_compact and count.begin > name.x + name.width + 8:
         yield count
     if op is None:
         yield Text(x + inside, y + (42 if is_compact else 46), fitted(words["nothing"], right - x - inside, 12), "soft")
     elif is_compact:
         yield Text(x + inside, y + 38, fitted(op.op, right - x - inside, 12, mono=True) or "…", weight=600, mono=True)
-        yield Text(
-            x + inside, y + 53, fitted(_ops_in_words(device.executed, words), right - x - inside, 11), "soft", 11
-        )
+        yield Text(x + inside, y + 53, fitted(executed, right - x - inside, 11), "soft", 11)
     else:
         yield from _work(device, op, as_asked, x + inside, y, right, words)
     if device.is_lost:
         yield Text(x + inside, y + height - 10, fitted(words["lost"], right - x - inside, 12), "hot", weight=650)
     elif device.in_use is not None:
         yield from _memory(device, x + inside, y + height - 46, right, is_compact, words)
-
-
-def _ops_in_words(count: int, words: Words) -> str:
-    return filled(words["ops"], n=count)
 
 
 def _work(

@@ -61,8 +61,7 @@ class _Plane:
     ) -> None:
         self._history, self._width, self._step, self._words = history, width, step, words
         self._fits, self._code_line = fits, code_line
-        steps = f"{history.steps:,}"
-        count = {"i": steps, "n": steps, "pieces": f"{len(history.bands):,}"}
+        count = {"i": history.steps, "n": history.steps, "pieces": len(history.bands)}
         widest = filled(words["holes"], size=_WIDEST, largest=_WIDEST), filled(words["counted"], **count)
         self._side = width - MARGIN - max(_SIDE, *(width_of(text, 11, 600) for text in widest))
         self._right = self._side - 28
@@ -116,8 +115,7 @@ class _Plane:
         words, history, right = self._words, self._history, self._width - MARGIN
         limit = words["limit"] if self._high == self._limit else filled(words["ofLimit"], limit=gib(self._limit))
         used = Text(0, 0, gib(history.in_use[self._step]), size=15, weight=650)
-        numbers = {"i": self._step + 1, "n": history.steps, "pieces": len(history.alive(self._step))}
-        count = {name: f"{number:,}" for name, number in numbers.items()}
+        count = {"i": self._step + 1, "n": history.steps, "pieces": len(history.alive(self._step))}
         rows = [
             [Text(0, 0, limit, "soft", 11)],
             [used, Text(0, 0, words["inUse"], "soft")],

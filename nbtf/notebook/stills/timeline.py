@@ -263,7 +263,7 @@ class _Timeline:
         for exchange in exchanges:
             begin, end = self._scale.at(exchange.start), self._scale.at(exchange.end)
             percent = round(100 * (exchange.end - exchange.start) / (self._schedule.seconds or 1.0))
-            figures = {"n": f"{exchange.copies:,}", "nbytes": bytes_in_words(exchange.nbytes), "percent": percent}
+            figures = {"n": exchange.copies, "nbytes": bytes_in_words(exchange.nbytes), "percent": percent}
             words = filled(self._words[key], **figures)
             bracket = ((begin + 0.5, middle + 9), (begin + 0.5, middle), (end - 0.5, middle), (end - 0.5, middle + 9))
             marks: list[Mark] = [Path(bracket, stroke="cpy", stroke_width=1.5)]

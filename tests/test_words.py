@@ -39,7 +39,7 @@ AT_MOST = {
     "_ops": 51,
     "_runtime": 17,
     "compat": 16,
-    "notebook": 43,
+    "notebook": 38,
     "runtime": 1,
 }
 """How many vague names there may be in the other folders; the empty name stands for the files beside them."""

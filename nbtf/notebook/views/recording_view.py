@@ -75,7 +75,7 @@ class RecordingView(widgets.Widget):
         name = uuid4().hex
         program = f"{crc32(script.encode()):08x}"
         super().__init__(model_id=name, ident=name, program=program, about=self._picture.title, still=self._address())
-        getattr(self, "on_msg")(self._heard)  # noqa: B009  # ipywidgets does not type it
+        getattr(self, "on_msg")(self._answer_page)  # noqa: B009  # ipywidgets does not type it
 
     def __repr__(self) -> str:
         """Returns how much was taken down."""
@@ -94,7 +94,7 @@ class RecordingView(widgets.Widget):
         True
         """
         is_same = record is self.record or (isinstance(record, CellRecording) and record == self.record)
-        return is_same and self.comm is not None and _heard(record) == self._answers.snapshot.heard
+        return is_same and self.comm is not None and _event_count(record) == self._answers.snapshot.heard
 
     def _address(self) -> str:
         """Returns the picture as an address, where an output is a document of its own and has no other."""
@@ -102,14 +102,14 @@ class RecordingView(widgets.Widget):
 
     def _repr_mimebundle_(self, **kwargs: Any) -> Any:
         """Returns the picture, with the name by which a page finds it; the widget itself where the page cannot."""
-        still = bundle_of(self._picture, self.ident) | {"text/plain": repr(self)}
+        picture = bundle_of(self._picture, self.ident) | {"text/plain": repr(self)}
         if not outputs_stand_alone():
-            return still, {}
+            return picture, {}
         inherited: Any = super()
         data, metadata = inherited._repr_mimebundle_(**kwargs)
-        return data | still, metadata
+        return data | picture, metadata
 
-    def _heard(self, _: Any, content: Any, __: Any) -> None:
+    def _answer_page(self, _: Any, content: Any, __: Any) -> None:
         """Answers a question of a page; it comes late, or on another thread."""
         match content:
             case {"kind": "ask", "number": int(number)}:
@@ -129,11 +129,11 @@ def view_of(record: Record, session: Session) -> RecordingView:
       ValueError: nothing ran.
     """
     views = _VIEWS.setdefault(session, [])
-    shown = next((view for view in views if view.shows(record)), None) or RecordingView(record)
-    views[:] = [*(view for view in views if view is not shown), shown]
+    newest = next((view for view in views if view.shows(record)), None) or RecordingView(record)
+    views[:] = [*(view for view in views if view is not newest), newest]
     while len(views) > MOST_VIEWS:
         views.pop(0).close()
-    return shown
+    return newest
 
 
 def open_cell(session: Session, device: str = "", times: Span | None = None) -> dict[str, Any] | None:
@@ -168,10 +168,10 @@ def _facts(record: Record, code_line: CodeLine) -> tuple[runtime.Snapshot, Memor
     if isinstance(record, CellRecording):
         return record.snapshot(), record.memory
     snapshot = snapshot_of(record)
-    return snapshot, lambda most: memory_scenes(record, code_line, snapshot, most)
+    return snapshot, lambda limit: memory_scenes(record, code_line, snapshot, limit)
 
 
-def _heard(record: Record) -> int:
+def _event_count(record: Record) -> int:
     """Returns how many events a recording has by now."""
     if isinstance(record, runtime.Recording):
         return record.snapshot(0).heard

@@ -5,7 +5,7 @@
 // is closed. Other pages have no panels (VS Code, Colab): there a view makes itself small, and follows the cell that runs. For a
 // view that no kernel feeds nothing happens: what is saved in a file stays in its cell.
 
-import { h, s } from "./dom.js";
+import { h, keepKeys, s } from "./dom.js";
 import { WORDS } from "./words.js";
 
 const WIDE_WINDOW = 1200; // pixels of a window that has room for a panel beside the notebook
@@ -65,8 +65,8 @@ function shellAbove(output) {
 function enter(self, found) {
   const { el, root } = self;
   const panel = panelOf(found);
-  const back = h("button", { type: "button", class: "nbtf-here", onclick: () => self.leave() }, WORDS.dock.here);
-  const note = h("p", { class: "nbtf-elsewhere" }, WORDS.dock[panel.area], " ", back);
+  const back = h("button", { type: "button", class: "nbtf-here", onclick: () => (self.leave(), root.focus()) }, WORDS.dock.here);
+  const note = keepKeys(h("p", { class: "nbtf-elsewhere" }, WORDS.dock[panel.area], " ", back));
   root.dataset.dock = panel.area;
   el.append(note);
   self.leave = () => {

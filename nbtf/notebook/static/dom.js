@@ -41,10 +41,39 @@ export function newName() {
   return `nbtf-${Math.random().toString(36).slice(2)}`;
 }
 
-// Plain keys belong to a view: a notebook would take "b" for a new cell and the arrows for a walk through its cells.
-export function keepKey(event) {
-  const forNotebook = event.ctrlKey || event.metaKey || event.altKey || (event.shiftKey && event.key === "Enter");
-  if (!forNotebook) event.stopPropagation();
+const KEEPS_KEYS = "data-nbtf-keys";
+const SUPPRESS = "data-lm-suppress-shortcuts"; // JupyterLab and Notebook 7 run no shortcut for a key pressed in such an element
+const FOCUSABLE = "button, input, select, textarea, summary, a[href], [tabindex]";
+const watchedWindows = new WeakSet();
+
+// Makes keys pressed after a click into `root` belong to the view, never to the notebook around it: a notebook would delete the
+// cell, or change its type and drop its output. The click moves the focus into `root`, and plain keys stay there.
+export function keepKeys(root) {
+  attr(root, KEEPS_KEYS, "");
+  if (!root.hasAttribute("tabindex")) attr(root, "tabindex", "-1");
+  root.addEventListener("pointerdown", takeFocus, true);
+  root.addEventListener("keydown", (event) => isForNotebook(event) || event.stopPropagation());
+  if (watchedWindows.has(window)) return root;
+  watchedWindows.add(window);
+  window.addEventListener("keydown", suppressShortcuts, true);
+  return root;
+}
+
+// Saving, running a cell and the like work from inside a view, too.
+function isForNotebook(event) {
+  return event.ctrlKey || event.metaKey || event.altKey || (event.shiftKey && event.key === "Enter");
+}
+
+// A press on an element that can have the focus gives it the focus; otherwise the nearest element around it gets it. The browser
+// does the same, except where a drag begins: there its default is prevented.
+function takeFocus(event) {
+  event.target.closest(FOCUSABLE)?.focus({ preventScroll: true });
+}
+
+// Notebook 7 handles keys on their way down to the view, where the view cannot stop them: the attribute on the focused element does.
+function suppressShortcuts(event) {
+  const isInView = event.target.closest?.(`[${KEEPS_KEYS}]`);
+  if (isInView) attr(event.target, SUPPRESS, isForNotebook(event) ? null : "true");
 }
 
 const KEPT = new WeakMap();

@@ -31,7 +31,7 @@
 import { askerOf } from "./asker.js";
 import { followStates } from "./difference.js";
 import { dock, hasShell } from "./dock.js";
-import { attr, clock, h, keepKey, put } from "./dom.js";
+import { attr, clock, h, keepKeys, put } from "./dom.js";
 import { openRecording } from "./opened.js";
 import { replay } from "./replay.js";
 import { storePicture } from "./stored_picture.js";
@@ -143,8 +143,9 @@ function build(self) {
   const status = h("span", { class: "nbtf-status", role: "status" });
   const title = h("span", { class: "nbtf-title" }, view.title);
   const head = h("div", { class: "nbtf-head" }, title, badge, total, scope, pause, tabular, open);
-  const root = h("div", { class: `nbtf-view nbtf-${view.kind}`, role: "group", "aria-label": view.title, "data-width": "wide", onkeydown: keepKey },
+  const root = h("div", { class: `nbtf-view nbtf-${view.kind}`, role: "group", "aria-label": view.title, "data-width": "wide" },
     head, player.bar, player.line, player.stored, body, tables, status);
+  keepKeys(root);
   return { root, title, badge, total, scope, pause, tabular, open, body, tables, status };
 }
 

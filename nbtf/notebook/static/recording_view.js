@@ -1,6 +1,6 @@
 // What does a notebook show of a recording? The views of a saved page, which zoom by themselves, instead of its picture.
 
-import { clock, h, keepKey, put } from "./dom.js";
+import { clock, h, put } from "./dom.js";
 import { showScene } from "./tabs.js";
 import { WORDS, fill, useWords } from "./words.js";
 
@@ -19,7 +19,7 @@ export function showRecording(still, scene, asker) {
   const taken = Date.now() / 1000;
   const focus = JSON.parse(still.dataset.nbtfFocus || "null");
   const note = h("p", { class: "nbtf-note", role: "status" });
-  const root = h("div", { class: "nbtf-recording", lang: language, onkeydown: keepKey });
+  const root = h("div", { class: "nbtf-recording", lang: language });
   const part = () => scene.lastSteps && scene.memory ? [fill(WORDS.recording.lastSteps, { n: scene.lastSteps })] : [];
   const state = () => (asker.live() ? [] : [fill(WORDS.recording.asOf, { time: clock(taken) })]);
   const say = () => put(note, [...part(), ...state()].join(" "));

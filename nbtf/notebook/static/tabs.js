@@ -5,7 +5,7 @@
 // for a `draw`, before the next frame; `ui.shared` is what the views of a scene share, and `ui.ask(question)` gets more data
 // where a kernel answers. A view without data says why there is none.
 
-import { attr, h, newName, put, rove } from "./dom.js";
+import { attr, h, newName, keepKeys, put, rove } from "./dom.js";
 import { mapView } from "./map_view.js";
 import { planeView, stackView, treemapView } from "./plane_view.js";
 import { timelineView } from "./timeline_view.js";
@@ -19,7 +19,7 @@ export function showScene(main, scene, { focus = null, ask = null } = {}) {
   const panels = SCENE_VIEWS.map((view) => tabPanel(view, scene, ui));
   const tabs = panels.map((panel, number) => tabButton(SCENE_VIEWS[number], panel, () => show(number)));
   const row = h("div", { class: "nbtf-tabs", role: "tablist" }, tabs);
-  const root = h("div", { class: "nbtf-view nbtf-scene" }, row, panels.map((panel) => panel.root));
+  const root = keepKeys(h("div", { class: "nbtf-view nbtf-scene" }, row, panels.map((panel) => panel.root)));
   let shown = 0;
   let frameDue = 0;
   const drawShown = () => {
@@ -43,7 +43,7 @@ export function showScene(main, scene, { focus = null, ask = null } = {}) {
 
 // A panel whose view is made when it is shown for the first time.
 function tabPanel(view, scene, ui) {
-  const root = h("section", { id: newName(), role: "tabpanel", "aria-label": view.title() });
+  const root = h("section", { id: newName(), role: "tabpanel", tabindex: "-1", "aria-label": view.title() });
   const make = () => {
     root.replaceChildren();
     return scene[view.name] ? view.create(root, scene[view.name], ui) : emptyView(root, scene);

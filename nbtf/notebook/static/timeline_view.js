@@ -45,7 +45,7 @@ class TimelineView {
     this.lanes = this.scene.lanes.map((lane) => this.laneStop(lane));
     this.time = h(
       "div",
-      { class: "nbtf-time", role: "group", "aria-label": said.title, onkeydown: (event) => this.press(event), onclick: (event) => this.choose(event) },
+      { class: "nbtf-time", role: "group", tabindex: "-1", "aria-label": said.title, onkeydown: (event) => this.press(event), onclick: (event) => this.choose(event) },
       this.svg, this.overview, this.brush, this.handles, this.lanes,
     );
     this.time.addEventListener("wheel", (event) => this.wheel(event), { passive: false });

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -19,14 +19,28 @@ KEYS = ("/", "r", "e", "l", "u", "Enter", "m", "a", "b", "x", "Delete", "Escape"
 CLICKS = int(os.environ.get("NBTF_CLICKS", "5"))
 """Clicks into each tab; `.ci/nightly` makes 20."""
 TABS = ("Timeline", "Memory", "Stacked by holder", "Treemap", "Device map")
-CELLS = """() => JSON.stringify(window.watched.content.model.toJSON().cells.map(cell =>
-    [cell.cell_type, cell.source, (cell.outputs ?? []).map(output => [output.output_type, Object.keys(output.data ?? {})])]))"""
+CELLS = """() => {
+    const kept = output => [output.output_type, Object.keys(output.data ?? {})];
+    const { cells } = window.watched.content.model.toJSON();
+    return JSON.stringify(cells.map(cell => [cell.cell_type, cell.source, (cell.outputs ?? []).map(kept)]));
+}"""
+SPOT = """(node, [across, down]) => {
+    const spot = () => {
+        const box = node.getBoundingClientRect();
+        return [box.left + across * box.width, box.top + down * box.height];
+    };
+    let pane = node.parentElement;
+    while (pane && !/auto|scroll/.test(getComputedStyle(pane).overflowY)) pane = pane.parentElement;
+    pane?.scrollBy(0, spot()[1] - pane.getBoundingClientRect().top - pane.clientHeight / 2);
+    return spot();
+}"""
+"""Where a place of an element is, scrolled into sight."""
 
 
 @pytest.fixture(params=["lab", "notebook"])
-def opened(request: pytest.FixtureRequest, new_lab: Callable[..., Lab], notebook_server: LabServer) -> Iterator[Lab]:
+def opened(request: pytest.FixtureRequest, new_lab: Callable[..., Lab], notebook_server: LabServer) -> Lab:
     """A page of JupyterLab, or of Notebook 7."""
-    yield new_lab(notebook_server if request.param == "notebook" else None)
+    return new_lab(notebook_server if request.param == "notebook" else None)
 
 
 def watch_cells(lab: Lab) -> Any:
@@ -48,20 +62,8 @@ def points(selector: str, count: int, seed: int = 0) -> list[tuple[str, float, f
 
 def click(lab: Lab, selector: str, across: float, down: float) -> None:
     """Clicks at a place of an element, wherever the page has to be scrolled for it."""
-    spot = (
-        lab.page.locator(selector)
-        .locator("visible=true")
-        .first.evaluate(
-            """(node, [across, down]) => {
-            const at = () => { const box = node.getBoundingClientRect(); return [box.left + across * box.width, box.top + down * box.height]; };
-            let pane = node.parentElement;
-            while (pane && !/auto|scroll/.test(getComputedStyle(pane).overflowY)) pane = pane.parentElement;
-            pane?.scrollBy(0, at()[1] - pane.getBoundingClientRect().top - pane.clientHeight / 2);
-            return at();
-        }""",
-            [across, down],
-        )
-    )
+    visible = lab.page.locator(selector).locator("visible=true").first
+    spot = visible.evaluate(SPOT, [across, down])
     lab.page.mouse.click(*spot)
 
 

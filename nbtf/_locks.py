@@ -13,9 +13,13 @@ from __future__ import annotations
 
 import os
 import threading
+from collections import deque
+from collections.abc import Iterator
 from time import monotonic
-from typing import Any
+from typing import Any, TypeVar
 from weakref import ref
+
+Item = TypeVar("Item")
 
 Lock = Any
 """A `threading.RLock`, whose class has no name. It knows which thread has it, and a finalizer that the garbage
@@ -45,6 +49,19 @@ def new_event() -> threading.Event:
 
 def _all_locks() -> list[Lock]:
     return [lock for reference in tuple(_LOCKS) if (lock := reference()) is not None]
+
+
+def drain(queue: deque[Item]) -> Iterator[Item]:
+    """Yields and removes what waits in a queue, the oldest first.
+
+    Several threads may drain a queue at the same time. Each item goes to one of them.
+    """
+    while True:
+        try:
+            item = queue.popleft()
+        except IndexError:  # asking first whether the queue is empty would let another thread take the last item meanwhile
+            return
+        yield item
 
 
 def release_abandoned() -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 from nbtf._cluster.tables import Table
 from nbtf._devices.base import Device, Label
-from nbtf._devices.journal import ENTRY, Box, Journal
+from nbtf._devices.journal import ENTRY, Entries, Journal
 
 _GRANTED, _FREED, _REFUSED = range(3)
 
@@ -83,7 +83,7 @@ class MemoryReport:
         ]
 
     def _entries(self, device: Device) -> list[list[Any]]:
-        box: Box = []
+        box: Entries = []
         device.hand_over([box])
         lines: list[list[Any]] = []
         for flat in box:

@@ -12,6 +12,7 @@ other: tuples that wait would cost the garbage collector more than the program.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
@@ -20,7 +21,8 @@ from nbtf._locks import Lock
 Entry: TypeAlias = "tuple[Any, ...]"
 ENTRY = 9
 """So much stands in an entry."""
-Box: TypeAlias = "list[list[Any]]"
+Entries: TypeAlias = "list[list[Any]]"
+Box: TypeAlias = "Entries | deque[list[Any]]"
 """Where entries go, as many at a time as have waited."""
 
 
@@ -54,7 +56,7 @@ class JournalKeeper:
                     box.append(entries)
             except BaseException:  # an interrupt: each box gets them once
                 for box in boxes if are_out else ():
-                    if not any([taken_down is entries for taken_down in box]):
+                    if not any([taken_down is entries for taken_down in tuple(box)]):
                         box.append(entries)
                 raise
 

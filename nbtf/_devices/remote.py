@@ -31,6 +31,7 @@ from nbtf._devices.cards import PhysicalGPU
 from nbtf._devices.journal import Box, Journal
 from nbtf._devices.names import full_name
 from nbtf._devices.sites import CallSite, Site
+from nbtf._locks import drain
 from nbtf._types import as_dtype
 from nbtf.errors import InternalError, OpError
 
@@ -264,8 +265,7 @@ class RemoteDevice(Device):
 
     def hand_over(self, boxes: Sequence[Box]) -> None:
         """Puts what was heard since the last time into boxes."""
-        while self._entries:
-            entries = self._entries.popleft()
+        for entries in drain(self._entries):
             for box in boxes:
                 box.append(entries)
 

@@ -13,6 +13,7 @@ from typing import Any
 from nbtf._devices.names import full_name
 from nbtf._devices.sites import Site
 from nbtf._frameworks.base import Listening, cautious
+from nbtf._locks import drain
 from nbtf._runtime.context import CURRENT
 from nbtf._runtime.events import Allocated, Freed
 from nbtf._runtime.inventory import devices
@@ -106,8 +107,7 @@ def _hook_class(base: type[Any]) -> Callable[..., Any]:
 
         def tell_freed(self) -> None:
             """Takes notes of what came back since the last look."""
-            while self._freed and self._tells():
-                number, piece = self._freed.popleft()
+            for number, piece in drain(self._freed) if self._tells() else ():
                 with self._cupy.cuda.Device(number):
                     use = int(self._pool.used_bytes()), int(self._pool.total_bytes())
                 back = Freed(piece.device, piece.nbytes, *use, next_number(), time(), piece.site, library=_LIBRARY)

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import threading
+from collections import deque
 from collections.abc import Callable, Sequence
 from operator import attrgetter
 from time import time
 from typing import Any, Protocol, TypeAlias
 
-from nbtf._devices.journal import Box
+from nbtf._devices.journal import Box, Entries
 from nbtf._devices.sites import warn
-from nbtf._locks import new_lock
+from nbtf._locks import drain, new_lock
 from nbtf._runtime.clock import Clock, lanes_of
 from nbtf._runtime.collectives import CollectiveSubject
 from nbtf._runtime.events import Event
@@ -31,7 +32,7 @@ class NoteTaker(Protocol):
     pending_notes: list[Any]
     """Where the road leaves its notes, behind each other; always the same list."""
 
-    pieces: Box
+    pieces: Entries
     """Where devices leave their entries about memory."""
     collect: Callable[[], object]
     """Has devices do so now."""
@@ -72,7 +73,7 @@ class Observers:
         """
         self.boxes: tuple[Box, ...] = ()
         """Where devices leave their entries."""
-        self._untold: Box = []
+        self._untold: deque[list[Any]] = deque()
         self._clock = Clock()
         self.functions: tuple[tuple[object, Observer], ...] = ()
         self.note_takers: tuple[tuple[object, NoteTaker], ...] = ()
@@ -183,8 +184,8 @@ class Observers:
     def tell(self, events: list[Event], is_stamped: bool = False) -> None:
         """Tells functions of events, which may have their starts, and of what has happened to memory meanwhile."""
         self.collect()
-        while self._untold:
-            for entry in entries_of(self._untold.pop(0)):
+        for entries in drain(self._untold):
+            for entry in entries_of(entries):
                 events += (entry[SUBJECT].event(entry, time()),) if is_reported(entry) else ()
         if not is_stamped:
             events = [stamped for event in events for stamped in self._clock.stamped([event], lanes_of([event]))]

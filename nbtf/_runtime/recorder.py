@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from itertools import chain, islice, takewhile
 from typing import Any, NamedTuple
 
-from nbtf._devices.journal import Box
+from nbtf._devices.journal import Entries
 from nbtf._locks import new_lock
 from nbtf._runtime.batches import Batch, note_of_scene
 from nbtf._runtime.clock import Clock
@@ -103,7 +103,7 @@ class Recorder:
         self._capacity = capacity
         self._lock = new_lock()
         self.pending_notes: list[Any] = []  # notes behind each other, not counted yet
-        self.pieces: Box = []  # likewise, of memory
+        self.pieces: Entries = []  # likewise, of memory
         self.collect: Callable[[], object] = _nothing
         self._kept: deque[Batch] = deque()  # counted
         self._kept_events = 0

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from nbtf._devices.journal import ENTRY, Box
+from nbtf._devices.journal import ENTRY, Entries
 from nbtf._runtime.density import Densities
 from nbtf._runtime.event_sequence import Events, Levels, levels_in, lines_in, memory_in, span_of, work_in
 from nbtf._runtime.events import Allocated, Copied, Event, OpExecuted, OpPlaced, Reason, Traced
@@ -223,7 +223,7 @@ class Totals:
         self.modelled: dict[tuple[str, str, Reason], float] = {}
         self.traces: list[Traced] = []
 
-    def with_notes(self, notes: list[Any], boxes: Box) -> Totals:
+    def with_notes(self, notes: list[Any], boxes: Entries) -> Totals:
         """Returns the totals with those of more notes. The rounds of a loop are counted together, by C code.
 
         Args:

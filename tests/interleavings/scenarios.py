@@ -174,6 +174,35 @@ def _runtime(name: str, bodies: tuple[Callable[[Any], object], ...], cards: int)
     return Scenario(name, _beginning(cards, make), bodies, check, _end)
 
 
+def _tell(state: Any) -> None:
+    CURRENT.context.observers.tell([])
+
+
+def _observed(bodies: tuple[Callable[[Any], object], ...]) -> Scenario:
+    """Ops on a simulated GPU that an observer is told of: of every op once, and of every piece of memory once."""
+
+    def make(state: Any) -> None:
+        state.results, state.errors, state.events = [], [], []
+        tf.constant(1.0)
+        state.undo = tf.runtime.observe(state.events.append)
+        tensors = [tf.zeros([4]) for _ in range(3)]
+        while tensors:  # each leaves events of memory that wait until an op is told
+            tensors.pop()
+            CURRENT.context.observers.collect()
+
+    def check(state: Any) -> None:
+        state.undo()
+        computed = sum(body is _compute for body in bodies)
+        numbers = [event.seq for event in state.events]
+        ops = [event.op for event in state.events if isinstance(event, tf.runtime.OpExecuted)]
+        assert state.results == [[2.0, 4.0]] * computed
+        assert len(numbers) == len(set(numbers))
+        assert ops.count("AddV2") == computed
+
+    names = ", ".join(body.__name__.strip("_") for body in bodies)
+    return Scenario(f"observed on a simulated GPU: {names}", _beginning(1, make), bodies, check, _end)
+
+
 # Random numbers
 
 
@@ -257,6 +286,10 @@ SCENARIOS = [
     _variables(("add", "assign", "read"), 1),
     _allocator(2),
     _allocator(3),
+    _observed((_tell, _tell)),
+    _observed((_compute, _compute)),
+    _observed((_compute, _observe)),
+    _observed((_compute, _record)),
     _runtime("observer and op on the CPU", (_observe, _compute), 0),
     _runtime("two observers and an op", (_observe, _compute, _observe), 0),
     _runtime("recorder and op on a simulated GPU", (_record, _compute), 1),

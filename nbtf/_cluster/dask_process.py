@@ -1,4 +1,4 @@
-"""What is a process that `LocalCluster` has started? A scheduler or a worker of Dask, which keeps to this machine."""
+"""What does a process do that `LocalCluster` has started? It runs a scheduler or a worker of Dask, on this computer."""
 
 from __future__ import annotations
 
@@ -8,15 +8,20 @@ import logging
 import os
 import sys
 import threading
+import time
 from collections.abc import Mapping
 from contextlib import suppress
 from importlib import import_module
 from typing import Any
 
 from nbtf._cluster.dask_workers import DASK
+from nbtf._cluster.handshakes import limit_handshakes
 
 _CLOSING = 1.0
 """Seconds that it may take to say goodbye."""
+
+_CHECK_PARENT = 1.0
+"""Seconds between two checks whether the notebook's process is alive."""
 
 _QUIET: Mapping[str, Any] = {
     "distributed.scheduler.http.routes": [],  # no dashboard, no metrics
@@ -30,15 +35,17 @@ _QUIET: Mapping[str, Any] = {
 
 
 def serve(settings: Mapping[str, Any]) -> None:
-    """Is a scheduler or a worker, until standard input closes.
+    """Runs a scheduler or a worker until standard input closes, or until the notebook's process ends.
 
     Args:
-      settings: `role`, `credentials`; of a worker its `name`, and in the next line of the input the `address` of the
-        scheduler.
+      settings: `role`, `credentials`, and as `parent` the number of the notebook's process; for a worker its `name`,
+        and in the next line of the input the `address` of the scheduler.
     """
+    threading.Thread(target=_end_with, args=(settings["parent"],), daemon=True).start()
     answers = os.dup(1)
     os.dup2(2, 1)  # what programs print goes elsewhere
-    logging.getLogger("distributed").setLevel(logging.CRITICAL)
+    for name in ("distributed", "tornado", "asyncio"):
+        logging.getLogger(name).setLevel(logging.CRITICAL)
     import_module("dask.config").set(_QUIET)
     security = DASK.Security(require_encryption=True, **settings["credentials"])
     with suppress(KeyboardInterrupt):
@@ -61,6 +68,7 @@ async def _serve(settings: Mapping[str, Any], security: Any, answers: int) -> No
     except Exception as error:
         _answer(answers, error=f"{type(error).__name__}: {error}")
         return
+    limit_handshakes(server, lambda sentence: _answer(answers, warning=sentence))
     _answer(answers, address=server.address)
     closed = asyncio.ensure_future(_closed(server))
     threading.Thread(target=_read_on, args=(loop, closed), daemon=True).start()
@@ -69,6 +77,16 @@ async def _serve(settings: Mapping[str, Any], security: Any, answers: int) -> No
     with suppress(Exception):
         await asyncio.wait_for(server.close(), _CLOSING)
     os._exit(0)  # threads of sessions may work for long, and nobody hears them
+
+
+def _end_with(parent: int) -> None:
+    """Ends this process when the notebook's process has ended.
+
+    Standard input does not close then if the notebook has forked a process that still has its other end.
+    """
+    while os.getppid() == parent:
+        time.sleep(_CHECK_PARENT)
+    os._exit(0)
 
 
 def _answer(descriptor: int, **fields: str) -> None:
@@ -82,6 +100,6 @@ async def _closed(server: Any) -> None:
 
 
 def _read_on(loop: asyncio.AbstractEventLoop, closed: asyncio.Future[None]) -> None:
-    """Waits until standard input closes, which it does when the notebook's process has ended."""
+    """Waits until standard input closes, as it does when the cluster is closed or the notebook's process ends."""
     sys.stdin.read()
     loop.call_soon_threadsafe(closed.cancel)

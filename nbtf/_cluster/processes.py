@@ -1,7 +1,7 @@
 """How are the processes of a cluster started on this machine, and ended?
 
-What a process must know goes through its standard input, and through nothing that anybody else can read. When that
-closes the process ends: none outlives the notebook, however it ends.
+What a process must know goes through its standard input, which no other process can read. When standard input closes,
+or the notebook's process ends, the process ends: none outlives the notebook, however it ends.
 """
 
 from __future__ import annotations
@@ -15,7 +15,9 @@ import threading
 import time
 from collections.abc import Mapping
 from typing import Any
+from weakref import WeakSet
 
+from nbtf._devices.sites import warn
 from nbtf.errors import DeadlineExceededError, UnavailableError
 
 _PROGRAM = (
@@ -28,6 +30,11 @@ _FORGOTTEN = ("TF_CONFIG", "NBTF_SIMULATE")
 
 _PATIENCE = 2.0
 """Seconds that a process may take to end by itself."""
+
+
+_STARTED: WeakSet[ChildProcess] = WeakSet()
+_WARNINGS: set[str] = set()
+"""What processes have warned of: several have the same trouble, and one warning is enough."""
 
 
 class ChildProcess:
@@ -54,7 +61,8 @@ class ChildProcess:
         self._answers: queue.Queue[dict[str, Any]] = queue.Queue()
         self._listener = threading.Thread(target=self._listen, name=f"nbtf: listens to {name}", daemon=True)
         self._listener.start()
-        self.tell(dict(settings) | {"path": sys.path})
+        _STARTED.add(self)
+        self.tell(dict(settings) | {"path": sys.path, "parent": os.getpid()})
 
     @property
     def pid(self) -> int:
@@ -79,7 +87,11 @@ class ChildProcess:
         assert self._process.stdout is not None
         with self._process.stdout as lines:
             for line in lines:
-                self._answers.put(json.loads(line))
+                message = json.loads(line)
+                if "warning" in message:
+                    _warn_once(message["warning"])
+                else:
+                    self._answers.put(message)
         self._answers.put({"error": "it ended while it started"})
 
     def answer(self, deadline: float) -> dict[str, Any]:
@@ -125,3 +137,28 @@ class ChildProcess:
         self.end()
         self._process.wait()
         self._listener.join(_PATIENCE)
+
+    def let_go(self) -> None:
+        """Replaces this end of its standard input, so that only the process that started it has that."""
+        assert self._process.stdin is not None
+        if not self._process.stdin.closed:
+            nothing = os.open(os.devnull, os.O_WRONLY)
+            os.dup2(nothing, self._process.stdin.fileno(), inheritable=False)
+            os.close(nothing)
+
+
+def _warn_once(sentence: str) -> None:
+    if sentence not in _WARNINGS:
+        _WARNINGS.add(sentence)
+        warn(sentence)
+
+
+def _begin_child() -> None:
+    """Is called in a forked process: a cluster ends with the process that started it."""
+    for process in tuple(_STARTED):
+        process.let_go()
+    _STARTED.clear()
+
+
+if hasattr(os, "register_at_fork"):  # not on Windows, which has no fork
+    os.register_at_fork(after_in_child=_begin_child)

@@ -1,0 +1,116 @@
+"""What may a connection cost a task before it has shown a certificate? A few seconds, and one of a few descriptors.
+
+Every program on this computer can connect to the port of a task. Without a limit, connections that never begin or end
+the TLS handshake would use up the descriptors of the process.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import time
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import suppress
+from typing import Any
+
+try:
+    from resource import RLIMIT_NOFILE, getrlimit
+except ImportError:  # Windows, where sockets are no file descriptors
+    getrlimit = None
+
+HANDSHAKE_SECONDS = 10.0
+"""How long a handshake may take."""
+
+MOST_HANDSHAKES = 64
+"""How many connections may be in their handshake at once."""
+
+_PART = 4
+"""Handshakes use at most this part of the descriptors: a quarter."""
+
+_PAUSE = 0.05
+"""Seconds without accepting connections after the descriptors have run out."""
+
+NO_DESCRIPTOR_LEFT = (
+    "A process of the cluster on this computer has used all its file descriptors. It closes connections that have not "
+    "shown a certificate, and accepts new ones as descriptors become free."
+)
+
+
+class Handshakes:
+    """The connections to a server that are in their TLS handshake, the oldest first."""
+
+    def __init__(self, tcp_server: Any) -> None:
+        """Handles the server's new connections from now on, before the server does.
+
+        Args:
+          tcp_server: a `tornado.tcpserver.TCPServer` with TLS.
+        """
+        self._admit: Callable[[Any, Any], Awaitable[None]] = tcp_server.handle_stream
+        self._limits: dict[Any, asyncio.TimerHandle] = {}
+        self._most = _most_handshakes()
+        tcp_server.handle_stream = self._begin
+
+    def close_all(self) -> None:
+        """Closes the connections."""
+        for stream in tuple(self._limits):
+            stream.close()
+
+    def _begin(self, stream: Any, address: Any) -> Awaitable[None]:
+        """Is called as soon as a connection is accepted, so that no more than the limit are ever open."""
+        if len(self._limits) >= self._most:
+            oldest = next(iter(self._limits))
+            self._limits.pop(oldest).cancel()
+            oldest.close()
+        self._limits[stream] = asyncio.get_running_loop().call_later(HANDSHAKE_SECONDS, stream.close)
+        return self._finish(stream, address)
+
+    async def _finish(self, stream: Any, address: Any) -> None:
+        try:
+            await stream.wait_for_handshake()
+        except OSError:  # closed, by us or by the peer, or no TLS
+            return
+        finally:
+            limit = self._limits.pop(stream, None)
+            if limit is not None:
+                limit.cancel()
+        await self._admit(stream, address)
+
+
+def _most_handshakes() -> int:
+    if getrlimit is None:
+        return MOST_HANDSHAKES
+    return max(1, min(MOST_HANDSHAKES, getrlimit(RLIMIT_NOFILE)[0] // _PART))
+
+
+def limit_handshakes(server: Any, notify: Callable[[str], object]) -> None:
+    """Limits what connections without a certificate cost a scheduler or a worker of Dask that has started.
+
+    Args:
+      server: listens by TLS. It stops listening by HTTP, which nothing here needs.
+      notify: is called with a sentence for each kind of trouble, once.
+    """
+    server.http_server.stop()
+    handshakes = [Handshakes(listener.tcp_server) for listener in server.listeners]
+    asyncio.get_running_loop().set_exception_handler(_Quiet(handshakes, notify))
+
+
+class _Quiet:
+    """Handles what a callback of the event loop raises, in a sentence instead of a traceback each time."""
+
+    def __init__(self, handshakes: list[Handshakes], notify: Callable[[str], object]) -> None:
+        self._handshakes, self._notify = handshakes, notify
+        self._sentences: set[str] = set()
+
+    def __call__(self, loop: asyncio.AbstractEventLoop, context: Mapping[str, Any]) -> None:
+        error = context.get("exception")
+        if isinstance(error, OSError) and error.errno in (errno.EMFILE, errno.ENFILE):
+            sentence = NO_DESCRIPTOR_LEFT
+            for handshakes in self._handshakes:
+                handshakes.close_all()
+            time.sleep(_PAUSE)  # the loop would call at once again, for as long as a connection waits
+        else:
+            sentence = f"A process of the cluster reports: {context['message']}: {error!r}"
+        if sentence not in self._sentences:
+            self._sentences.add(sentence)
+            with suppress(OSError):
+                self._notify(sentence)

@@ -35,7 +35,8 @@ _KNOCK = 0.1
 _LOOK_AGAIN = 0.2
 """Seconds after which the scheduler is asked whether those that have not answered are still there."""
 
-_LOOPBACK = ("127.", "localhost", "[::1]", "::1")
+_CALLS = "tf.runtime.look_at_cluster or tf.distribute.cluster_resolver.DaskClusterResolver"
+_SAFE_SCHEMES = ("tls", "inproc")
 
 
 class Scheduler(NamedTuple):
@@ -54,11 +55,11 @@ def find_scheduler(cluster: Any, allow_insecure: bool = False) -> Scheduler:
 
     Args:
       cluster: an address, Dask's `Client`, or one of its clusters such as `LocalCluster`.
-      allow_insecure: whether an address without TLS on another machine will do.
+      allow_insecure: whether an address without TLS is accepted.
 
     Raises:
       TypeError: it is none of these.
-      ValueError: an address that is not encrypted leads to another machine.
+      ValueError: if an address without TLS is not allowed.
     """
     if isinstance(cluster, str):
         return Scheduler(_checked(cluster, allow_insecure), distributed.Security())  # of Dask's configuration
@@ -92,10 +93,12 @@ def _checked(address: str, allow_insecure: bool) -> str:
     scheme, separator, location = address.partition("://")
     if not separator or not location:
         raise ValueError(f'The address of a scheduler is {address!r}; expected one such as "tls://10.0.0.1:8786".')
-    if scheme != "tls" and not location.startswith(_LOOPBACK) and scheme != "inproc" and not allow_insecure:
+    if scheme not in _SAFE_SCHEMES and not allow_insecure:
         raise ValueError(
-            f"{address} is not encrypted, and leads to another machine: who can listen there can run code here. Start "
-            "the scheduler with TLS (https://distributed.dask.org/en/stable/tls.html), or say allow_insecure=True."
+            f"The address {address!r} does not use TLS. Any program that listens at this address, on this computer too, "
+            "can run code in this process. Expected an address that begins with tls://. Start the scheduler with TLS "
+            "(https://distributed.dask.org/en/stable/tls.html), pass Dask's client or cluster, or, if you trust every "
+            f"program at that address, pass allow_insecure=True to {_CALLS}."
         )
     return address
 

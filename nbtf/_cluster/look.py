@@ -131,7 +131,8 @@ def look_at_cluster(cluster: Any, timeout: float = 10.0, allow_insecure: bool = 
       cluster: the address of its scheduler, `"tls://10.0.0.1:8786"`; or Dask's `Client` or cluster, which bring their
         certificates. For an address these are those of Dask's configuration.
       timeout: how many seconds the scheduler and each worker may take; one that does not answer is named.
-      allow_insecure: whether an address of another machine will do that is not encrypted.
+      allow_insecure: whether an address without TLS is accepted, False by default. Any program that listens at the
+        address can then run code in this process.
 
     Returns:
       A report for each host. Printed it has a line for each card; a notebook with the extension draws it.
@@ -139,7 +140,7 @@ def look_at_cluster(cluster: Any, timeout: float = 10.0, allow_insecure: bool = 
     Raises:
       ImportError: Dask's `distributed` is not installed.
       TypeError: `cluster` is no cluster.
-      ValueError: no address, or one of another machine that is not encrypted.
+      ValueError: if `cluster` is no address, or an address without TLS and `allow_insecure` is False.
       UnavailableError: no scheduler answers.
       UnauthenticatedError: a certificate was refused.
 

@@ -24,14 +24,15 @@ class DaskClusterResolver(ClusterResolver):
     Args:
       cluster: the address of its scheduler, `"tls://10.0.0.1:8786"`; or Dask's `Client` or cluster, which bring their
         certificates. For an address these are those of Dask's configuration.
-      allow_insecure: whether an address of another machine will do that is not encrypted.
+      allow_insecure: whether an address without TLS is accepted, False by default. Any program that listens at the
+        address can then run code in this process.
       heartbeat: after so many seconds without a sign of life a task is lost; one whose process ends is so at once.
       timeout: how many seconds the scheduler and each worker may take to answer.
 
     Raises:
       ImportError: Dask's `distributed` is not installed.
       TypeError: `cluster` is no cluster.
-      ValueError: no address, or one of another machine that is not encrypted.
+      ValueError: if `cluster` is no address, or an address without TLS and `allow_insecure` is False.
 
     >>> tf.distribute.cluster_resolver.DaskClusterResolver("tls://10.0.0.1:8786")  # asks nobody yet
     DaskClusterResolver(tls://10.0.0.1:8786)

@@ -89,11 +89,14 @@ def test_no_certificate_is_refused_by_name(dask_cluster: Any) -> None:
 
 def test_no_scheduler_is_said_so() -> None:
     with pytest.raises(tf.errors.UnavailableError, match=r"No scheduler answers at tcp://127\.0\.0\.1:9 within 1 s"):
-        tf.runtime.look_at_cluster("tcp://127.0.0.1:9", 1.0)
+        tf.runtime.look_at_cluster("tcp://127.0.0.1:9", 1.0, allow_insecure=True)
 
 
-@pytest.mark.parametrize("address", ["tcp://10.0.0.1:8786", "tcp://node-7:8786", "ws://10.0.0.1:8786"])
-def test_an_address_elsewhere_needs_tls(address: str) -> None:
+HOSTS = ("10.0.0.1", "node-7", "127.0.0.1", "127.0.0.1.example.org", "localhost", "localhost.example.org", "[::1]")
+
+
+@pytest.mark.parametrize("address", [f"{scheme}://{host}:8786" for scheme in ("tcp", "ws", "ucx") for host in HOSTS])
+def test_an_address_without_tls_needs_a_word(address: str) -> None:
     with pytest.raises(ValueError, match="allow_insecure=True"):
         tf.runtime.look_at_cluster(address)
 

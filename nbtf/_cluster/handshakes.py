@@ -14,9 +14,9 @@ from contextlib import suppress
 from typing import Any
 
 try:
-    from resource import RLIMIT_NOFILE, getrlimit
+    import resource
 except ImportError:  # Windows, where sockets are no file descriptors
-    getrlimit = None
+    resource: Any = None
 
 HANDSHAKE_SECONDS = 10.0
 """How long a handshake may take."""
@@ -77,9 +77,9 @@ class Handshakes:
 
 
 def _most_handshakes() -> int:
-    if getrlimit is None:
+    if resource is None:
         return MOST_HANDSHAKES
-    return max(1, min(MOST_HANDSHAKES, getrlimit(RLIMIT_NOFILE)[0] // _PART))
+    return max(1, min(MOST_HANDSHAKES, resource.getrlimit(resource.RLIMIT_NOFILE)[0] // _PART))
 
 
 def limit_handshakes(server: Any, notify: Callable[[str], object]) -> None:

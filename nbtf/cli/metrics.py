@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import signal
+import threading
 from collections.abc import Iterator, Mapping, Sequence
 from importlib import import_module
 from typing import Any
@@ -13,6 +14,7 @@ from nbtf._install import pip_install
 from nbtf._locks import new_event
 from nbtf.cli.cards import Card, Holding, cards
 from nbtf.cli.command_error import CommandError, require
+from nbtf.cli.metrics_server import new_server
 
 LOOPBACK = "127.0.0.1"
 _OF_CARD = ("card", "uuid", "name", "simulated")
@@ -143,9 +145,11 @@ def _process_labels(card: Card, holding: Holding) -> list[str]:
 def _serve(prometheus: Any, registry: Any, address: str, port: int) -> None:
     """Answers until the process is told to end."""
     try:
-        server, thread = prometheus.start_http_server(port, address, registry)
+        server = new_server(address, port, prometheus.make_wsgi_app(registry))
     except OSError as error:
         raise CommandError(f"cannot listen at {address}:{port}: {error.strerror or error}") from error
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
     stopped = new_event()
 
     def stop(*_: object) -> None:

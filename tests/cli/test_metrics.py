@@ -7,15 +7,17 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 import urllib.request
 from collections.abc import Iterator
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from nbtf import runtime
-from nbtf.cli import main
+from nbtf.cli import main, metrics_server
 from nbtf.cli.metrics import _address
 from nbtf.runtime import CardMonitor, ProcessOwner
 from tests.fake_nvml import GIB, MIB, FakeCard, FakeNVML, NVMLError
@@ -130,6 +132,62 @@ def test_server_answers_on_this_computer_until_it_is_told_to_end() -> None:
     assert {"GPU:0", "GPU:1"} == values(samples(text), "nbtf_gpu_memory_total_bytes").keys()
     assert "s3cret" not in text
     assert 0 == status
+
+
+@pytest.fixture
+def metrics_port(monkeypatch: pytest.MonkeyPatch) -> Iterator[int]:
+    """A server with a short time limit, which answers two requests at once."""
+    monkeypatch.setattr(metrics_server, "REQUEST_SECONDS", 0.2)
+    monkeypatch.setattr(metrics_server, "MOST_REQUESTS", 2)
+
+    def application(environ: Any, start_response: Any) -> list[bytes]:
+        start_response("200 OK", [])
+        return [b"figures"]
+
+    server = metrics_server.new_server("127.0.0.1", 0, application)
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    yield server.server_port
+    server.shutdown()
+    server.server_close()
+    thread.join()
+
+
+def answer_of(port: int, request: bytes) -> bytes:
+    with socket.create_connection(("127.0.0.1", port)) as connection:
+        connection.sendall(request)
+        parts: list[bytes] = []
+        with suppress(ConnectionError):
+            parts.extend(iter(lambda: connection.recv(1024), b""))
+        return b"".join(parts)
+
+
+@pytest.mark.parametrize("begin", [b"", b"GET", b"GET / HTTP/1.1\r\nHost: loc"])
+def test_request_that_stalls_is_cut_off(metrics_port: int, begin: bytes, capsys: pytest.CaptureFixture[str]) -> None:
+    with ExitStack() as stack:
+        stalled = [stack.enter_context(socket.create_connection(("127.0.0.1", metrics_port))) for _ in range(6)]
+        for connection in stalled:  # more than are answered at once
+            with suppress(ConnectionError):
+                connection.sendall(begin)
+        with suppress(ConnectionError):
+            assert b"" == stalled[-1].recv(1)
+        while b"figures" not in (answer := answer_of(metrics_port, b"GET / HTTP/1.0\r\nHost: localhost\r\n\r\n")):
+            assert b"" == answer  # until one of the first is cut off
+
+    assert "" == capsys.readouterr().err
+
+
+LOCAL = ["localhost", "127.0.0.1", "127.0.0.2", "[::1]"]
+FOREIGN = ["evil.example", "localhost.evil.example", "127.0.0.1.evil.example", "10.0.0.1", "", "[fe80::1]", "[::1"]
+
+
+@pytest.mark.parametrize("port", ["", ":9400"])
+@pytest.mark.parametrize("host", [*LOCAL, *FOREIGN])
+def test_page_that_leads_its_name_here_gets_nothing(metrics_port: int, host: str, port: str) -> None:
+    answer = answer_of(metrics_port, f"GET / HTTP/1.0\r\nHost: {host}{port}\r\n\r\n".encode())
+
+    assert (host in LOCAL) == (b"figures" in answer)
+    assert (host in FOREIGN) == (b" 403 " in answer)
 
 
 def test_port_that_is_taken_is_said(capsys: pytest.CaptureFixture[str]) -> None:

@@ -59,7 +59,9 @@ def drain(queue: deque[Item]) -> Iterator[Item]:
     while True:
         try:
             item = queue.popleft()
-        except IndexError:  # asking first whether the queue is empty would let another thread take the last item meanwhile
+        except (
+            IndexError
+        ):  # asking first whether the queue is empty would let another thread take the last item meanwhile
             return
         yield item
 

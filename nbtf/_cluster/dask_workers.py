@@ -95,7 +95,7 @@ def _checked(address: str, allow_insecure: bool) -> str:
         raise ValueError(f'The address of a scheduler is {address!r}; expected one such as "tls://10.0.0.1:8786".')
     if scheme not in _SAFE_SCHEMES and not allow_insecure:
         raise ValueError(
-            f"The address {address!r} does not use TLS. Any program that listens at this address, on this computer too, "
+            f"The address {address!r} does not use TLS. Any program that listens there, even on this computer, "
             "can run code in this process. Expected an address that begins with tls://. Start the scheduler with TLS "
             "(https://distributed.dask.org/en/stable/tls.html), pass Dask's client or cluster, or, if you trust every "
             f"program at that address, pass allow_insecure=True to {_CALLS}."

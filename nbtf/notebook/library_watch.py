@@ -28,8 +28,7 @@ class LibraryWatch:
         self._watches: dict[str, OpWatch] = {}
         self._while_seen = False
         session.on_stop(self.end)
-        session.shell.events.register("pre_run_cell", self._renew)
-        session.on_stop(lambda: session.shell.events.unregister("pre_run_cell", self._renew))
+        session.on_stop(session.hooks.add("pre_run_cell", self._renew))
 
     def begin(self, module: str) -> str:
         """Watches a library from now on; returns what is so now, in words.

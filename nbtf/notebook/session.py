@@ -15,6 +15,7 @@ from nbtf._runtime.cluster import drop, finish, forget_failures
 from nbtf._runtime.context import CURRENT
 from nbtf.errors import OpError
 from nbtf.notebook.card_use import CardUses
+from nbtf.notebook.hooks import CellHooks
 
 if TYPE_CHECKING:
     from nbtf.notebook.library_watch import LibraryWatch
@@ -44,6 +45,7 @@ class Session:
     def __init__(self, shell: Any) -> None:
         """Changes nothing yet."""
         self.shell = shell
+        self.hooks: CellHooks = CellHooks(shell)
         self.recorder: runtime.Recorder = runtime.Recorder()
         self.monitor: runtime.CardMonitor = runtime.CardMonitor()
         self.cards: CardUses = CardUses(self.monitor)
@@ -72,8 +74,7 @@ class Session:
             ("post_run_cell", self._cell_ends),
             ("post_execute", self._execution_ends),
         ):
-            self.shell.events.register(event, hook)
-            self.on_stop(lambda event=event, hook=hook: self.shell.events.unregister(event, hook))
+            self.on_stop(self.hooks.add(event, hook))
 
     def forget(self) -> int:
         """Begins to record anew, with what the memory holds now; returns how many events are forgotten."""

@@ -67,8 +67,7 @@ def add_hint(session: Session) -> None:
         if gpu is not None:
             say(f"%gpu_memory --who lists what holds the memory of {gpu}.")
 
-    session.shell.events.register("post_run_cell", hint)
-    session.on_stop(lambda: session.shell.events.unregister("post_run_cell", hint))
+    session.on_stop(session.hooks.add("post_run_cell", hint))
 
 
 def _full_gpu(error: Any) -> str | None:

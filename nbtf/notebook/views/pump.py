@@ -112,8 +112,7 @@ class Pump:
         self._patience = Patience()
         self._in_first_cell = session.cell is None  # the one that loads the extension is not told to hooks
         for event, hook in (("pre_run_cell", self._cell_begins), ("post_run_cell", self._cell_ends)):
-            session.shell.events.register(event, hook)
-            session.on_stop(lambda event=event, hook=hook: session.shell.events.unregister(event, hook))
+            session.on_stop(session.hooks.add(event, hook))
         session.on_stop(self.stop)
         atexit.register(self._end_thread)
 

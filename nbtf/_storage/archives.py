@@ -14,6 +14,7 @@ from typing import IO, Any, NamedTuple
 
 import numpy as np
 
+from nbtf._storage.reading import open_bytes
 from nbtf._storage.refusal import RefusedFileError, refusing
 
 MOST_MEMBERS = 100_000
@@ -141,7 +142,7 @@ def inside(folder: str | os.PathLike[str], name: str, source: object) -> Path:
 def _open_archive(file: Source, source: object) -> Generator[zipfile.ZipFile]:
     """Opens an archive whose declared sizes are within the limits."""
     if isinstance(file, str | os.PathLike):
-        with Path(os.fspath(file)).open("rb") as stream, _open_archive(stream, source or os.fspath(file)) as archive:
+        with open_bytes(file) as stream, _open_archive(stream, source or os.fspath(file)) as archive:
             yield archive
         return
     with refusing(source or "the archive"), zipfile.ZipFile(file) as archive:

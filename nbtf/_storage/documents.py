@@ -7,6 +7,7 @@ import os
 from collections.abc import Iterable
 from typing import Any
 
+from nbtf._storage.reading import open_bytes
 from nbtf._storage.refusal import RefusedFileError, refusing
 
 MOST_BYTES = 32 * 2**20
@@ -51,7 +52,7 @@ def read_document(path: str | os.PathLike[str], schema: Schema = object) -> Any:
       OSError: it cannot be opened.
       RefusedFileError: it is too large or too deep, no JSON, or looks different.
     """
-    with open(path, "rb") as file:
+    with open_bytes(path) as file:
         return parse_document(file.read(MOST_BYTES + 1), os.fspath(path), schema)
 
 

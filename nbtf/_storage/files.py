@@ -15,6 +15,7 @@ from collections.abc import Callable, Generator
 from typing import IO, Any
 
 from nbtf._storage import drafts
+from nbtf._storage.reading import open_bytes
 
 StrPath = str | os.PathLike[str]
 
@@ -121,7 +122,7 @@ def copy(source: StrPath, target: StrPath) -> None:
     Raises:
       OSError: the one cannot be read, or the other cannot be written.
     """
-    with open(source, "rb") as content, open_draft(target) as stream:
+    with open_bytes(source) as content, open_draft(target) as stream:
         shutil.copyfileobj(content, stream)
 
 

@@ -20,6 +20,7 @@ from nbtf._storage import drafts, files, manifest
 from nbtf._storage.archives import inside
 from nbtf._storage.documents import MOST_BYTES
 from nbtf._storage.manifest import Manifest
+from nbtf._storage.reading import read_bytes
 from nbtf._storage.refusal import RefusedFileError
 
 
@@ -36,9 +37,9 @@ def write(path: files.StrPath, contents: Mapping[str, bytes]) -> None:
     """
     description = Manifest.of(contents)
     folder = os.path.realpath(path)
+    previous, flat = _generation_before(folder), _flat_files(folder, contents)
     try:
         files.make_folder(folder)
-        previous, flat = _generation_before(folder), _flat_files(folder, contents)
         with drafts.make_folder(folder, _new_generation, _remove) as generation:
             for name, content in contents.items():
                 file = inside(generation, name, folder)
@@ -127,7 +128,7 @@ def manifest_of(path: files.StrPath) -> Manifest | None:
     try:
         if os.stat(file).st_size > MOST_BYTES:
             raise manifest.damage(file, f"it has more than {MOST_BYTES:,} bytes")
-        content = _content(file)
+        content = read_bytes(file)
     except (FileNotFoundError, NotADirectoryError):
         return None
     if manifest.is_foreign(content):
@@ -137,7 +138,7 @@ def manifest_of(path: files.StrPath) -> Manifest | None:
 
 def _read_part(folder: str, current: Manifest | None, name: str) -> bytes:
     if current is None:
-        return _content(inside(folder, name, folder))
+        return read_bytes(inside(folder, name, folder))
     if name not in current.files or current.generation is None:
         raise manifest.damage(folder, f"{manifest.NAME} names no {name}")
     file = inside(os.path.join(os.path.realpath(folder), current.generation), name, folder)
@@ -146,12 +147,7 @@ def _read_part(folder: str, current: Manifest | None, name: str) -> bytes:
     size, saved = os.stat(file).st_size, current.files[name][0]
     if size != saved:  # before a file of any size is read
         raise manifest.damage(folder, f"{name} has {size:,} bytes, {saved:,} were saved")
-    return current.check(name, _content(file), folder)
-
-
-def _content(file: files.StrPath) -> bytes:
-    with open(file, "rb") as stream:
-        return stream.read()
+    return current.check(name, read_bytes(file), folder)
 
 
 # ---- generations
@@ -168,8 +164,8 @@ def _generation_before(folder: str) -> str | None:
       FileExistsError: another program has its `manifest.json` there.
     """
     try:
-        content = _content(os.path.join(folder, manifest.NAME))
-    except FileNotFoundError:
+        content = read_bytes(os.path.join(folder, manifest.NAME))
+    except (FileNotFoundError, NotADirectoryError):
         return None
     if manifest.is_foreign(content):
         text = f"a {manifest.NAME} that nbtf has not written is there; save into another folder"

@@ -8,6 +8,9 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
+from nbtf._storage.reading import read_text
+from nbtf.cli.command_error import reading
+
 BINDER = "https://mybinder.org"
 COLAB = "https://colab.research.google.com"
 BRANCH = "main"
@@ -23,7 +26,9 @@ def address_in(project: Path) -> str:
     Args:
       project: the file.
     """
-    urls = tomllib.loads(project.read_text(encoding="utf-8")).get("project", {}).get("urls", {})
+    with reading(project):
+        text = read_text(project)
+    urls = tomllib.loads(text).get("project", {}).get("urls", {})
     return next((str(url) for url in urls.values() if _GITHUB.fullmatch(str(url))), "")
 
 

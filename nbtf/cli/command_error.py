@@ -33,6 +33,22 @@ def require(packages: Sequence[str], command: str, install: str = LAB) -> None:
 
 
 @contextlib.contextmanager
+def reading(path: Path) -> Generator[None]:
+    """Turns what the system says about a file that cannot be read into a sentence.
+
+    Args:
+      path: the file.
+
+    Raises:
+      CommandError: if the block raised an `OSError`.
+    """
+    try:
+        yield
+    except OSError as error:
+        raise CommandError(f"cannot read {path}: {error.strerror or error}") from error
+
+
+@contextlib.contextmanager
 def writing(path: Path) -> Generator[None]:
     """Turns what the system says about a file that cannot be written into a sentence.
 

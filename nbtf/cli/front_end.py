@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from nbtf._storage.reading import read_text
 from nbtf.cli.command_error import LAB
 from nbtf.cli.finding import Finding
 
@@ -87,7 +88,7 @@ def _has(folder: Path, extension: str) -> bool:
 
 def _read(file: Path) -> dict[str, Any]:
     try:
-        content: Any = json.loads(file.read_text(encoding="utf-8"))
+        content: Any = json.loads(read_text(file))
     except (OSError, ValueError):
         return {}
     return content if isinstance(content, dict) else {}  # pyright: ignore[reportUnknownVariableType]

@@ -10,6 +10,7 @@ from typing import Any
 from urllib.parse import unquote
 
 from nbtf._storage import files
+from nbtf._storage.reading import read_bytes
 
 _IMAGE = re.compile(r"!\[[^\]]*\]\(([^()\s]+)\)")
 
@@ -51,7 +52,7 @@ def copy_images(notebook: Mapping[str, Any], folder: Path, copies: Path, for_pag
     for name in images_of(notebook):
         source, copy = folder / name, copies / name
         if source.is_file():
-            content = source.read_bytes()
+            content = read_bytes(source)
             files.make_folder(copy.parent)
             with suppress(FileExistsError):
                 files.create(copy, _in_ascii(content) if for_page and copy.suffix == ".svg" else content)

@@ -16,6 +16,7 @@ from urllib.parse import quote
 
 import nbtf
 from nbtf._storage import files
+from nbtf._storage.reading import read_bytes, read_text
 from nbtf.cli.command_error import CommandError, require
 from nbtf.cli.folded import empty_folded_cells
 from nbtf.cli.images import copy_images
@@ -144,7 +145,7 @@ def copy_tutorials(originals: Iterable[Lesson], folder: Path) -> list[Copy]:
 
 def _copy_lesson(original: Path, path: Path) -> str:
     """Its text goes in one piece, and nothing that is there can be overwritten."""
-    text = original.read_bytes()
+    text = read_bytes(original)
     lesson: dict[str, Any] = json.loads(text)
     files.make_folder(path.parent)
     copy_images(lesson, original.parent, path.parent)
@@ -153,7 +154,7 @@ def _copy_lesson(original: Path, path: Path) -> str:
     try:
         files.create(path, text)
     except FileExistsError:
-        return "same" if path.read_bytes() == text else "yours"
+        return "same" if read_bytes(path) == text else "yours"
     return "new"
 
 
@@ -174,7 +175,7 @@ def sign(notebooks: Iterable[Path]) -> None:
     nbformat = importlib.import_module("nbformat")
     notary = importlib.import_module("nbformat.sign").NotebookNotary()
     for notebook in notebooks:
-        notary.sign(nbformat.read(notebook, as_version=4))
+        notary.sign(nbformat.reads(read_text(notebook), as_version=4))
     notary.store.close()
 
 

@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any, cast
 
 from nbtf._storage import files
-from nbtf.cli.command_error import CommandError, writing
+from nbtf._storage.reading import read_text
+from nbtf.cli.command_error import CommandError, reading, writing
 
 
 def read(path: Path) -> Any:
@@ -20,9 +21,11 @@ def read(path: Path) -> Any:
     """
     nbformat: Any = importlib.import_module("nbformat")  # has no types
     try:
-        notebook = nbformat.reads(path.read_text(encoding="utf-8"), as_version=4)
-    except OSError as error:
-        raise CommandError(f"cannot read {path}: {error.strerror}") from error
+        with reading(path):
+            text = read_text(path)
+        notebook = nbformat.reads(text, as_version=4)
+    except CommandError:
+        raise
     except Exception as error:  # old formats are converted before anything is looked at: all may be raised there
         raise CommandError(f"{path} is not a notebook") from error
     wrong = _mistake(notebook)

@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from nbtf._storage import files
-from nbtf.cli.command_error import CommandError
+from nbtf._storage.reading import read_bytes, read_text
+from nbtf.cli.command_error import CommandError, reading
 
 CORE = ("pyodide.mjs", "pyodide.asm.mjs", "pyodide.asm.wasm", "python_stdlib.zip")
 """Pyodide itself, with Python; `npm pack pyodide` has these and the lock."""
@@ -50,7 +51,9 @@ def copy_pyodide(folder: Path, target: Path) -> list[str]:
 
 def _lock(path: Path) -> dict[str, Any]:
     try:
-        lock: Any = json.loads(path.read_text(encoding="utf-8"))
+        with reading(path):
+            text = read_text(path)
+        lock: Any = json.loads(text)
         names = [package["file_name"] + package["sha256"] for package in lock["packages"].values()]
     except (ValueError, LookupError, TypeError, AttributeError):
         raise CommandError(f"{path} is no lock of Pyodide") from None
@@ -70,7 +73,7 @@ def _check_packages(folder: Path, packages: dict[str, Any]) -> dict[str, Any]:
         path = folder / package["file_name"]
         if Path(package["file_name"]).name != package["file_name"] or not path.is_file():
             continue
-        if hashlib.sha256(path.read_bytes()).hexdigest() != package["sha256"]:
+        if hashlib.sha256(read_bytes(path)).hexdigest() != package["sha256"]:
             raise CommandError(f"{path} is not the file that {LOCK} names: its SHA-256 differs. Nothing was built.")
         available[name] = package
     return available

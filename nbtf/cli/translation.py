@@ -11,8 +11,9 @@ from babel.messages.catalog import Catalog
 from babel.messages.pofile import read_po, write_po
 
 from nbtf._storage import files
+from nbtf._storage.reading import open_bytes
 from nbtf._storage.refusal import RefusedFileError, refusing
-from nbtf.cli.command_error import CommandError
+from nbtf.cli.command_error import CommandError, reading
 from nbtf.cli.languages import pieces
 
 _SAYS_NOTHING = (
@@ -68,11 +69,8 @@ def read(path: Path) -> Catalog:
     Raises:
       CommandError: it cannot be read, or is no catalogue in UTF-8.
     """
-    try:
-        with path.open("rb") as file:
-            content = file.read(MOST_BYTES + 1)
-    except OSError as error:
-        raise CommandError(f"cannot read {path}: {error.strerror}") from error
+    with reading(path), open_bytes(path) as file:
+        content = file.read(MOST_BYTES + 1)
     try:
         with refusing(path):
             if len(content) > MOST_BYTES:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,6 +12,7 @@ from nbtf._ops.structure import flatten
 from nbtf._runtime.conversion import as_tensor
 from nbtf._runtime.tensor import Tensor
 from nbtf._shapes import TensorSpec
+from nbtf._storage.reading import open_bytes
 from nbtf._types import DType, int64, string
 from nbtf.data.elements import (
     as_element,
@@ -29,7 +29,14 @@ from nbtf.data.elements import (
 from nbtf.data.selections import random_words, seed_pair
 from nbtf.data.specs import NoneTensorSpec, RaggedTensorSpec, SparseTensorSpec, row_of, spec_of
 from nbtf.data.stage import INFINITE, UNKNOWN, Columns, Stage
-from nbtf.errors import InvalidArgumentError, NotFoundError, OpError, UnimplementedError, UnknownError
+from nbtf.errors import (
+    FailedPreconditionError,
+    InvalidArgumentError,
+    NotFoundError,
+    OpError,
+    UnimplementedError,
+    UnknownError,
+)
 
 
 class Slices(Stage):
@@ -306,9 +313,10 @@ class Lines(Stage):
         for name in self._names:
             path = name.decode()
             try:
-                file = Path(path).open("rb")  # closed below; only the opening may fail so
+                file = open_bytes(path)  # closed below; only the opening may fail so
             except OSError as error:
-                raise at_next(NotFoundError, f"{path}; {error.strerror}") from error
+                error_class = NotFoundError if isinstance(error, FileNotFoundError) else FailedPreconditionError
+                raise at_next(error_class, f"{path}; {error.strerror}") from error
             with file:
                 for line in file:
                     yield _text(line.removesuffix(b"\n").removesuffix(b"\r"))

@@ -27,6 +27,8 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+from nbtf._storage.reading import read_bytes
+
 ENGLISH = "en"
 LANGUAGES = ("ja", "zh_CN")
 """Others than English; a language is added by its file and its name here."""
@@ -60,7 +62,7 @@ def _language_in(path: str) -> str:
     try:
         if not path or Path(path).stat().st_size > _LARGEST_LESSON:
             return ""
-        language: Any = json.loads(Path(path).read_bytes())["metadata"]["nbtf"]["language"]
+        language: Any = json.loads(read_bytes(path))["metadata"]["nbtf"]["language"]
     except (OSError, ValueError, RecursionError, LookupError, TypeError):
         return ""
     return language if isinstance(language, str) else ""

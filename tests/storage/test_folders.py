@@ -197,7 +197,7 @@ def test_a_name_out_of_the_folder_is_not_written(name: str, tmp_path: Path) -> N
 
 def test_a_reader_whose_save_is_replaced_reads_the_next(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folders.write(tmp_path, OLD)
-    content = folders._content
+    content = folders.read_bytes
     saves = iter([NEW])
 
     def read(file: str) -> bytes:
@@ -206,7 +206,7 @@ def test_a_reader_whose_save_is_replaced_reads_the_next(tmp_path: Path, monkeypa
                 folders.write(tmp_path, save)
         return content(file)
 
-    monkeypatch.setattr(folders, "_content", read)
+    monkeypatch.setattr(folders, "read_bytes", read)
     assert folders.read(tmp_path, OLD) == NEW
 
 

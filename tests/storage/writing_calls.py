@@ -59,7 +59,7 @@ class WritingCall(NamedTuple):
 def writing_calls(text: str, file: str) -> Iterator[WritingCall]:
     """Yields the calls of a program text that open a file for writing, or replace one."""
     tree = ast.parse(text)
-    modules = dict(_imported(tree))
+    modules = dict(imported_names(tree))
     for node in ast.walk(tree):
         if isinstance(node, ast.Call):
             short = _written_by(node, modules)
@@ -67,7 +67,7 @@ def writing_calls(text: str, file: str) -> Iterator[WritingCall]:
                 yield WritingCall(file, node.lineno, short)
 
 
-def _imported(tree: ast.AST) -> Iterator[tuple[str, str]]:
+def imported_names(tree: ast.AST) -> Iterator[tuple[str, str]]:
     """Yields names that `from os import replace as move` and `import os as system` make, with what they stand for."""
     for node in ast.walk(tree):
         if isinstance(node, ast.ImportFrom) and node.level == 0:
@@ -77,7 +77,7 @@ def _imported(tree: ast.AST) -> Iterator[tuple[str, str]]:
 
 
 def _written_by(call: ast.Call, modules: dict[str, str]) -> str | None:
-    owner, name = _owner_and_name(call.func, modules)
+    owner, name = owner_and_name(call.func, modules)
     if name in _OF_MODULES.get(owner, ()):
         return f"{owner}.{name}"
     if name in _WRITERS:
@@ -90,7 +90,7 @@ def _written_by(call: ast.Call, modules: dict[str, str]) -> str | None:
     return None
 
 
-def _owner_and_name(function: ast.expr, modules: dict[str, str]) -> tuple[str, str]:
+def owner_and_name(function: ast.expr, modules: dict[str, str]) -> tuple[str, str]:
     if isinstance(function, ast.Name):
         owner, _, name = modules.get(function.id, function.id).rpartition(".")
         return owner, name

@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+from nbtf._storage.reading import read_text
 from nbtf.cli.checking.text import title
 from nbtf.cli.checking.verdicts import NotebookVerdict
 from nbtf.cli.printable import printable
@@ -30,7 +31,7 @@ def commands(verdict: NotebookVerdict) -> Iterator[str]:
 def _lines_of_cells(path: Path) -> list[int]:
     """Returns the line at which each cell begins in a file, as nbformat writes it; nothing of one written otherwise."""
     try:
-        text = path.read_text(encoding="utf-8")
+        text = read_text(path)
     except (OSError, UnicodeDecodeError):
         return []
     return [number for number, line in enumerate(text.split("\n"), start=1) if _CELL_TYPE.match(line)]

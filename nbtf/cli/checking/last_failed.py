@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import cast
 
 from nbtf._storage import files
+from nbtf._storage.reading import read_text
 from nbtf.cli.checking.verdicts import NotebookVerdict
 from nbtf.cli.command_error import writing
 
@@ -39,7 +40,7 @@ def cache_file(environ: Mapping[str, str]) -> Path:
 def failed_last(file: Path) -> set[str]:
     """Returns the notebooks that failed last, by their full paths; a file that cannot be read remembers nothing."""
     try:
-        content: object = json.loads(file.read_text(encoding="utf-8"))
+        content: object = json.loads(read_text(file))
     except (OSError, ValueError):
         return set()
     return set(map(str, cast("list[object]", content))) if isinstance(content, list) else set()

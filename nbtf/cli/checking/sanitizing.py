@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TypeAlias
 
+from nbtf._storage.reading import read_text
 from nbtf.cli.command_error import CommandError
 
 BUILT_IN = Path(__file__).parents[1] / "nbval_sanitize.cfg"
@@ -35,7 +36,7 @@ def read_rules(paths: Iterable[Path]) -> list[Rule]:
     replacements: dict[str, str] = {}
     for path in paths:
         try:
-            replacements.update(_PAIR.findall(path.read_text(encoding="utf-8")))
+            replacements.update(_PAIR.findall(read_text(path)))
         except (OSError, UnicodeDecodeError) as error:
             raise CommandError(f"cannot read the rules in {path}: {error}") from error
     return [_rule(regex, replacement) for regex, replacement in replacements.items()]

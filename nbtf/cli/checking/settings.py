@@ -22,6 +22,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, cast
 
+from nbtf._storage.reading import read_text
 from nbtf.cli.command_error import CommandError
 from nbtf.cli.limits import read_limits
 
@@ -108,7 +109,7 @@ _WORDS = {str: "a text", int: "a whole number", float: "a number", bool: "true o
 def _tables(file: Path) -> object | None:
     """Returns the table of a file; None where it has none."""
     try:
-        content = tomllib.loads(file.read_text(encoding="utf-8"))
+        content = tomllib.loads(read_text(file))
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise CommandError(f"cannot read {file}: {error}") from error
     return content.get("tool", {}).get("nbtf", {}).get("check")

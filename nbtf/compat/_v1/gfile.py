@@ -10,6 +10,7 @@ from typing import IO, Any
 
 from nbtf._public import public_names as _public_names
 from nbtf._storage import files
+from nbtf._storage.reading import open_bytes, open_text
 from nbtf.errors import AlreadyExistsError, NotFoundError
 
 # ruff: noqa: N802  # TensorFlow's names
@@ -30,8 +31,11 @@ def GFile(name: Any, mode: str = "r") -> IO[Any]:
 
     Raises:
       NotFoundError: there is no such file.
+      OSError: if a file that is read is no regular file, such as a FIFO or a device.
     """
     try:
+        if mode.startswith("r") and "+" not in mode:
+            return open_bytes(name) if "b" in mode else open_text(name, mode)
         return open(name, mode, encoding=None if "b" in mode else "utf-8")
     except FileNotFoundError:
         raise _missing(name) from None

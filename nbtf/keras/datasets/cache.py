@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from nbtf._storage.archives import read_arrays
+from nbtf._storage.reading import read_bytes
 
 Split = tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]
 """Examples and labels."""
@@ -53,7 +54,7 @@ def batch(path: Path, labels: int, label_column: int = 0) -> Split:
       labels: how many labels stand before each picture.
       label_column: the one that is wanted.
     """
-    rows = np.fromfile(path, np.uint8).reshape(-1, labels + 3 * 32 * 32)
+    rows = np.frombuffer(read_bytes(path), np.uint8).reshape(-1, labels + 3 * 32 * 32)
     pictures = rows[:, labels:].reshape(-1, 3, 32, 32).transpose(0, 2, 3, 1)
     return np.ascontiguousarray(pictures), rows[:, label_column : label_column + 1].copy()
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from nbtf._storage.reading import open_bytes
 from nbtf._storage.refusal import refusing
 from nbtf.keras.datasets.cache import Split, find_data_set
 
@@ -34,7 +35,7 @@ def _split(name: str) -> Split:
 
 def _content(name: str, header: int) -> np.ndarray[Any, Any]:
     path = find_data_set(f"fashion-mnist/{name}")
-    with gzip.open(path, "rb") as opened, refusing(path):
+    with open_bytes(path) as file, refusing(path), gzip.open(file) as opened:
         content = opened.read(_MOST_BYTES + 1)
         if len(content) > _MOST_BYTES:
             raise ValueError(f"it has more than {_MOST_BYTES} bytes.")

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from nbtf._ops.arrays.creation import convert_to_tensor
+from nbtf._storage.reading import read_text
 from nbtf.errors import FailedPreconditionError, InvalidArgumentError
 from nbtf.keras.layers.base import Layer
 from nbtf.keras.layers.preprocessing import batches_of, encoded, encoded_shape
@@ -118,8 +119,7 @@ class Lookup(Layer):
         """
         if isinstance(vocabulary, str):
             try:
-                with open(vocabulary, encoding="utf-8") as file:
-                    vocabulary = file.read().splitlines()
+                vocabulary = read_text(vocabulary).splitlines()
             except OSError as error:
                 raise ValueError(f"Vocabulary file {vocabulary} cannot be read: {error}") from error
         words = [self._word(value) for value in np.asarray(vocabulary).tolist()]

@@ -45,12 +45,13 @@ def read_state(folder: str | os.PathLike[str], file_name: str | None = None) -> 
 
     Raises:
       RefusedFileError: the file is damaged, or names checkpoints outside the folder.
+      OSError: if the file is no regular file, such as a FIFO or a device.
     """
     directory = os.fspath(folder)
     file = os.path.join(directory, file_name or STATE)
     try:
         state: dict[str, Any] = read_document(file, _SCHEMA)
-    except OSError:
+    except (FileNotFoundError, NotADirectoryError, IsADirectoryError, PermissionError):
         return None
     names: list[str] = [state["model_checkpoint_path"], *state["all_model_checkpoint_paths"]]
     for name in names:

@@ -13,6 +13,7 @@ from typing import Any
 from nbtf._storage import files, folders, packing
 from nbtf._storage.archives import member_names
 from nbtf._storage.documents import parse_document
+from nbtf._storage.reading import open_bytes
 from nbtf._storage.refusal import RefusedFileError, refusing
 from nbtf.keras.allowance import allowing
 from nbtf.keras.generation import check_ending
@@ -277,7 +278,8 @@ def _is_model(path: Path) -> bool:
     """Tells whether a whole model is there, not weights alone."""
     if path.is_dir():
         return folders.holds(path, METADATA)
-    return zipfile.is_zipfile(path) and METADATA in member_names(path)
+    with open_bytes(path) as file:
+        return zipfile.is_zipfile(file) and METADATA in member_names(file, path)
 
 
 def _read(path: Path) -> dict[str, bytes]:

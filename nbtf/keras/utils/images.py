@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ import numpy as np
 
 from nbtf._runtime.arguments import unexpected
 from nbtf._storage import files
+from nbtf._storage.reading import open_bytes
 from nbtf.keras.dtypes import floatx
 
 Array = np.ndarray[Any, Any]
@@ -88,12 +90,15 @@ def load_img(
 
     Raises:
       FileNotFoundError: there is no such file.
+      OSError: if `path` is no regular file, such as a FIFO or a device.
       ImportError: Pillow is not installed.
     """
     image = _pillow()
     if not isinstance(path, str | bytes | os.PathLike) and not hasattr(path, "read"):
         raise unexpected(path, "path", "the path of a file")
-    with image.open(path) as opened:
+    with contextlib.ExitStack() as stack:
+        file = path if hasattr(path, "read") else stack.enter_context(open_bytes(os.fsdecode(path)))
+        opened = stack.enter_context(image.open(file))
         picture = opened.convert({"grayscale": "L", "rgba": "RGBA"}.get(color_mode, "RGB"))
     if target_size is None:
         return picture

@@ -1,0 +1,77 @@
+"""How much does a saved file hold at most? One table for what writes and what reads.
+
+A save that would pass a limit raises an error before it touches the copy from before. So nothing can be saved that is
+refused when it is read. The limits are there because a file may come from a stranger.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+class LimitError(ValueError):
+    """Something is larger than what is saved and read."""
+
+
+@dataclass(slots=True)
+class Limit:
+    """A limit that a save and a read share.
+
+    Attributes:
+      most: the largest number that is saved and read.
+      bounds: what is counted, as the error says it after the number.
+      advice: what to do instead, as a sentence.
+    """
+
+    most: int
+    bounds: str
+    advice: str
+
+    def check(self, count: int, of: str = "") -> None:
+        """Raises an error if a number is larger than the limit.
+
+        Args:
+          count: the number.
+          of: what has so many, which the error names first.
+
+        Raises:
+          LimitError: if `count` is larger.
+        """
+        if count > self.most:
+            subject = f"{of}: " if of else ""
+            raise LimitError(
+                f"{subject}{count:,} {self.bounds}; at most {self.most:,} are saved and read. {self.advice}"
+            )
+
+
+ARRAYS = Limit(1_000_000, "arrays in one file", "Split the object, and save each part into a file of its own.")
+NAME_BYTES = Limit(
+    65_000, "bytes in the name of an array", "Use shorter keys and attribute names, or nest less deeply."
+)
+"""A name in a zip archive has 65,535 bytes at most. Source: PKWARE, APPNOTE.TXT 4.4.10."""
+
+AXES = Limit(64, "axes of one array", "Reshape the value before you save it.")
+"""NumPy 2 has 64 axes at most; `import nbtf` needs NumPy 2."""
+
+TEXT_BYTES = Limit(999_999_999, "bytes in one string", "Save the string as a file of its own.")
+"""NumPy stores each string of an array in as many bytes as the longest has."""
+
+DOCUMENT_BYTES = Limit(
+    64 * 2**20,
+    "bytes of JSON",
+    "Keep a large vocabulary in a text file, and give the layer its path. Or split the object, and save each part.",
+)
+"""A vocabulary of 1,500,000 words has about 30 MiB; 100,000 variables of a checkpoint have about 12 MiB."""
+
+DOCUMENT_LEVELS = Limit(
+    200, "lists and dictionaries inside one another", "Nest less deeply: put the inner layers into one flat model."
+)
+"""A model inside a model takes 3 levels of JSON and 6 frames of Python's stack, which has 1,000."""
+
+OBJECT_LEVELS = Limit(100, "objects inside one another", "Nest less deeply: keep the objects in one list.")
+"""An object inside an object takes 5 frames of Python's stack when it is loaded."""
+
+SWELLING = Limit(16, "bytes for each byte of the archive", "Save the file again with nbtf, which does not compress.")
+"""nbtf writes archives without compression; trained weights that another program compressed give 1.1."""
+
+CATALOGUE_BYTES = Limit(2**24, "bytes in one translation catalogue", "Split the notebook.")

@@ -1,0 +1,84 @@
+"""Which files are opened for reading? Regular ones only: a FIFO waits for a writer, and a device may never end."""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from typing import IO, BinaryIO
+
+_TYPES = {
+    stat.S_IFIFO: "a FIFO",
+    stat.S_IFSOCK: "a socket",
+    stat.S_IFCHR: "a device",
+    stat.S_IFBLK: "a device",
+}
+_FLAGS = getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0)
+"""With these, opening waits for nothing, even when the path becomes a FIFO after it was looked at."""
+
+_ENDLESS_BYTES = 2**20
+"""How much is read of a file that is said to be empty: files of `/proc` are, and some of them never end."""
+
+StrPath = str | os.PathLike[str]
+
+
+def open_bytes(path: StrPath) -> BinaryIO:
+    """Returns a regular file, or what a link to one leads to, open for reading bytes.
+
+    Raises:
+      IsADirectoryError: if `path` is a folder.
+      OSError: if `path` is a FIFO, a socket or a device, which the error names, or cannot be opened.
+    """
+    return open(os.fspath(path), "rb", opener=_regular_only)
+
+
+def open_text(path: StrPath, mode: str = "r", encoding: str = "utf-8") -> IO[str]:
+    """Returns a regular file that is open for reading text; for errors see `open_bytes`."""
+    return open(os.fspath(path), mode, encoding=encoding, opener=_regular_only)
+
+
+def read_bytes(path: StrPath) -> bytes:
+    """Returns the content of a regular file, which is as long as the system says when it is opened.
+
+    Raises:
+      OSError: if `path` is anything else, cannot be read, or has no end (some files of `/proc` have none).
+    """
+    with open_bytes(path) as file:
+        size = os.fstat(file.fileno()).st_size
+        content = file.read(size or _ENDLESS_BYTES + 1)
+    if len(content) > max(size, _ENDLESS_BYTES):
+        text = f"Its size is said to be 0, and it has more than {_ENDLESS_BYTES:,} bytes; expected a regular file"
+        raise OSError(errno.EINVAL, text, os.fspath(path))
+    return content
+
+
+def read_text(path: StrPath, encoding: str = "utf-8", errors: str = "strict") -> str:
+    """Returns the text of a regular file, whose lines end with a line feed.
+
+    Raises:
+      OSError: see `read_bytes`.
+      UnicodeDecodeError: if it is no text in this encoding.
+    """
+    text = read_bytes(path).decode(encoding, errors)
+    return text.replace("\r\n", "\n").replace("\r", "\n")
+
+
+def _regular_only(path: str, flags: int) -> int:
+    """Opens a regular file; the `opener` of Python's `open`."""
+    _check(path, os.stat(path))  # before anything is opened: opening a device may already act on it
+    descriptor = os.open(path, flags | _FLAGS)
+    try:
+        _check(path, os.fstat(descriptor))
+    except OSError:
+        os.close(descriptor)
+        raise
+    return descriptor
+
+
+def _check(path: str, status: os.stat_result) -> None:
+    """Raises an error that says what a path is, unless it is a regular file."""
+    if stat.S_ISDIR(status.st_mode):
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), path)
+    if not stat.S_ISREG(status.st_mode):
+        name = _TYPES.get(stat.S_IFMT(status.st_mode), "a special file")
+        raise OSError(errno.EINVAL, f"It is {name}; expected a regular file", path)

@@ -1,0 +1,141 @@
+"""Which lines of a program open a file for reading? Only `nbtf/_storage/reading.py` may: it reads regular files only.
+
+    python -m tests.storage.reading_calls nbtf
+
+prints the lines, and ends with status 1 if `ALLOWED` lacks a reason for one of them.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+import sys
+from collections.abc import Iterator
+from itertools import chain
+from pathlib import Path
+from typing import NamedTuple
+
+from tests.storage.writing_calls import imported_names, owner_and_name
+
+_OWN = "reads a file of the installed package"
+_SYSTEM = "reads a fixed file of the system"
+_NO_FILE = "opens no file"
+_SOURCE = "reads the source of a function that Python has loaded"
+
+ALLOWED = {
+    ("nbtf/_storage/reading.py", "open"): "the one place",
+    ("nbtf/_storage/reading.py", "os.open"): "the one place",
+    ("nbtf/_storage/archives.py", "zipfile.ZipFile"): "gets an open file",
+    ("nbtf/_storage/packing.py", "zipfile.ZipFile"): "writes a draft",
+    ("nbtf/_storage/drafts.py", "os.open"): "opens a folder or a draft, to lock it",
+    ("nbtf/_storage/files.py", "os.open"): "opens a draft for writing",
+    ("nbtf/_storage/files.py", "open"): "writes into a device or a FIFO, which is the user's wish",
+    ("nbtf/_storage/files.py", "io.FileIO"): "opens a draft or the end of a log, for writing",
+    ("nbtf/_storage/files.py", "shutil.copyfileobj"): "gets open files",
+    ("nbtf/keras/saving/models.py", "zipfile.is_zipfile"): "gets an open file",
+    ("nbtf/_frameworks/torch/prediction/zeros.py", "mmap.mmap"): "maps memory",
+    ("nbtf/compat/_v1/gfile.py", "open"): "opens for writing; its docstring says so",
+    ("nbtf/keras/utils/images.py", "image.open"): "gets an open file",
+    ("nbtf/keras/datasets/fashion_mnist.py", "gzip.open"): "gets an open file",
+    ("nbtf/cli/checking/pictures.py", "image.open"): "gets bytes",
+    ("nbtf/cli/own_wheel.py", "zipfile.ZipFile"): "writes a draft",
+    ("nbtf/cli/own_wheel.py", "path.read_bytes"): _OWN,
+    ("nbtf/_public.py", "open"): _OWN,
+    ("nbtf/_cluster/look.py", "file.read_text"): _OWN,
+    ("nbtf/notebook/catalogue.py", "file.read_text"): _OWN,
+    ("nbtf/notebook/views/esm.py", "read_text"): _OWN,
+    ("nbtf/_devices/host_memory.py", "open"): _SYSTEM,
+    ("nbtf/_devices/processes.py", "open"): _SYSTEM,
+    ("nbtf/cli/real_gpus.py", "file.read_text"): _SYSTEM,
+    ("nbtf/notebook/views/processor.py", "open"): _SYSTEM,
+    ("nbtf/notebook/prediction/__main__.py", "os.fdopen"): "the pipe to the process that asked",
+    ("nbtf/_graph/autograph/conversion.py", "linecache.getlines"): _SOURCE,
+    ("nbtf/_graph/autograph/user_code.py", "linecache.getline"): _SOURCE,
+    ("nbtf/notebook/code_lines.py", "linecache.getline"): _SOURCE,
+    ("nbtf/cli/checking/budgets.py", "linecache.getlines"): _SOURCE,
+    ("nbtf/_devices/cuda/copying.py", "target.open"): _NO_FILE,
+    ("nbtf/_devices/cuda/copying.py", "source.open"): _NO_FILE,
+    ("nbtf/_devices/cuda/device.py", "self.open"): _NO_FILE,
+    ("nbtf/_cluster/in_process.py", "process.host.open"): _NO_FILE,
+    ("nbtf/_cluster/controller.py", "channel.open"): _NO_FILE,
+}
+"""File and call, and why the call may stand there."""
+
+_READERS = frozenset(
+    "open open_code fdopen FileIO ZipFile PyZipFile TarFile is_zipfile is_tarfile GzipFile BZ2File LZMAFile "
+    "fromfile loadtxt genfromtxt memmap open_memmap getline getlines run_path fileinput copyfile copyfileobj copytree "
+    "copy2 imread NpzFile mmap read_csv read_table read_json".split()
+)
+_METHODS = frozenset(["read_text", "read_bytes"])
+_OF_MODULES = {
+    "np": frozenset(["load"]),
+    "numpy": frozenset(["load"]),
+    "nbformat": frozenset(["read"]),
+    "os": frozenset(["open", "fdopen", "sendfile", "mkfifo"]),
+    "shutil": frozenset(["copy"]),
+    "sqlite3": frozenset(["connect"]),
+    "h5py": frozenset(["File"]),
+}
+_ANY = re.compile(rf"\b({'|'.join(sorted({*_READERS, *_METHODS, *chain(*_OF_MODULES.values())}))})\b")
+"""What a program text contains at least, if it reads a file: parsing the others would take seconds."""
+
+_OPENED = frozenset(["self.archive", "archive"])
+"""What has been opened already: a zip archive opens its members."""
+
+
+class ReadingCall(NamedTuple):
+    """A call that reads: the file, the line, and the function that is called."""
+
+    file: str
+    line: int
+    call: str
+
+
+def reading_calls(text: str, file: str) -> Iterator[ReadingCall]:
+    """Yields the calls of a program text that open a file for reading."""
+    if not _ANY.search(text):
+        return
+    tree = ast.parse(text)
+    modules = dict(imported_names(tree))
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call):
+            call = _read_by(node, modules)
+            if call is not None:
+                yield ReadingCall(file, node.lineno, call)
+
+
+def _read_by(call: ast.Call, modules: dict[str, str]) -> str | None:
+    owner, name = owner_and_name(call.func, modules)
+    is_own = owner == "nbtf._storage.reading"
+    is_reader = name in _READERS or name in _OF_MODULES.get(owner, ())
+    is_method = name in _METHODS and isinstance(call.func, ast.Attribute)
+    if is_own or owner in _OPENED or not (is_reader or is_method):
+        return None
+    is_short = owner and owner.replace(".", "").replace("_", "").isalnum()
+    return f"{owner}.{name}" if is_short else name
+
+
+def offences(folder: Path, root: Path) -> tuple[list[ReadingCall], set[tuple[str, str]]]:
+    """Returns the calls in a folder that are not allowed, and those that are allowed and absent."""
+    calls = [
+        call
+        for path in sorted(folder.rglob("*.py"))
+        for call in reading_calls(path.read_text(encoding="utf-8"), path.relative_to(root).as_posix())
+    ]
+    unused = set(ALLOWED) - {(call.file, call.call) for call in calls}
+    return [call for call in calls if (call.file, call.call) not in ALLOWED], unused
+
+
+def main(folder: str) -> int:
+    """Prints what is not allowed, and returns the exit status."""
+    path = Path(folder).resolve()
+    calls, unused = offences(path, path.parent)
+    for call in calls:
+        print(f"{call.file}:{call.line}: {call.call} reads; nbtf/_storage/reading.py does, regular files only")
+    for file, name in sorted(unused):
+        print(f"{file}: {name} is allowed in {Path(__file__).name}, and is not there")
+    return 1 if calls or unused else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1]))

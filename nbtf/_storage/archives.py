@@ -14,20 +14,19 @@ from typing import IO, Any, NamedTuple
 
 import numpy as np
 
+from nbtf._storage.limits import ARRAYS, AXES, NAME_BYTES, SWELLING, TEXT_BYTES, UnsavableError
 from nbtf._storage.reading import open_bytes
 from nbtf._storage.refusal import RefusedFileError, refusing
-
-MOST_MEMBERS = 100_000
-MOST_SWELLING = 16
-"""How many bytes may come of each byte of an archive. Archives are written uncompressed; trained weights give 1.1."""
 
 ALLOWANCE = 2**20
 """Bytes that may come of a small archive in any case."""
 
 _CHUNK = 2**20
 _MOST_NAME = 255  # bytes of a file's name: what file systems take
-_MOST_HEADER = 10_000
-_MOST_AXES = 32
+_MOST_HEADER = 10_000  # bytes; 64 axes have 1,300
+_TYPES = frozenset("biufcSUV")
+"""NumPy's letters for types that need no pickle."""
+
 _LAYOUTS = {b"\x93NUMPY\x01\x00": "<H", b"\x93NUMPY\x02\x00": "<I", b"\x93NUMPY\x03\x00": "<I"}
 """How an array begins (NEP 1), and how the length of its header is written then."""
 
@@ -124,6 +123,73 @@ def read_array_specs(file: Source, source: object = None) -> dict[str, ArraySpec
         return specs
 
 
+def check_arrays(arrays: Mapping[str, np.ndarray[Any, Any]]) -> None:
+    """Compares arrays with the limits of an archive.
+
+    Raises:
+      UnsavableError: if a name or an array cannot be saved and read, or there are too many.
+    """
+    ARRAYS.check(len(arrays))
+    for name, array in arrays.items():
+        _check_name(name)
+        AXES.check(array.ndim)
+        if array.dtype.kind in "SU":
+            TEXT_BYTES.check(array.dtype.itemsize)
+        if array.dtype.kind == "O" or not is_storable(array):
+            raise UnsavableError(f"the value {name!r:.200} has the type {array.dtype}, which no archive of arrays has.")
+
+
+def storable(value: Any) -> np.ndarray[Any, Any]:
+    """Returns the value of a variable as an archive of arrays has it: text as bytes, bfloat16 as float32.
+
+    Raises:
+      UnsavableError: if an object in it is no text, or a text ends with a NUL byte, which NumPy's files drop.
+    """
+    array = np.asarray(value, object if isinstance(value, bytes | str) else None)
+    if array.dtype.kind == "V" and array.dtype.type is not np.void:
+        return array.astype(np.float32)
+    if array.dtype.kind != "O":
+        return array
+    texts: list[Any] = [text.encode() if isinstance(text, str) else text for text in array.ravel().tolist()]
+    for text in texts:
+        if not isinstance(text, bytes):
+            raise UnsavableError(f"an array holds {text!r:.60}, which is neither a number nor text.")
+        if text.endswith(b"\0"):
+            raise UnsavableError(f"the text {text[-60:]!r} ends with a NUL byte, which NumPy's files drop.")
+    return np.array(texts, np.bytes_).reshape(array.shape)
+
+
+def is_storable(array: np.ndarray[Any, Any] | np.generic) -> bool:
+    """Tells whether an array, or one element of an array, can be saved as it is, and comes back as the same."""
+    is_plain = isinstance(array, np.generic) or type(array) is np.ndarray
+    dtype = array.dtype
+    if dtype.kind == "O":
+        return is_plain and all(isinstance(text, bytes) for text in np.ravel(array).tolist())
+    return is_plain and dtype.kind in _TYPES and dtype.fields is None and dtype.itemsize > 0
+
+
+def write_arrays(file: IO[bytes], arrays: Mapping[str, np.ndarray[Any, Any]]) -> None:
+    """Writes arrays by name as an archive that `read_arrays` reads (NumPy's `.npz`).
+
+    Raises:
+      UnsavableError: if `check_arrays` raises it; nothing is written then.
+    """
+    check_arrays(arrays)
+    with zipfile.ZipFile(file, "w") as archive:
+        for name, array in arrays.items():
+            with archive.open(f"{name}.npy", "w", force_zip64=True) as stream:
+                np.lib.format.write_array(stream, array, allow_pickle=False)
+
+
+def _check_name(name: str) -> None:
+    try:
+        NAME_BYTES.check(len(name.encode()))
+    except UnicodeEncodeError:
+        raise UnsavableError(f"the name {name!r:.200} has a character that UTF-8 cannot write.") from None
+    if zipfile.ZipInfo(name).filename != name:  # it ends at a NUL, and on Windows a backslash becomes a slash
+        raise UnsavableError(f"the name {name!r:.200} has a character that no name in an archive has.")
+
+
 def inside(folder: str | os.PathLike[str], name: str, source: object) -> Path:
     """Returns the path of a file of a folder whose name comes from a file.
 
@@ -151,13 +217,12 @@ def _open_archive(file: Source, source: object) -> Generator[zipfile.ZipFile]:
 
 
 def _check_sizes(members: list[zipfile.ZipInfo], nbytes: int) -> None:
-    if len(members) > MOST_MEMBERS:
-        raise ValueError(f"{len(members)} members; at most {MOST_MEMBERS} are read.")
+    ARRAYS.check(len(members))
     if len({member.filename for member in members}) < len(members):
         raise ValueError("two members have the same name.")
     if any(member.compress_size >= nbytes for member in members):
         raise ValueError(f"a member is said to be as long as the {nbytes} bytes of the archive, or longer.")
-    declared, limit = sum(member.file_size for member in members), MOST_SWELLING * nbytes + ALLOWANCE
+    declared, limit = sum(member.file_size for member in members), SWELLING.most * nbytes + ALLOWANCE
     if declared > limit:
         raise ValueError(f"{declared} bytes are said to come of {nbytes}; at most {limit} are read.")
 
@@ -200,6 +265,7 @@ def _read_header(stream: IO[bytes], info: zipfile.ZipInfo) -> ArraySpec:
     shape = tuple(int(length) for length in re.findall(r"\d+", match[3]))
     spec = ArraySpec(shape, np.dtype(match[1]), match[2] == "True")
     nbytes = info.file_size - len(start) - struct.calcsize(layout) - length
-    if spec.nbytes != nbytes or not spec.dtype.itemsize or len(shape) > _MOST_AXES:
+    AXES.check(len(shape))
+    if spec.nbytes != nbytes or not spec.dtype.itemsize:
         raise ValueError(f"the array {info.filename!r:.60} of shape {shape} is said to have {nbytes} bytes.")
     return spec

@@ -4,17 +4,12 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
+from nbtf._storage.limits import DOCUMENT_BYTES, DOCUMENT_LEVELS, UnsavableError
 from nbtf._storage.reading import open_bytes
 from nbtf._storage.refusal import RefusedFileError, refusing
-
-MOST_BYTES = 32 * 2**20
-"""Of a document. The largest that is written, a model with a vocabulary of 500,000 words, has about 10 MiB."""
-
-MOST_LEVELS = 100
-"""Of lists and dictionaries in each other: far below where Python's stack ends, far above a model in a model."""
 
 Schema = Any
 """A class; None; a tuple of schemas, of which one holds; `[schema]` for a list; `[first, second]` for a list of
@@ -33,16 +28,41 @@ def parse_document(content: bytes | str, source: object, schema: Schema = object
     Raises:
       RefusedFileError: it is too large or too deep, no JSON, or looks different.
     """
-    if len(content) > MOST_BYTES:
-        raise RefusedFileError(
-            f"{source} is damaged: a document of {len(content)} bytes; at most {MOST_BYTES} are read."
-        )
     with refusing(source):
+        DOCUMENT_BYTES.check(len(content))
         text = content.decode("utf-8") if isinstance(content, bytes) else content
         document = json.loads(text)
-    _check_depth(document, source)
+        _check_depth(document)
     check(document, schema, source)
     return document
+
+
+def as_document(
+    value: Any, schema: Schema = object, default: Callable[[Any], Any] | None = None, indent: int | None = None
+) -> bytes:
+    """Returns plain data as JSON, which `parse_document` reads: it has been tried.
+
+    Args:
+      value: what the document says.
+      schema: what the document must look like.
+      default: returns what JSON can write instead of another object.
+      indent: number of spaces before each level; None writes one line.
+
+    Raises:
+      UnsavableError: if the document is too large or too deep, or looks different.
+      TypeError: if an object is in it that JSON cannot write.
+    """
+    try:
+        content = json.dumps(value, default=default, indent=indent).encode()
+    except ValueError as error:  # a number of more than 4,300 digits, or a list that contains itself
+        raise UnsavableError(f"JSON cannot write it: {error}.") from error
+    try:
+        parse_document(content, "the document", schema)
+    except RefusedFileError as error:
+        if isinstance(error.__cause__, UnsavableError):
+            raise error.__cause__ from None  # a limit, with its advice
+        raise UnsavableError(f"it could not be read again, since {error}") from error
+    return content
 
 
 def read_document(path: str | os.PathLike[str], schema: Schema = object) -> Any:
@@ -53,16 +73,15 @@ def read_document(path: str | os.PathLike[str], schema: Schema = object) -> Any:
       RefusedFileError: it is too large or too deep, no JSON, or looks different.
     """
     with open_bytes(path) as file:
-        return parse_document(file.read(MOST_BYTES + 1), os.fspath(path), schema)
+        return parse_document(file.read(DOCUMENT_BYTES.most + 1), os.fspath(path), schema)
 
 
-def _check_depth(document: Any, source: object) -> None:
-    level = [document]
-    for _ in range(MOST_LEVELS):
+def _check_depth(document: Any) -> None:
+    level, depth = [document], 0
+    while level:
         level = [entry for value in level for entry in _entries(value)]
-        if not level:
-            return
-    raise RefusedFileError(f"{source} is damaged: more than {MOST_LEVELS} lists and dictionaries in each other.")
+        depth += 1
+        DOCUMENT_LEVELS.check(depth)
 
 
 def _entries(value: Any) -> Iterable[Any]:

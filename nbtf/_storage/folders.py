@@ -18,10 +18,10 @@ from dataclasses import replace
 
 from nbtf._storage import drafts, files, manifest
 from nbtf._storage.archives import inside
-from nbtf._storage.documents import MOST_BYTES
+from nbtf._storage.limits import DOCUMENT_BYTES
 from nbtf._storage.manifest import Manifest
 from nbtf._storage.reading import read_bytes
-from nbtf._storage.refusal import RefusedFileError
+from nbtf._storage.refusal import RefusedFileError, refusing
 
 
 def write(path: files.StrPath, contents: Mapping[str, bytes]) -> None:
@@ -126,8 +126,9 @@ def manifest_of(path: files.StrPath) -> Manifest | None:
     """
     file = os.path.join(path, manifest.NAME)
     try:
-        if os.stat(file).st_size > MOST_BYTES:
-            raise manifest.damage(file, f"it has more than {MOST_BYTES:,} bytes")
+        size = os.stat(file).st_size
+        with refusing(file):
+            DOCUMENT_BYTES.check(size)
         content = read_bytes(file)
     except (FileNotFoundError, NotADirectoryError):
         return None

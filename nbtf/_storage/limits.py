@@ -6,11 +6,44 @@ refused when it is read. The limits are there because a file may come from a str
 
 from __future__ import annotations
 
+from collections.abc import Generator
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 
-class LimitError(ValueError):
-    """Something is larger than what is saved and read."""
+class UnsavableError(ValueError):
+    """Something is larger than what is saved and read, or of another type.
+
+    Args:
+      text: what it is, and what is expected, as a sentence.
+      advice: what to do instead when it is to be saved, as a sentence.
+    """
+
+    def __init__(self, text: str, advice: str = "") -> None:
+        """Takes the sentences."""
+        super().__init__(text)
+        self.advice = advice
+
+
+@contextmanager
+def saving(path: object) -> Generator[None]:
+    """Has an error about something that cannot be saved name the file, which is as it was before.
+
+    Args:
+      path: the file or folder.
+
+    Raises:
+      UnsavableError: if the block raised one, or went deeper than Python's stack.
+    """
+    try:
+        yield
+    except UnsavableError as error:
+        raise UnsavableError(f"{path} was not saved: {error} {error.advice}".rstrip()) from None
+    except RecursionError:
+        raise UnsavableError(
+            f"{path} was not saved: its objects are inside one another more deeply than Python's stack. "
+            f"{DOCUMENT_LEVELS.advice}"
+        ) from None
 
 
 @dataclass(slots=True)
@@ -27,21 +60,15 @@ class Limit:
     bounds: str
     advice: str
 
-    def check(self, count: int, of: str = "") -> None:
+    def check(self, count: int) -> None:
         """Raises an error if a number is larger than the limit.
 
-        Args:
-          count: the number.
-          of: what has so many, which the error names first.
-
         Raises:
-          LimitError: if `count` is larger.
+          UnsavableError: if `count` is larger.
         """
         if count > self.most:
-            subject = f"{of}: " if of else ""
-            raise LimitError(
-                f"{subject}{count:,} {self.bounds}; at most {self.most:,} are saved and read. {self.advice}"
-            )
+            text = f"{count:,} {self.bounds}; at most {self.most:,} are saved and read."
+            raise UnsavableError(text, self.advice)
 
 
 ARRAYS = Limit(1_000_000, "arrays in one file", "Split the object, and save each part into a file of its own.")
@@ -59,7 +86,7 @@ TEXT_BYTES = Limit(999_999_999, "bytes in one string", "Save the string as a fil
 DOCUMENT_BYTES = Limit(
     64 * 2**20,
     "bytes of JSON",
-    "Keep a large vocabulary in a text file, and give the layer its path. Or split the object, and save each part.",
+    "Set a large vocabulary with `set_vocabulary` after loading. Or split the object, and save each part.",
 )
 """A vocabulary of 1,500,000 words has about 30 MiB; 100,000 variables of a checkpoint have about 12 MiB."""
 
@@ -68,8 +95,8 @@ DOCUMENT_LEVELS = Limit(
 )
 """A model inside a model takes 3 levels of JSON and 6 frames of Python's stack, which has 1,000."""
 
-OBJECT_LEVELS = Limit(100, "objects inside one another", "Nest less deeply: keep the objects in one list.")
-"""An object inside an object takes 5 frames of Python's stack when it is loaded."""
+OBJECT_LEVELS = Limit(120, "objects inside one another", "Nest less deeply: keep the objects in one list.")
+"""An object, a list or a tuple inside another one takes up to 5 frames of Python's stack, which has 1,000."""
 
 SWELLING = Limit(16, "bytes for each byte of the archive", "Save the file again with nbtf, which does not compress.")
 """nbtf writes archives without compression; trained weights that another program compressed give 1.1."""

@@ -19,6 +19,7 @@ from nbtf._shapes import TensorShape, TensorSpec
 from nbtf._storage import folders
 from nbtf._storage.archives import read_arrays
 from nbtf._storage.documents import check, parse_document
+from nbtf._storage.limits import OBJECT_LEVELS
 from nbtf._storage.refusal import RefusedFileError, refusing
 from nbtf._types import as_dtype
 from nbtf.keras.allowance import allowing
@@ -90,6 +91,7 @@ class Reader:
         self._nodes, self._values, self._source = nodes, values, source
         self._objects: dict[int, Any] = {}
         self._unfinished: set[int] = set()
+        self._level = 0
         self._described: dict[str, Callable[[dict[str, Any]], Any]] = {
             "node": lambda entry: self._node(entry["node"]),
             "tuple": lambda entry: tuple(self.build(item) for item in entry["tuple"]),
@@ -135,7 +137,15 @@ class Reader:
             raise ValueError(f"a list, {value!r:.60}, stands where a value is described.")
         if not isinstance(value, dict):
             return value
-        described: dict[str, Any] = value  # pyright: ignore[reportUnknownVariableType]
+        OBJECT_LEVELS.check(self._level)
+        self._level += 1
+        try:
+            return self._build_described(value)  # pyright: ignore[reportUnknownArgumentType]
+        finally:
+            self._level -= 1
+
+    def _build_described(self, described: dict[str, Any]) -> Any:
+        """Returns the value that a description stands for."""
         name = next(iter(described), "")
         if name not in DESCRIBED:
             raise ValueError(f"{name!r:.60} describes no value.")

@@ -19,6 +19,9 @@ from nbtf._runtime.logger import get_logger
 from nbtf._runtime.tensor import Tensor
 from nbtf._shapes import TensorShape, TensorSpec
 from nbtf._storage import folders
+from nbtf._storage.archives import is_storable, storable
+from nbtf._storage.documents import as_document
+from nbtf._storage.limits import OBJECT_LEVELS, saving
 from nbtf._types import DType
 from nbtf.keras.registry import get_registered_name, serialized
 from nbtf.keras.saving import arrays
@@ -26,6 +29,7 @@ from nbtf.keras.saving.arrays import variables_of
 from nbtf.keras.saving.models import as_plain, seeds_of
 from nbtf.keras.variables import Variable as KerasVariable
 from nbtf.saved_model.references import FORMAT_KEEPS, is_saved_by_attributes, reference_to, remember_functions
+from nbtf.saved_model.schema import DOCUMENT, NODES
 
 FORMAT = "nbtf-saved-model/1"
 OBJECTS, VALUES = "saved_model.json", "values.npz"
@@ -80,19 +84,19 @@ def save(
         )
     writer = Writer()
     try:
-        root = writer.describe(obj)
+        with saving(export_dir):
+            root = writer.describe(obj)
     except UnkeptError:
         raise ValueError(
             f"Expected an object of type `Trackable`, such as `tf.Module`. Got {obj} with type {type(obj)}, which the "
             "format has no place for."
         ) from None
     document = {"format": FORMAT, "root": root, "signatures": writer.signatures_of(obj, signatures)}
-    document["nodes"] = writer.nodes
+    with saving(export_dir):
+        contents = writer.contents(document)
     if writer.left_out:
         get_logger().warning("tf.saved_model.save leaves out what it cannot keep: %s", ", ".join(writer.left_out))
-    values = io.BytesIO()
-    arrays.write(values, writer.values)
-    folders.write(export_dir, {VALUES: values.getvalue(), OBJECTS: json.dumps(document, indent=1).encode()})
+    folders.write(export_dir, contents)
 
 
 def _has_attributes(obj: Any) -> bool:
@@ -109,15 +113,41 @@ class Writer:
         self.left_out: list[str] = []
         self._numbers: dict[int, int] = {}
         self._alive: list[Any] = []  # ids stay their own
+        self._level = 0
+
+    def contents(self, document: dict[str, Any]) -> dict[str, bytes]:
+        """Returns the files of the folder, which have been compared with what `load` reads.
+
+        Args:
+          document: what is described, without the nodes.
+
+        Raises:
+          UnsavableError: if something is larger than what is read, or looks different.
+        """
+        values = io.BytesIO()
+        arrays.write(values, self.values)
+        schema = {**DOCUMENT, "nodes": [NODES[node["kind"]] for node in self.nodes]}
+        objects = as_document({**document, "nodes": self.nodes}, schema)
+        return {VALUES: values.getvalue(), OBJECTS: objects}
 
     def describe(self, value: Any) -> Any:
         """Returns a value as JSON has it.
 
         Raises:
           UnkeptError: there is no way.
+          UnsavableError: if too many objects are inside one another.
         """
         if value is None or type(value) in _PLAIN:
             return value
+        OBJECT_LEVELS.check(self._level)
+        self._level += 1
+        try:
+            return self._described_object(value)
+        finally:
+            self._level -= 1
+
+    def _described_object(self, value: Any) -> Any:
+        """Returns what is no plain value as JSON has it."""
         if id(value) in self._numbers:
             return {"node": self._numbers[id(value)]}
         if isinstance(value, tuple):
@@ -142,6 +172,8 @@ class Writer:
         if isinstance(value, Tensor) and not isinstance(value, Variable):
             return {"tensor": self._array(value), "dtype": value.dtype.name}
         if isinstance(value, np.ndarray | np.generic):
+            if not is_storable(value):
+                raise UnkeptError
             return {"array": self._array(value), "scalar": isinstance(value, np.generic)}
         if isinstance(value, names.name_scope):
             return {"name_scope": value.name}
@@ -166,11 +198,7 @@ class Writer:
         raise UnkeptError
 
     def _array(self, value: Any) -> str:
-        array = arrays.value_of(value) if hasattr(value, "numpy") else np.asarray(value)
-        if array.dtype.kind == "V":  # bfloat16 is no type of NumPy's files; float32 holds every value of it
-            array = array.astype(np.float32)
-        if array.dtype.kind == "O":
-            array = array.astype(np.bytes_)
+        array = arrays.value_of(value) if hasattr(value, "numpy") else storable(value)
         name = str(len(self.values))
         self.values[name] = array
         return name

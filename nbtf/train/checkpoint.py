@@ -12,10 +12,12 @@ from nbtf._graph.function import Function
 from nbtf._locks import new_lock
 from nbtf._ops.trackable import Trackable
 from nbtf._ops.variables.variable import Variable
+from nbtf._storage.limits import saving
 from nbtf.data import Dataset
 from nbtf.data.iterators import Iterator
 from nbtf.errors import NotFoundError
 from nbtf.keras.saving import arrays
+from nbtf.keras.saving.latest import check_prefix
 from nbtf.keras.variables import Variable as KerasVariable
 from nbtf.train.files import note_latest, path_of, read_graph
 from nbtf.train.load_status import CheckpointLoadStatus, InitializationOnlyStatus
@@ -111,7 +113,9 @@ class Checkpoint(Trackable):
             for node, value in zip(nodes, objects, strict=True)
             if node.key is not None
         }
-        arrays.write(path_of(prefix), {**values, GRAPH_KEY: np.asarray(as_text(nodes))})
+        with saving(path_of(prefix)):
+            graph = np.asarray(as_text(nodes))
+        arrays.write(path_of(prefix), {**values, GRAPH_KEY: graph})
         return prefix
 
     def save(self, file_prefix: str | os.PathLike[str], options: Any = None) -> str:
@@ -124,6 +128,7 @@ class Checkpoint(Trackable):
         Returns:
           The prefix with its number, which `restore` takes.
         """
+        check_prefix(f"{os.fspath(file_prefix)}-1")
         prefix = self.write(f"{os.fspath(file_prefix)}-{self._count_save()}")
         note_latest(prefix, [prefix])
         return prefix

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from nbtf._runtime.logger import get_logger
-from nbtf.keras.saving.latest import note_latest, read_state
+from nbtf.keras.saving.latest import check_prefix, note_latest, read_state
 from nbtf.train.checkpoint import Checkpoint
 from nbtf.train.files import path_of
 
@@ -104,6 +104,7 @@ class CheckpointManager:
         Returns:
           What `restore` takes; None if there were too few steps since the last one.
         """
+        check_prefix(os.path.join(self._directory, f"{self._name}-1"))
         if not self._is_due(check_interval):
             return None
         count = self._checkpoint._count_save()

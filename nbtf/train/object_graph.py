@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator as PythonIterator
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -12,7 +11,7 @@ from nbtf._ops.module import Module
 from nbtf._ops.random.generator import Generator
 from nbtf._ops.trackable import Trackable
 from nbtf._ops.variables.variable import Variable as TensorVariable
-from nbtf._storage.documents import parse_document
+from nbtf._storage.documents import as_document, parse_document
 from nbtf._storage.manifest import damage
 from nbtf.data.iterators import Iterator
 from nbtf.keras.layers import Conv1D, Conv2D, Dense, Embedding
@@ -150,12 +149,16 @@ def _escaped(name: str) -> str:
 
 
 def as_text(nodes: Sequence[Node]) -> bytes:
-    """Returns a graph as JSON."""
+    """Returns a graph as JSON.
+
+    Raises:
+      UnsavableError: if it is too large to be read again.
+    """
     entries = [
         {"children": node.children} | ({} if node.key is None else {"key": node.key, "name": node.name})
         for node in nodes
     ]
-    return json.dumps({"version": 1, "nodes": entries}).encode()
+    return as_document({"version": 1, "nodes": entries}, _SCHEMA)
 
 
 def from_text(text: bytes, source: object) -> list[Node]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import weakref
+from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -65,11 +66,13 @@ class Restoration:
         self.unrestored: Unrestored = Unrestored(nodes)
         self._edges: set[tuple[int, str]] = set()
         self._ready: list[tuple[int, Any]] = []
+        self._waiting: deque[tuple[int, Any]] = deque()
         weakref.finalize(self, self.unrestored.warn)
 
     def begin(self, root: Any) -> None:
         """Restores an object, and what belongs to it."""
         self._match(0, root)
+        self._match_waiting()
         self._assign()
 
     def _match(self, number: int, value: Any) -> bool:
@@ -85,11 +88,17 @@ class Restoration:
             if isinstance(value, Variable | Iterator):
                 self._ready.append((number, value))
                 return True
-        complete = self._match_parts(number, value)
-        if not complete and isinstance(value, Trackable | TrackedList | TrackedDict):
-            self._await(number, value)
+        if isinstance(value, Trackable | TrackedList | TrackedDict):
+            self._waiting.append((number, value))  # objects may be inside one another more deeply than the stack
             return True
-        return complete
+        return self._match_parts(number, value)
+
+    def _match_waiting(self) -> None:
+        """Matches the parts of the objects that were noted."""
+        while self._waiting:
+            number, value = self._waiting.popleft()
+            if not self._match_parts(number, value):
+                self._await(number, value)
 
     def _match_parts(self, number: int, value: Any) -> bool:
         absent = {
@@ -129,6 +138,7 @@ class Restoration:
             present = owner()
             if present is not None and self._match_parts(number, present):
                 _forget(present, resume)
+            self._match_waiting()
             self._assign()
 
         for holder in (value, *getattr(value, "_roots", ())):

@@ -13,7 +13,8 @@ import numpy as np
 from nbtf._ops.module import Module
 from nbtf._ops.variables.variable import Variable as TensorVariable
 from nbtf._storage import files
-from nbtf._storage.archives import read_arrays
+from nbtf._storage.archives import check_arrays, read_arrays, storable, write_arrays
+from nbtf._storage.limits import saving
 from nbtf._storage.refusal import RefusedFileError
 from nbtf._types import as_dtype
 from nbtf.keras.layers.tracking import owned
@@ -28,23 +29,25 @@ FileLike = Any
 
 def value_of(variable: Any) -> np.ndarray[Any, Any]:
     """Returns the value of a variable; text as its bytes."""
-    array = np.asarray(variable.numpy())
-    return array.astype(np.bytes_) if array.dtype.kind == "O" else array
+    return storable(variable.numpy())
 
 
 def write(file: FileLike | IO[bytes], arrays: Mapping[str, np.ndarray[Any, Any]]) -> None:
-    """Writes arrays by name (NumPy's `.npz`); a file that was there is replaced at once, or stays as it is."""
+    """Writes arrays by name (NumPy's `.npz`); a file that was there is replaced at once, or stays as it is.
+
+    Raises:
+      UnsavableError: if they pass a limit of what is read again.
+      OSError: if the file cannot be written.
+    """
     if not isinstance(file, str | os.PathLike):
-        _savez(file, arrays)
+        write_arrays(file, arrays)
         return
     path = Path(os.fspath(file))  # pyright: ignore[reportUnknownArgumentType]
+    with saving(path):
+        check_arrays(arrays)
     files.make_folder(path.parent)
     with files.open_draft(path) as stream:
-        _savez(stream, arrays)
-
-
-def _savez(file: Any, arrays: Mapping[str, np.ndarray[Any, Any]]) -> None:
-    np.savez(file, allow_pickle=False, **dict(arrays))
+        write_arrays(stream, arrays)
 
 
 def read(file: FileLike | IO[bytes], source: object = None) -> dict[str, np.ndarray[Any, Any]]:
@@ -105,6 +108,9 @@ def variables_of(root: Any) -> dict[str, Any]:
 
     Args:
       root: a layer, a model, an optimizer, a metric, a `tf.Module`, or lists and dictionaries of such.
+
+    Raises:
+      ValueError: if two variables have the same name.
     """
     variables: dict[str, Any] = {}
     ids: set[int] = set()
@@ -118,7 +124,10 @@ def variables_of(root: Any) -> dict[str, Any]:
         ids.add(id(bare))
         alive.append(value)
         if isinstance(bare, TensorVariable):
-            variables["/".join(path) or "value"] = value
+            name = "/".join(path) or "value"
+            if name in variables:
+                raise ValueError(f"Two variables have the name {name!r}: use keys without '/', all of them strings.")
+            variables[name] = value
         else:
             waiting.extend((child, (*path, name)) for name, child in parts_of(value))
     return variables

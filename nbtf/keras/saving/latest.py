@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,7 +10,9 @@ from typing import Any
 
 from nbtf._storage import files
 from nbtf._storage.archives import inside
-from nbtf._storage.documents import Schema, read_document
+from nbtf._storage.documents import Schema, as_document, read_document
+from nbtf._storage.limits import UnsavableError, saving
+from nbtf._storage.refusal import RefusedFileError
 
 STATE = "checkpoint"
 """The file in each folder that says which checkpoint is the last."""
@@ -68,7 +69,12 @@ def note_latest(
     times: Sequence[float] = (),
     preserved: float = 0.0,
 ) -> None:
-    """Writes down which checkpoint of a folder is the last, which there are, and when they were saved."""
+    """Writes down which checkpoint of a folder is the last, which there are, and when they were saved.
+
+    Raises:
+      UnsavableError: if the folder has too many.
+      OSError: if it cannot be written.
+    """
     path = Path(prefix)
     state = {
         "model_checkpoint_path": path.name,
@@ -76,4 +82,20 @@ def note_latest(
         "all_model_checkpoint_timestamps": list(times),
         "last_preserved_timestamp": preserved,
     }
-    files.write(path.parent / file_name, json.dumps(state, indent=1))
+    with saving(path.parent / file_name):
+        content = as_document(state, _SCHEMA, indent=1)
+    files.write(path.parent / file_name, content)
+
+
+def check_prefix(prefix: str | os.PathLike[str]) -> None:
+    """Checks, before anything is written, that the name of a checkpoint can be noted as the last of its folder.
+
+    Raises:
+      UnsavableError: if the name cannot be read again.
+    """
+    path = Path(prefix)
+    with saving(path):
+        try:
+            inside(path.parent, path.name, STATE)
+        except RefusedFileError as error:
+            raise UnsavableError(str(error), "Choose another name.") from None

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import json
 import os
 import zipfile
 from collections.abc import Mapping
@@ -12,7 +11,8 @@ from typing import Any
 
 from nbtf._storage import files, folders, packing
 from nbtf._storage.archives import member_names
-from nbtf._storage.documents import parse_document
+from nbtf._storage.documents import as_document, parse_document
+from nbtf._storage.limits import saving
 from nbtf._storage.reading import open_bytes
 from nbtf._storage.refusal import RefusedFileError, refusing
 from nbtf.keras.allowance import allowing
@@ -21,7 +21,7 @@ from nbtf.keras.random import SeedGenerator
 from nbtf.keras.registry import custom_object_scope, deserialized, serialized
 from nbtf.keras.saving import arrays
 from nbtf.keras.saving.arrays import variables_of
-from nbtf.keras.saving.latest import note_latest
+from nbtf.keras.saving.latest import check_prefix, note_latest
 
 METADATA, CONFIG, WEIGHTS = "metadata.json", "config.json", "model.weights.npz"
 FORMAT = "nbtf-keras/1"
@@ -49,6 +49,8 @@ def save_weights(model: Any, filepath: str | os.PathLike[str], overwrite: bool =
     check_ending(str(filepath))
     if path.exists() and not overwrite:
         raise FileExistsError(f"{path} is there already; overwrite=True replaces it")
+    if not path.suffix:
+        check_prefix(path)
     weights = _weights(model)
     if not weights:
         raise ValueError(
@@ -133,7 +135,8 @@ def save_model(model: Any, filepath: str | os.PathLike[str], overwrite: bool = T
         )
     if path.exists() and not overwrite:
         raise FileExistsError(f"{path} is there already; overwrite=True replaces it")
-    files_of_model = _serialize_model(model)
+    with saving(path):
+        files_of_model = _serialize_model(model)
     if path.suffix:
         files.make_folder(path.parent)
         packing.write(path, files_of_model)
@@ -153,8 +156,8 @@ def _serialize_model(model: Any) -> dict[str, bytes]:
     stream = io.BytesIO()
     arrays.write(stream, {name: arrays.value_of(variable) for name, variable in variables_of(model).items()})
     return {
-        METADATA: json.dumps({"format": FORMAT, "keras_version": "3"}).encode(),
-        CONFIG: json.dumps(document, default=as_plain).encode(),
+        METADATA: as_document({"format": FORMAT, "keras_version": "3"}),
+        CONFIG: as_document(document, _DOCUMENT, as_plain),
         WEIGHTS: stream.getvalue(),
     }
 

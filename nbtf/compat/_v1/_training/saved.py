@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from nbtf._ops.variables.variable import Variable as EagerVariable
+from nbtf._storage.archives import storable
 from nbtf.compat._v1._graph.graph import Graph
 from nbtf.compat._v1._variables.keys import GraphKeys
 from nbtf.compat._v1._variables.variable_classes import Variable
@@ -42,7 +43,7 @@ def named_variables(variables: Sequence[Any] | Mapping[str, Any] | None, graph: 
         if not isinstance(variable, Variable | EagerVariable):
             text = "names_to_saveables must be a dict mapping string names to Tensors/Variables. Not a variable: "
             raise TypeError(f"{text}{variable}")
-        if name in by_name or (variable in by_name.values() and isinstance(variable, Variable)):
+        if name in by_name or (isinstance(variable, Variable) and variable in by_name.values()):
             raise ValueError(f"At least two variables have the same name: {name}")
         by_name[name] = variable
     return by_name
@@ -54,8 +55,7 @@ def _name_of(variable: Any) -> str:
 
 def value_of(variable: Any, session: Any) -> np.ndarray[Any, Any]:
     """Returns the value that a session has for a variable; text as its bytes."""
-    array = np.asarray(session.run(variable) if isinstance(variable, Variable) else variable.numpy())
-    return array.astype(np.bytes_) if array.dtype.kind == "O" else array
+    return storable(session.run(variable) if isinstance(variable, Variable) else variable.numpy())
 
 
 def put_value(variable: Any, value: np.ndarray[Any, Any], session: Any) -> None:

@@ -14,7 +14,7 @@ from nbtf.compat._v1._graph.defaults import building
 from nbtf.compat._v1._training.saved import named_variables, put_value, value_of
 from nbtf.errors import InvalidArgumentError, NotFoundError
 from nbtf.keras.saving import arrays
-from nbtf.keras.saving.latest import STATE, note_latest, read_state
+from nbtf.keras.saving.latest import STATE, check_prefix, note_latest, read_state
 from nbtf.train.files import path_of, read_checkpoint
 
 _FAILED = "Restoring from checkpoint failed. This is most likely due to a "
@@ -139,6 +139,8 @@ class Saver:
         folder = Path(prefix).parent if os.path.basename(prefix) else Path(prefix)
         if not folder.is_dir():
             raise ValueError(f"Parent directory of {prefix} doesn't exist, can't save.")
+        if write_state:
+            check_prefix(prefix)
         variables = self._all()
         if not variables:
             return None

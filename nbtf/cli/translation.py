@@ -11,6 +11,7 @@ from babel.messages.catalog import Catalog
 from babel.messages.pofile import read_po, write_po
 
 from nbtf._storage import files
+from nbtf._storage.limits import CATALOGUE_BYTES, UnsavableError, saving
 from nbtf._storage.reading import open_bytes
 from nbtf._storage.refusal import RefusedFileError, refusing
 from nbtf.cli.command_error import CommandError, reading
@@ -28,10 +29,6 @@ _SAYS_NOTHING = (
 """Lines of a catalogue that change with the day or the program, or say nothing."""
 
 _HEADER = "# What a notebook says, in another language. `nbtf notebooks translate` adds what is missing."
-
-
-MOST_BYTES = 2**24
-"""Of a catalogue."""
 
 
 class Missing(NamedTuple):
@@ -70,11 +67,10 @@ def read(path: Path) -> Catalog:
       CommandError: it cannot be read, or is no catalogue in UTF-8.
     """
     with reading(path), open_bytes(path) as file:
-        content = file.read(MOST_BYTES + 1)
+        content = file.read(CATALOGUE_BYTES.most + 1)
     try:
         with refusing(path):
-            if len(content) > MOST_BYTES:
-                raise ValueError(f"it has more than {MOST_BYTES} bytes")
+            CATALOGUE_BYTES.check(len(content))
             catalogue = read_po(io.StringIO(content.decode("utf-8")), abort_invalid=True)
     except RefusedFileError as error:
         raise CommandError(f"{path} is no catalogue: {error.__cause__}") from error
@@ -84,12 +80,22 @@ def read(path: Path) -> Catalog:
 
 
 def write(path: Path, catalogue: Catalog) -> None:
-    """Writes a catalogue; nothing in it changes with the day or the program's version."""
+    """Writes a catalogue; nothing in it changes with the day or the program's version.
+
+    Raises:
+      CommandError: if it is too large to be read again; a catalogue that was there stays as it is.
+    """
     stream = io.BytesIO()
     write_po(stream, catalogue, width=0, ignore_obsolete=True)
     lines = stream.getvalue().decode().split("\n")
+    content = "\n".join(line for line in lines if not line.startswith(_SAYS_NOTHING)).encode()
+    try:
+        with saving(path):
+            CATALOGUE_BYTES.check(len(content))
+    except UnsavableError as error:
+        raise CommandError(str(error)) from None
     files.make_folder(path.parent)
-    files.write(path, "\n".join(line for line in lines if not line.startswith(_SAYS_NOTHING)))
+    files.write(path, content)
 
 
 def missing(catalogue: Catalog, notebook: Any) -> Missing:

@@ -158,7 +158,10 @@ def _find_function(config: Mapping[str, Any], custom_objects: Mapping[str, Any] 
     if custom is not None:
         return custom
     public = catalogue.public_functions(namespace or {}).get(name)
-    return _locate(public or catalogue.function_of(config.get("module") or "", name), name)
+    module: str = config.get("module") or ""
+    if module.startswith("nbtf._ops."):  # for `tf.nn.relu` Keras loads its own activation of that name
+        module = "keras.activations"
+    return _locate(public or catalogue.function_of(module, name), name)
 
 
 def _custom(config: Mapping[str, Any], name: str, custom_objects: Mapping[str, Any] | None) -> Any:

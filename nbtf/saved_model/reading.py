@@ -160,6 +160,8 @@ class Reader:
 
     def _array(self, described: dict[str, Any]) -> Any:
         array = self._values[described["array"]]
+        if described.get("text"):
+            array = array.astype(object)
         return array[()] if described["scalar"] else array
 
     def _node(self, number: int) -> Any:

@@ -25,7 +25,7 @@ DESCRIBED: Mapping[str, Schema] = {
     "dtype": {"dtype": str},
     "shape": {"shape": _SHAPE},
     "spec": {"spec": [object, str, (str, None)]},
-    "array": {"array": str, "scalar": bool},
+    "array": {"array": str, "scalar": bool, "text?": bool},
     "tensor": {"tensor": str, "dtype": str},
     "name_scope": {"name_scope": str},
     "bytes": {"bytes": str},

@@ -174,7 +174,8 @@ class Writer:
         if isinstance(value, np.ndarray | np.generic):
             if not is_storable(value):
                 raise UnkeptError
-            return {"array": self._array(value), "scalar": isinstance(value, np.generic)}
+            is_text = value.dtype.kind == "O"
+            return {"array": self._array(value), "scalar": isinstance(value, np.generic), "text": is_text}
         if isinstance(value, names.name_scope):
             return {"name_scope": value.name}
         if isinstance(value, bytes):

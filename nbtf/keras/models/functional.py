@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Sequence
 from typing import Any
 
 from nbtf import nest
@@ -32,7 +34,8 @@ class Functional(Model):
       name: of the model.
 
     Raises:
-      ValueError: something else than symbolic tensors, or an output that does not depend on the inputs.
+      ValueError: something else than symbolic tensors, an output that does not depend on the inputs, or two layers
+        of the same name: a saved model finds its layers by their names.
     """
 
     _inputs: list[Any]
@@ -72,6 +75,7 @@ class Functional(Model):
         # An input from the middle of another model gets a layer of this model's own.
         layers: list[Any] = [InputLayer(batch_shape=tensor.shape, dtype=str(tensor.dtype)) for tensor in begins]
         layers += [operation for operation in graph.operations if id(operation) not in own_ids]
+        _check_names(layers)
         self.__dict__["_operations"] = layers
         self.__dict__["_nodes"] = [
             node for node in graph.nodes if not any(id(t) in starts for t in node.output_tensors)
@@ -287,6 +291,15 @@ def _frozen(structure: Any) -> Any:
     if structure.__class__ is list:
         return list(structure)
     return dict(structure) if is_dict(structure) else structure
+
+
+def _check_names(operations: Sequence[Any]) -> None:
+    """Raises an error if two operations have the same name."""
+    for name, count in Counter(operation.name for operation in operations).items():
+        if count > 1:
+            raise ValueError(
+                f'The name "{name}" is used {count} times in the model. All operation names should be unique.'
+            )
 
 
 def _check(structure: Any, role: str) -> None:

@@ -1,0 +1,120 @@
+"""`python -m tests.storage.saved_and_read`: can everything that a save accepted be read again?
+
+Saves random variables, modules, models and vocabularies, up to and beyond each limit, over an earlier save. A save that
+is refused must leave the earlier one as it was, and say in a `ValueError` or a `TypeError` what it refused. What was
+accepted must be read, and be the same. Exit status 1 after a failure; prints how many were saved and refused.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import logging
+import sys
+import tempfile
+import warnings
+from collections import Counter
+from collections.abc import Callable, Generator, Mapping
+from pathlib import Path
+from random import Random
+from typing import Any
+from unittest.mock import patch
+
+from nbtf._storage import limits
+from tests.storage.saved_subjects import SUBJECTS, Subject
+from tests.storage.savers import remains
+
+LOW = {
+    "ARRAYS": 12,
+    "NAME_BYTES": 90,
+    "AXES": 4,
+    "TEXT_BYTES": 20_000,
+    "DOCUMENT_BYTES": 6_000,
+    "DOCUMENT_LEVELS": 14,
+    "OBJECT_LEVELS": 7,
+}
+"""Limits that random objects pass often."""
+
+Save = Callable[[Path], object]
+
+
+@contextlib.contextmanager
+def limited(most: Mapping[str, int]) -> Generator[None]:
+    """Has other limits during a block."""
+    with contextlib.ExitStack() as stack:
+        for name, number in most.items():
+            stack.enter_context(patch.object(getattr(limits, name), "most", number))
+        yield
+
+
+def outcome(subject: Subject, seed: int, folder: Path) -> str:
+    """Saves and reads a random object; returns `saved`, `refused`, or what is wrong."""
+    random = Random(f"{subject.name} {seed}")
+    with limited(LOW if random.random() < 0.7 else {}):
+        before = subject.plain()
+        before.save(folder)
+        try:
+            after = subject.random(random)
+        except (ValueError, TypeError):
+            return "not made"  # a name that no layer may have, and the like
+        try:
+            after.save(folder)
+        except (ValueError, TypeError) as error:
+            return _after_refusal(before, error, folder)
+        except Exception as error:
+            return f"the save raised {error!r:.300}"
+        return _after_save(after, folder)
+
+
+def _after_refusal(before: Any, error: Exception, folder: Path) -> str:
+    if remains(folder):
+        return f"the refused save left {remains(folder)}"
+    try:
+        difference = before.difference(folder)
+    except Exception as reading:
+        return f"after {error!r:.100} the earlier save raised {reading!r:.300}"
+    return f"after {error!r:.100} the earlier save differs: {difference}" if difference else f"refused: {error}"
+
+
+def _after_save(after: Any, folder: Path) -> str:
+    try:
+        difference = after.difference(folder)
+    except Exception as reading:
+        return f"what was saved raised {type(reading).__name__}: {reading!s:.400}"
+    return f"what was saved differs: {difference}" if difference else "saved"
+
+
+def search(subject: Subject, seeds: range) -> tuple[Counter[str], list[str]]:
+    """Tries one object for each seed; returns how many were saved and refused, and what is wrong."""
+    counts, failures = Counter[str](), list[str]()
+    for seed in seeds:
+        with tempfile.TemporaryDirectory() as folder:
+            text = outcome(subject, seed, Path(folder))
+        counts[text.partition(":")[0]] += 1
+        if not text.startswith(("saved", "refused", "not made")):
+            failures.append(f"{subject.name} {seed}: {text}")
+    return counts, failures
+
+
+def main() -> int:
+    """Searches; returns the exit status."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--count", type=int, default=1_000, help="objects of each subject")
+    parser.add_argument("--seed", type=int, default=0, help="the first seed")
+    parser.add_argument("--subjects", nargs="*", default=list(SUBJECTS), choices=list(SUBJECTS))
+    parser.add_argument("--large", action="store_true", help="the four large objects of real size, too")
+    chosen = parser.parse_args()
+    warnings.simplefilter("ignore")
+    logging.disable(logging.CRITICAL)
+    status = 0
+    for name in chosen.subjects:
+        counts, failures = search(SUBJECTS[name], range(chosen.seed, chosen.seed + chosen.count))
+        status = status or bool(failures)
+        print(f"{name}: {counts['saved']} saved and read, {counts['refused']} refused, {len(failures)} failures")
+        print(*(f"  {failure}" for failure in failures[:20]), sep="\n", end="\n" if failures else "")
+        sys.stdout.flush()
+    return int(status)
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

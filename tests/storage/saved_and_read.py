@@ -14,14 +14,23 @@ import sys
 import tempfile
 import warnings
 from collections import Counter
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Callable, Generator, Iterator, Mapping
 from pathlib import Path
 from random import Random
 from typing import Any
 from unittest.mock import patch
 
+import nbtf as tf
 from nbtf._storage import limits
-from tests.storage.saved_subjects import SUBJECTS, Subject
+from tests.storage.saved_subjects import (
+    SUBJECTS,
+    Saved,
+    Subject,
+    by_checkpoint,
+    by_model,
+    by_saved_model,
+    small_model,
+)
 from tests.storage.savers import remains
 
 LOW = {
@@ -96,17 +105,37 @@ def search(subject: Subject, seeds: range) -> tuple[Counter[str], list[str]]:
     return counts, failures
 
 
+def large_objects(words: int = 1_500_000, variables: int = 100_001) -> Iterator[Saved]:
+    """Yields what was once saved and then refused: a long vocabulary, many variables, models 40 deep, 40 axes."""
+    vocabulary = [f"word{number}" for number in range(words)]
+    layer = tf.keras.layers.StringLookup(vocabulary=vocabulary)
+    yield by_model(tf.keras.Sequential([tf.keras.Input((), dtype="string"), layer]), "words.keras")
+    yield by_checkpoint([tf.Variable(float(number)) for number in range(variables)])
+    model = small_model()
+    for _ in range(39):
+        model = tf.keras.Sequential([tf.keras.Input((1,)), model])
+    yield by_model(model, "deep.keras")
+    yield by_saved_model({"model": model})
+    yield by_checkpoint([tf.Variable(tf.zeros([1] * 39 + [2]))])
+
+
 def main() -> int:
     """Searches; returns the exit status."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--count", type=int, default=1_000, help="objects of each subject")
     parser.add_argument("--seed", type=int, default=0, help="the first seed")
     parser.add_argument("--subjects", nargs="*", default=list(SUBJECTS), choices=list(SUBJECTS))
-    parser.add_argument("--large", action="store_true", help="the four large objects of real size, too")
+    parser.add_argument("--large", action="store_true", help="large objects of real size first; half a minute")
     chosen = parser.parse_args()
     warnings.simplefilter("ignore")
     logging.disable(logging.CRITICAL)
     status = 0
+    for saved in large_objects() if chosen.large else ():
+        with tempfile.TemporaryDirectory() as folder:
+            saved.save(Path(folder))
+            difference = saved.difference(Path(folder))
+        status = status or bool(difference)
+        print(f"large: {difference[:300] or 'saved and read'}", flush=True)
     for name in chosen.subjects:
         counts, failures = search(SUBJECTS[name], range(chosen.seed, chosen.seed + chosen.count))
         status = status or bool(failures)

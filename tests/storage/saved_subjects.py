@@ -77,7 +77,9 @@ def array(random: Random) -> Any:
         return value.reshape(shape)
     values = [random.choice(NUMBERS[:11]) for _ in range(math.prod(shape))]
     with np.errstate(all="ignore"):
-        return np.array(values, "complex128").reshape(shape).astype(random.choice(DTYPES))
+        dtype = random.choice(DTYPES)
+        numbers = np.array(values, "complex128" if dtype.startswith("complex") else "float64")
+        return numbers.reshape(shape).astype(dtype)
 
 
 def variable(random: Random) -> Any:
@@ -278,7 +280,7 @@ def compiled_model(random: Random) -> Any:
     if random.random() < 0.5:
         rate = random.choice([0.1, keras.optimizers.schedules.ExponentialDecay(0.1, 2, 0.5)])
         optimizer = random.choice([keras.optimizers.SGD, keras.optimizers.Adam])(rate)
-        model.compile(optimizer, "mse", [keras.metrics.MeanAbsoluteError(name=text(random))])
+        model.compile(optimizer, "mse", metrics=[keras.metrics.MeanAbsoluteError(name=text(random))])
         if random.random() < 0.5:
             model.fit(np.zeros((2, 2)), np.zeros((2, 2)), verbose=0)
     return model

@@ -127,8 +127,8 @@ class Reader:
           ValueError: it is none with attributes.
         """
         root = self.build(entry)
-        if self._nodes[entry["node"]]["kind"] not in ("keras", "object"):
-            raise ValueError(f"what was saved is {root!r:.60}: no module, model or layer.")
+        if self._nodes[entry["node"]]["kind"] not in ("keras", "object", "variable", "keras_variable"):
+            raise ValueError(f"what was saved is {root!r:.60}: no module, model, layer or variable.")
         return root
 
     def build(self, value: Any) -> Any:

@@ -49,6 +49,12 @@ def is_saved_by_attributes(saved_class: type) -> bool:
     return saved_class in _OURS or not is_ours  # a doctest's class says that it is the module's
 
 
+def is_resolvable(saved_class: type) -> bool:
+    """Tells whether another process that has a class finds it when it loads: it is ours, derived or registered."""
+    is_ours = saved_class.__module__.startswith("nbtf.") or issubclass(saved_class, _BASES)
+    return is_ours or saved_class in get_custom_objects().values()
+
+
 def reference_to(value: Any) -> list[str] | None:
     """Returns module and qualified name of a class or function; None if it is not to be found there."""
     module, name = getattr(value, "__module__", None), getattr(value, "__qualname__", None)

@@ -28,8 +28,15 @@ from nbtf.keras.saving import arrays
 from nbtf.keras.saving.arrays import variables_of
 from nbtf.keras.saving.models import as_plain, seeds_of
 from nbtf.keras.variables import Variable as KerasVariable
-from nbtf.saved_model.references import FORMAT_KEEPS, is_saved_by_attributes, reference_to, remember_functions
+from nbtf.saved_model.references import (
+    FORMAT_KEEPS,
+    is_resolvable,
+    is_saved_by_attributes,
+    reference_to,
+    remember_functions,
+)
 from nbtf.saved_model.schema import DOCUMENT, NODES
+from nbtf.train.object_graph import check_is_ours, foreign_reason
 
 FORMAT = "nbtf-saved-model/1"
 OBJECTS, VALUES = "saved_model.json", "values.npz"
@@ -77,7 +84,8 @@ def save(
     >>> line([1.0, 2.0]).numpy(), list(line.signatures)
     (array([2., 4.], dtype=float32), ['serving_default'])
     """
-    if not _has_attributes(obj):
+    check_is_ours(obj)
+    if not _has_attributes(obj) or not is_resolvable(type(obj)):
         raise ValueError(
             "Expected an object of type `Trackable`, such as `tf.Module` or a subclass of the `Trackable` class, "
             f"for export. Got {obj} with type {type(obj)}."
@@ -100,7 +108,10 @@ def save(
 
 
 def _has_attributes(obj: Any) -> bool:
-    return isinstance(obj, Module) or (hasattr(obj, "__dict__") and not isinstance(obj, type | Function | Mapping))
+    """Tells whether an object may be the root of what is saved."""
+    others = type | Function | Mapping | Tensor
+    is_variable = isinstance(obj, Variable)
+    return isinstance(obj, Module) or is_variable or (hasattr(obj, "__dict__") and not isinstance(obj, others))
 
 
 class Writer:
@@ -265,7 +276,7 @@ class Writer:
             raise UnkeptError
         if isinstance(value, Function):
             return {"kind": "function", **self._callable(value)}
-        if not is_saved_by_attributes(object_class):
+        if not is_saved_by_attributes(object_class) or foreign_reason(value):
             raise UnkeptError
         attributes = {name: value for name, value in value.__dict__.items() if name != "signatures"}
         return {

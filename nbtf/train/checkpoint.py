@@ -21,7 +21,7 @@ from nbtf.keras.saving.latest import check_prefix
 from nbtf.keras.variables import Variable as KerasVariable
 from nbtf.train.files import note_latest, path_of, read_graph
 from nbtf.train.load_status import CheckpointLoadStatus, InitializationOnlyStatus
-from nbtf.train.object_graph import GRAPH_KEY, as_text, children_of, graph_of, is_trackable
+from nbtf.train.object_graph import GRAPH_KEY, as_text, check_is_ours, children_of, graph_of, is_trackable
 from nbtf.train.restoration import Restoration
 
 _COUNTING = new_lock()
@@ -189,9 +189,18 @@ class Checkpoint(Trackable):
 
 
 def _check(name: str, value: Any) -> None:
-    if not is_trackable(value) and not isinstance(value, Function | Dataset):
+    check_is_ours(value)
+    if not _holds_trackables(value):
         raise ValueError(
             f"`Checkpoint` was expecting {name} to be a trackable object (an object derived from `Trackable`), got "
             f"{value}. If you believe this object should be trackable (i.e. it is part of the TensorFlow Python API "
             "and manages state), please open an issue."
         )
+
+
+def _holds_trackables(value: Any) -> bool:
+    """Tells whether an object can be saved; a tuple can if it holds such an object: nothing is added later."""
+    if isinstance(value, tuple):
+        items: tuple[Any, ...] = value  # pyright: ignore[reportUnknownVariableType]
+        return any(map(_holds_trackables, items))
+    return is_trackable(value) or isinstance(value, Function | Dataset)

@@ -26,6 +26,13 @@ GRAPH_KEY = "_CHECKPOINTABLE_OBJECT_GRAPH"
 """Under this name a checkpoint holds the graph of its objects; TensorFlow's do so as well."""
 
 _SCHEMA = {"nodes": [{"children": {str: int}}]}
+_PROTOCOLS = ("_serialize_to_tensors", "_gather_saveables_for_checkpoint", "_trackable_children")
+"""Methods by which classes save their values in TensorFlow."""
+
+_LIBRARIES = frozenset({"keras", "tf_keras", "tensorflow"})
+"""Libraries whose layers, models and variables TensorFlow saves."""
+
+_PLAIN = frozenset({int, float, str, bool, type(None), list, tuple, dict})
 _UNTRACKED = frozenset({"_awaiting", "_weights", "_sequence", "_graph_layers", "_nodes", "_inner"})
 _RENAMED: tuple[tuple[tuple[type, ...], dict[str, str]], ...] = (
     ((Dense, Conv1D, Conv2D), {"kernel": "_kernel"}),
@@ -48,14 +55,47 @@ def is_trackable(value: Any) -> bool:
     return isinstance(value, Trackable | TensorVariable | Variable | Generator | Iterator | list | tuple | dict)
 
 
+def check_is_ours(value: Any) -> None:
+    """Refuses an object whose values TensorFlow would save, and nbtf would not.
+
+    Raises:
+      ValueError: if `foreign_reason` of the object says why.
+    """
+    reason = foreign_reason(value)
+    if reason:
+        value_class = type(value)
+        raise ValueError(
+            f"{value_class.__module__}.{value_class.__qualname__} cannot be saved or restored: {reason}. Expected an "
+            f"object of `tf.keras` or a `tf.Module`. Save this object by its own library; got {value!r:.200}."
+        )
+
+
+def foreign_reason(value: Any) -> str:
+    """Returns why nbtf cannot save the values of an object; empty if it can, or if there are none."""
+    value_class = type(value)
+    for name in _PROTOCOLS:
+        if hasattr(value_class, name):
+            return f"its class saves values by `{name}`, which nbtf does not call"
+    library = value_class.__module__.partition(".")[0]
+    if library in _LIBRARIES and any(hasattr(value_class, name) for name in ("variables", "weights", "assign")):
+        return f"it belongs to `{library}`, and nbtf saves its own objects alone"
+    return ""
+
+
 def is_sequence(value: Any) -> TypeGuard[Sequence[Any]]:
     """Tells whether an object is a list or a tuple."""
     return isinstance(value, list | tuple)
 
 
 def children_of(value: Any) -> PythonIterator[tuple[str, Any]]:
-    """Yields the parts of an object that may hold variables, each with the name that TensorFlow gives it."""
+    """Yields the parts of an object that may hold variables, each with the name that TensorFlow gives it.
+
+    Raises:
+      ValueError: if a part holds values that nbtf cannot save; see `check_is_ours`.
+    """
     for name, child in _named_children(value):
+        if type(child) not in _PLAIN:
+            check_is_ours(child)
         if is_trackable(child):
             yield name, child.handle if isinstance(child, Variable) else child
 

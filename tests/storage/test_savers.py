@@ -53,6 +53,14 @@ def failure_of(save: Callable[[Path], object], folder: Path, fault: DiskFault) -
     return None
 
 
+def save_again(trials: Trials, folder: Path) -> None:
+    """Saves once more, as a new process would: what an earlier save has left is swept away then."""
+    drafts.sweep.cache_clear()
+    trials.saver.save(folder)
+    assert trials.saver.load(folder) == trials.new
+    assert not remains(folder)
+
+
 @pytest.mark.parametrize("fault", ["error", "interrupt", "short write"])
 @every_saver
 def test_after_a_failure_at_any_call_the_old_copy_or_the_new_one_is_there(trials: Trials, fault: Fault) -> None:
@@ -64,12 +72,14 @@ def test_after_a_failure_at_any_call_the_old_copy_or_the_new_one_is_there(trials
             break
         value = trials.saver.load(folder)
 
-        assert not remains(folder) or value == trials.new
         assert value in (trials.old, trials.new) if error is not None else value == trials.new
         assert error is None or fault != "short write"
         if isinstance(error, CommandFailedError) and fault != "interrupt":
             assert error.status == 2
             assert str(error).count("\n") == 1
+        if remains(folder):
+            assert value == trials.new
+            save_again(trials, folder)
     assert 1 < nth < MOST_CALLS - 1
 
 
@@ -83,8 +93,6 @@ def test_after_a_kill_at_any_call_the_old_copy_or_the_new_one_is_there(trials: T
         value = trials.saver.load(folder)
         assert value in (trials.old, trials.new)
 
-        if value == trials.old:
-            trials.saver.save(folder)
-            assert trials.saver.load(folder) == trials.new
-            assert not remains(folder)
+        if value == trials.old or remains(folder):
+            save_again(trials, folder)
     assert 1 < nth < MOST_CALLS - 1

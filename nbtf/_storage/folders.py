@@ -54,7 +54,11 @@ def write(path: files.StrPath, contents: Mapping[str, bytes]) -> None:
     except OSError as error:
         files.name_file(error, path, folder)
         raise
-    _remove_other_generations(folder, previous)
+    try:
+        _remove_other_generations(folder, previous)
+    except BaseException:  # an interrupt: the earlier generation would stay until the next save
+        _remove_other_generations(folder, previous)
+        raise
     for file in flat:
         with contextlib.suppress(OSError):
             os.unlink(file)

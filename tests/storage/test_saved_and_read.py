@@ -50,7 +50,7 @@ def one_text(nbytes: int) -> Any:
 
 def nested_modules(levels: int) -> Any:
     attributes: Any = {}
-    for _ in range((levels - 1) // 3):
+    for _ in range(levels // 2):
         attributes = {"inner": [attributes]}
     return by_saved_model(attributes)
 
@@ -92,9 +92,9 @@ def test_each_limit_of_depth_is_shared(
     limit = getattr(limits, name)
     monkeypatch.setattr(limit, "most", 40)
     deep = re.escape(f"was not saved: 41 {limit.bounds}; at most 40 are saved and read. Nest less deeply")
-    saved = build(34)
+    saved = build(25)
     saved.save(tmp_path)
-    for levels in (46, 60, 80):
+    for levels in (60, 80):
         with pytest.raises(UnsavableError, match=deep):
             build(levels).save(tmp_path)
 

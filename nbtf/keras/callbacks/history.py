@@ -10,6 +10,7 @@ from typing import Any
 from weakref import ref
 
 from nbtf._storage import files
+from nbtf._storage.spreadsheets import as_cell
 from nbtf.keras.callbacks.callback import Callback
 from nbtf.summary import SummaryWriter, create_file_writer, scalar
 
@@ -48,7 +49,8 @@ class History(Callback):
 class CSVLogger(Callback):
     """Writes the results of each pass into a line of a file.
 
-    A table that is there is replaced when the first pass has ended, together with its line.
+    A table that is there is replaced when the first pass has ended, together with its line. Text that a spreadsheet
+    would compute, such as a metric named `=a`, gets an apostrophe in front.
 
     Args:
       filename: the file.
@@ -80,8 +82,8 @@ class CSVLogger(Callback):
         lines = io.StringIO()
         writer = csv.writer(lines, delimiter=self.sep, lineterminator="\n")
         if self._starts_anew:
-            writer.writerow(["epoch", *names])
-        writer.writerow([epoch, *(_plain(results.get(name, "NA")) for name in names)])
+            writer.writerow(map(as_cell, ["epoch", *names]))
+        writer.writerow(map(as_cell, [epoch, *(_plain(results.get(name, "NA")) for name in names)]))
         save = files.write if self._starts_anew else files.append
         save(self.filename, lines.getvalue())
         self._starts_anew = False

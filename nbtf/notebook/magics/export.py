@@ -4,8 +4,9 @@ Schema `nbtf-events/1`, for CSV and JSON. A change that breaks a reader gets ano
 
 JSON is one object: `schema`; `devices`, each with `name`, `simulated` and `model`; `heard` and `cut`, how many events
 there were and how many of the oldest are missing; `events`, the oldest first. CSV has a line for each event, and the
-schema in its first column. Fields that an event does not have are left out of JSON and empty in CSV. The page
-`.github/EVENTS.md` says what each field is, `export_schema.py` of what type.
+schema in its first column. In CSV, text that a spreadsheet would compute (it begins with `=`, `+`, `-` or `@`) has an
+apostrophe in front, which spreadsheets hide. Fields that an event does not have are left out of JSON and empty in CSV.
+The page `.github/EVENTS.md` says what each field is, `export_schema.py` of what type.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from nbtf import runtime
+from nbtf._storage.spreadsheets import as_cell
 from nbtf.notebook.magics.trace import trace_events
 
 SCHEMA = "nbtf-events/1"
@@ -89,5 +91,6 @@ def _csv(events: Sequence[dict[str, Any]]) -> str:
     writer.writeheader()
     for event in events:
         outputs = "; ".join(f"{list(output['shape'])} {output['dtype']}" for output in event.get("outputs", ()))
-        writer.writerow(event | {"schema": SCHEMA, "outputs": outputs})
+        cells = event | {"schema": SCHEMA, "outputs": outputs}
+        writer.writerow({name: as_cell(value) for name, value in cells.items()})
     return text.getvalue()

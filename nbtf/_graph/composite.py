@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
+from nbtf._ops.arrays.element_lists import elements_of, is_list, with_tensors
 from nbtf._ops.arrays.identity import identity
 from nbtf._runtime.conversion import as_tensor
 from nbtf._runtime.scopes import EMPTY, SCOPE
 from nbtf._runtime.tape import AT_LENGTH, CONTINUOUS, Call, Tape
 from nbtf._runtime.tensor import Tensor
 from nbtf._shapes import TensorShape
+from nbtf._types import variant
 
 Run = Callable[[Sequence[Any]], Sequence[Any]]
 """Takes and returns the values of tensors; its ops run one by one, where the scope says."""
@@ -28,9 +30,10 @@ class Composite:
     keeps_inputs = keeps_outputs = has_gradient = True
     inputs: tuple[str, ...] = ()
 
-    def __init__(self, type: str, function: Run, no_gradient: bool = False) -> None:
-        """Takes what it is called, and what it does."""
+    def __init__(self, type: str, function: Run, no_gradient: bool = False, does_more: bool = True) -> None:
+        """Takes what it is called, what it does, and whether that is more than to compute its outputs."""
         self.type = type
+        self.does_more = does_more
         self._function = function
         self.no_gradient = no_gradient
         self._is_taped = False
@@ -41,7 +44,7 @@ class Composite:
             return [*self._function(values), None]
         inputs = _separate(values)
         with Tape.block(persistent=True, watch_accessed_variables=False) as tape:
-            tape.watch([value for value in inputs if value is not None and value.dtype in CONTINUOUS])
+            tape.watch([tensor for value in inputs if value is not None for tensor in _continuous(value)])
             outputs = self._function(inputs)
         return [*outputs, (tape, inputs, outputs)]
 
@@ -54,9 +57,10 @@ class Composite:
 
         def flow_back(values: Sequence[Any]) -> Sequence[Any]:
             (tape, inputs, results), *others = values
-            arrived = others[: len(targets)]
-            flows = tape.gradient([results[n] for n in targets], [inputs[n] for n in sources], arrived, "zero")
-            return [as_tensor(flow) for flow in flows]
+            seeded = [pair for n, grad in zip(targets, others, strict=False) for pair in _seeded(results[n], grad)]
+            tensors = [tensor for n in sources for tensor in _continuous(inputs[n])]
+            flows = iter(tape.gradient([pair[0] for pair in seeded], tensors, [pair[1] for pair in seeded], "zero"))
+            return [_arrived(inputs[n], flows) for n in sources]
 
         specs = [(TensorShape(call.inputs[n].shape), call.inputs[n]._dtype) for n in sources]
         arrived = [grad for grad in grads if grad is not None]
@@ -82,11 +86,40 @@ class _WayBack(Composite):
         )
 
 
+def _continuous(value: Any) -> list[Any]:
+    """Returns the tensors in a value that gradients flow through: itself, or the elements of a list."""
+    if is_list(value):
+        return [tensor for tensor in elements_of(value).tensors if tensor is not None and tensor._dtype in CONTINUOUS]
+    return [value] if value.dtype in CONTINUOUS and value.dtype is not variant else []
+
+
+def _seeded(result: Any, grad: Any) -> list[tuple[Any, Any]]:
+    """Returns the tensors in a result that a gradient has arrived for, each with that gradient."""
+    if not is_list(result):
+        return [(result, grad)]
+    pairs = zip(elements_of(result).tensors, elements_of(grad).tensors, strict=False)
+    return [(tensor, flow) for tensor, flow in pairs if tensor is not None and flow is not None]
+
+
+def _arrived(value: Any, flows: Iterator[Any]) -> Any:
+    """Returns the gradient of a value, of the next gradients of the tensors in it."""
+    if not is_list(value):
+        return as_tensor(next(flows))
+    elements = elements_of(value)
+    flow_through = [tensor is not None and tensor._dtype in CONTINUOUS for tensor in elements.tensors]
+    return with_tensors(elements, [as_tensor(next(flows)) if flows_here else None for flows_here in flow_through])
+
+
 def _separate(values: Sequence[Any]) -> list[Any]:
     """Returns values of which none comes twice: each gets a gradient of its own."""
     ids: set[int] = set()
-    inputs: list[Any] = []
-    for value in values:
-        inputs.append(identity(value) if id(value) in ids and value.__class__ is Tensor else value)
+
+    def separate(value: Any) -> Any:
+        if is_list(value):
+            elements = elements_of(value)
+            return with_tensors(elements, [separate(tensor) for tensor in elements.tensors])
+        is_repeated = id(value) in ids and value.__class__ is Tensor
         ids.add(id(value))
-    return inputs
+        return identity(value) if is_repeated else value
+
+    return [separate(value) for value in values]

@@ -24,6 +24,7 @@ from nbtf._graph.signature import (
 from nbtf._graph.steps import EndStep
 from nbtf._graph.tensor import GraphTensor
 from nbtf._graph.trial import inside
+from nbtf._ops.arrays.tensor_array import flow_of
 from nbtf._ops.structure import map_structure
 from nbtf._ops.variables.variable import Variable
 from nbtf._runtime.context import CURRENT
@@ -106,6 +107,7 @@ class ConcreteFunction:
         """Returns the build of a result, with the numbers of its tensors."""
         if value is None:
             return None
+        value = flow_of(value)  # as in TensorFlow, the caller gets an array's flow
         components = parts_of(value)
         if components is not None and value.__class__ is not TensorShape:
             build, keys, items = components

@@ -11,6 +11,7 @@ from nbtf._graph.operation import flat
 from nbtf._graph.plan import Plan
 from nbtf._graph.tensor import GraphTensor
 from nbtf._graph.trial import inside
+from nbtf._ops.arrays.tensor_array import flow_of, with_flow_like
 from nbtf._ops.debugging.values import Assert
 from nbtf._ops.math.arithmetic import cast
 from nbtf._ops.structure import assert_same_structure, flatten, is_nested, map_structure, pack_sequence_as
@@ -51,9 +52,9 @@ class Block:
     def convert_result(self, value: Any) -> GraphTensor:
         """Returns a value as a tensor of the graph."""
         with inside(self._scope):
-            return self.graph._own(as_tensor(value))
+            return self.graph._own(as_tensor(flow_of(value)))
 
-    def convert_leaf(self, value: Any) -> GraphTensor | None:
+    def convert_leaf(self, value: Any) -> Any:
         """Returns a value as a tensor of the graph; None as it is."""
         return None if value is None else self.convert_result(value)
 
@@ -194,7 +195,10 @@ def _choice(index: Any, functions: Sequence[Callable[[], Any]], title: str, name
     for block, result in zip(blocks, owned, strict=True):
         block.finish([leaf for leaf in flatten(result) if leaf is not None])
     outputs = iter(choose(as_tensor(index), blocks))
-    leaves = [None if leaf is None else next(outputs) for leaf in flatten(owned[0])]
+    leaves = [
+        None if leaf is None else with_flow_like(value, next(outputs))
+        for leaf, value in zip(flatten(owned[0]), flatten(results[0]), strict=True)
+    ]
     return pack_sequence_as(owned[0], leaves)
 
 
@@ -273,23 +277,28 @@ def while_loop(
       TypeError: a variable changes its dtype.
       ValueError: a variable changes its shape, or the structure changes.
     """
-    starts: Any = map_structure(as_tensor, loop_vars)
+    starts: Any = map_structure(lambda value: as_tensor(flow_of(value)), loop_vars)
+
+    def packed(values: Sequence[Any]) -> Any:
+        pairs = zip(flatten(loop_vars), values, strict=True)
+        return pack_sequence_as(starts, [with_flow_like(value, tensor) for value, tensor in pairs])
+
     tensors = flatten(starts)
     shapes = [_spec_of(tensor)[0] for tensor in tensors]
     if shape_invariants is not None:
         shapes = [TensorShape(shape) for shape in _flat_shapes(shape_invariants)]
     specs = [(shape, tensor._dtype) for shape, tensor in zip(shapes, tensors, strict=True)]
     test_block, body_block = Block("while", specs), Block("while", specs)
-    condition = test_block.trace(test, *pack_sequence_as(starts, test_block.arguments))
+    condition = test_block.trace(test, *packed(test_block.arguments))
     test_block.finish([test_block.convert_result(condition)])
-    results: Any = body_block.trace(body, *pack_sequence_as(starts, body_block.arguments))
+    results: Any = body_block.trace(body, *packed(body_block.arguments))
     results = [*results] if is_nested(results) else [results]
     assert_same_structure([*starts], results)
     owned = [body_block.convert_result(leaf) for leaf in flatten(results)]
     for tensor, spec, result in zip(tensors, specs, owned, strict=True):
         _check_turn(tensor, spec, result)
     body_block.finish(owned)
-    return pack_sequence_as(starts, repeat(test_block, body_block, tensors, specs, limit))
+    return packed(repeat(test_block, body_block, tensors, specs, limit))
 
 
 def _flat_shapes(shapes: Any) -> list[Any]:

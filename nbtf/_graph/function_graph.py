@@ -211,6 +211,7 @@ class FunctionGraph(Trace):
         inputs: Sequence[Any],
         known: Sequence[tuple[Any, DType]],
         no_gradient: bool = False,
+        does_more: bool = True,
     ) -> list[GraphTensor]:
         """Notes down a function that runs with values, each time.
 
@@ -220,9 +221,10 @@ class FunctionGraph(Trace):
           inputs: tensors of the graph.
           known: lengths (None where they are not known) and dtype of each output.
           no_gradient: whether none flows through it.
+          does_more: whether it does more than compute, so that it runs even where its outputs are not needed.
         """
         specs = [(TensorShape(dims), dtype) for dims, dtype in known]
-        return self.add_composite(Composite(type, run, no_gradient), inputs, specs)
+        return self.add_composite(Composite(type, run, no_gradient, does_more), inputs, specs)
 
     def call_with(self, type: str, function: Callable[..., Any], *arguments: Any) -> None:
         """Notes down a function that runs with values, each time, and returns none.

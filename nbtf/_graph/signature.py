@@ -9,6 +9,7 @@ from weakref import ref
 
 from nbtf._devices.cpu import CPU
 from nbtf._graph.tensor import GraphTensor
+from nbtf._ops.arrays.tensor_array import TensorArray
 from nbtf._ops.ragged_and_sparse.indexed_slices import IndexedSlices
 from nbtf._ops.variables.variable import Variable
 from nbtf._runtime.conversion import as_tensor
@@ -153,6 +154,8 @@ def parts_of(value: Any) -> tuple[Any, tuple[Any, ...], Sequence[Any]] | None:
         is_rows = isinstance(value, IndexedSlices)
         components = (value.values, value.indices) if is_rows else (value.indices, value.values)
         return value_class, (), (*components, value.dense_shape)
+    if isinstance(value, TensorArray):
+        return value_class, value._traits, (value._as_flow(),)
     if hasattr(value_class, "_values") and hasattr(value, "values") and not hasattr(value, "assign"):
         return value_class, (), value._values  # a strategy's
     return None
@@ -189,6 +192,8 @@ def packed(build: Any, keys: tuple[Any, ...], items: Sequence[Any]) -> Any:
         return pairs if build is dict else cast("Any", build)(pairs)
     if hasattr(build, "flat_values"):
         return build(*items, *keys)
+    if issubclass(build, TensorArray):
+        return build._of_traits(*keys, *items)
     return build(*items) if hasattr(build, "dense_shape") else build(items)
 
 

@@ -162,9 +162,12 @@ class UpdateStep(Step):
 class CompositeStep(Step):
     """Does something that is made of several ops."""
 
-    __slots__ = ()
+    __slots__ = ("is_stateful",)
 
-    is_stateful = True
+    def __init__(self, *arguments: Any) -> None:
+        """Looks whether it does more than compute."""
+        super().__init__(*arguments)
+        self.is_stateful = self.record.does_more
 
     def run(self, inputs: list[Any], attrs: dict[str, Any]) -> Sequence[Any]:
         """Does it."""

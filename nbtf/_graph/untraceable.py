@@ -13,7 +13,7 @@ _WORDS = ("SymbolicTensor", "symbolic Tensor", "before a session runs")
 
 _ASKED = (
     *("_graph/tensor.py", "_runtime/tensor.py", "_graph/lengths.py", "_graph/function_graph.py"),
-    *("autograph/operators.py", "autograph/symbolic.py"),
+    *("autograph/operators.py", "autograph/symbolic.py", "arrays/tensor_array.py"),
 )
 """Files whose functions refuse values: who asked them stands one frame above."""
 

@@ -12,10 +12,10 @@ from typing import Any, ClassVar
 from weakref import ref
 
 from nbtf._runtime.tensor import Tensor
-from nbtf._types import COMPLEXES, FLOATS
+from nbtf._types import COMPLEXES, FLOATS, variant
 
-CONTINUOUS = FLOATS | COMPLEXES
-"""The dtypes that gradients flow through."""
+CONTINUOUS = FLOATS | COMPLEXES | {variant}
+"""The dtypes that gradients flow through; a `variant` is a list of tensors."""
 
 ALWAYS = object()
 """What `_watch` says of a variable: a tape may hear of it at any time."""

@@ -15,7 +15,7 @@ from nbtf._runtime.operator_types import Operators
 from nbtf._runtime.phases import part_of
 from nbtf._runtime.scopes import SCOPE
 from nbtf._shapes import TensorShape
-from nbtf._types import DType
+from nbtf._types import DType, variant
 
 
 class Absent:
@@ -205,7 +205,8 @@ class Tensor(Buffer, Operators["Tensor"], metaclass=_SymbolicToo):
 
     def __repr__(self) -> str:
         """Returns `<tf.Tensor: shape=(2,), dtype=float32, numpy=array(...)>`."""
-        return f"<tf.Tensor: shape={self._array.shape}, dtype={self._dtype.name}, numpy={self._numpy_text()}>"
+        prefix = "value" if self._dtype is variant else "numpy"
+        return f"<tf.Tensor: shape={self._array.shape}, dtype={self._dtype.name}, {prefix}={self._numpy_text()}>"
 
     def _numpy_text(self) -> str:
         array = self._host_copy()

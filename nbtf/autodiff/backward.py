@@ -11,6 +11,7 @@ from typing import Any
 
 from nbtf._devices.base import buffer_of
 from nbtf._devices.cpu import CPU
+from nbtf._ops.arrays.element_lists import sum_of_lists
 from nbtf._ops.arrays.gathering import gather
 from nbtf._ops.arrays.joining import concat
 from nbtf._ops.express import HANDED_OVER
@@ -21,7 +22,7 @@ from nbtf._runtime.conversion import as_tensor
 from nbtf._runtime.scopes import HERE, SCOPE
 from nbtf._runtime.tape import PLAIN, Call, Entry, Tape
 from nbtf._runtime.tensor import Tensor, tensor_of
-from nbtf._types import FLOATS, as_dtype
+from nbtf._types import FLOATS, as_dtype, variant
 
 xp = CPU.xp
 ndarray = xp.ndarray
@@ -70,6 +71,8 @@ def sum_gradients(grads: Any) -> Any:
         rows = [_read_plain_rows(grad) for grad in grads]
         return IndexedSlices(concat([row.values for row in rows], 0), join_indices(rows), rows[0].dense_shape)
     dense = [as_tensor(as_gradient(grad)) for grad in grads]
+    if dense[0]._dtype is variant:
+        return sum_of_lists(dense)
     if HERE.device is None or dense[0].__class__ is not Tensor:
         return add_n(dense)  # somebody listens, or will when it is run, and shall hear what TensorFlow does
     result = dense[0]

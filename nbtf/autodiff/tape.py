@@ -9,7 +9,7 @@ from sys import getrefcount
 from typing import Any
 from weakref import ref
 
-from nbtf._ops.arrays.creation import fill, zeros, zeros_like
+from nbtf._ops.arrays.creation import fill, ones_like, zeros, zeros_like
 from nbtf._ops.structure import flatten
 from nbtf._ops.variables.variable import Variable
 from nbtf._runtime.blocks import (
@@ -425,6 +425,12 @@ _walk_observed = during(BACKWARD)(GradientTape._walk)
 
 def ones_for(target: Any) -> Tensor:
     """Returns what a gradient starts with: ones like the target, on the current device."""
+    if target.__class__ is Tensor or target.shape.is_fully_defined():
+        return _ones(target)
+    return ones_like(target)  # its lengths are only known when the function runs
+
+
+def _ones(target: Any) -> Tensor:
     shape, dtype = target._array.shape, target._dtype
     return fill(shape, as_tensor(1, dtype)) if shape else as_tensor(1, dtype)
 

@@ -12,13 +12,14 @@ from nbtf._graph.control_flow import Block, Spec, choose, repeat, repeat_for
 from nbtf._graph.tensor import GraphTensor
 from nbtf._ops.arrays.creation import zeros
 from nbtf._ops.arrays.shapes import shape as shape_of
+from nbtf._ops.arrays.tensor_array import TensorArray, flow_of, with_flow_like
 from nbtf._ops.math.logic import logical_and
 from nbtf._ops.structure import assert_same_structure, flatten, map_structure, pack_sequence_as
 from nbtf._runtime.context import open_graph
 from nbtf._runtime.conversion import as_tensor
 from nbtf._runtime.tensor import Tensor
 from nbtf._shapes import TensorShape
-from nbtf._types import bool_, int32
+from nbtf._types import bool_, int32, variant
 
 
 class _Unbound:
@@ -118,7 +119,7 @@ def branch(
     outputs = iter(choose(test, blocks))
     values_after = list(values_before)
     for number, structure in zip(joined, results[0], strict=True):
-        values_after[number] = _packed(structure, outputs)
+        values_after[number] = _packed(structure, values[0][number], outputs)
     state.write(values_after)
 
 
@@ -166,10 +167,14 @@ def _tensors(results: Sequence[Any]) -> list[GraphTensor]:
     return [leaf for leaf in flatten(list(results)) if isinstance(leaf, GraphTensor)]
 
 
-def _packed(structure: Any, outputs: Any) -> Any:
+def _packed(structure: Any, values: Any, outputs: Any) -> Any:
+    """Returns what a variable holds after a branch, from what it holds in one of them."""
     if structure is UNBOUND or structure is None:
         return structure
-    leaves = [next(outputs) if isinstance(leaf, GraphTensor) else _plain(leaf) for leaf in flatten(structure)]
+    leaves = [
+        with_flow_like(value, next(outputs)) if isinstance(leaf, GraphTensor) else _plain(leaf)
+        for leaf, value in zip(flatten(structure), flatten(values), strict=True)
+    ]
     return pack_sequence_as(structure, leaves)
 
 
@@ -214,6 +219,9 @@ def _check_leaves(subject: str, a: Any, b: Any) -> None:
 
 # Loops
 
+_GOES_ON = GraphTensor | Tensor | TensorArray
+"""What goes from turn to turn."""
+
 
 class _Loop:
     """The variables of a loop: their tensors go from turn to turn."""
@@ -231,7 +239,7 @@ class _Loop:
     @property
     def tensors(self) -> list[Any]:
         """The first values that go from turn to turn."""
-        return [leaf for leaf in flatten(self.starts) if isinstance(leaf, GraphTensor | Tensor)]
+        return [flow_of(leaf) for leaf in flatten(self.starts) if isinstance(leaf, _GOES_ON)]
 
     @property
     def specs(self) -> list[Spec]:
@@ -239,7 +247,9 @@ class _Loop:
         specs: list[Spec] = []
         for name, start in zip(self.state.names, self.starts, strict=True):
             for leaf in flatten(start):
-                if isinstance(leaf, GraphTensor | Tensor):
+                if isinstance(leaf, TensorArray):
+                    specs.append((TensorShape(()), variant))
+                elif isinstance(leaf, _GOES_ON):
                     specs.append((TensorShape(self._invariants.get(name, leaf.shape)), leaf.dtype))
         return specs
 
@@ -301,7 +311,7 @@ class _Loop:
                 text = f"'{name}' does not have the same nested structure after one iteration.\n\n{error}"
                 raise TypeError(text) from None
             for first, leaf in zip(flatten(start), flatten(owned), strict=True):
-                if isinstance(first, GraphTensor | Tensor):
+                if isinstance(first, _GOES_ON):
                     tensors.append(self._check_leaf(name, next(specs), leaf))
                 elif first is not _plain(leaf):
                     raise TypeError(f"'{name}' is {_plain(leaf)!r} after one iteration of a loop, which is no tensor")
@@ -335,8 +345,8 @@ class _Loop:
 
 
 def _as_start(value: Any) -> Any:
-    """Returns a first value as a tensor; an object that is none as it is."""
-    if value is None or isinstance(value, GraphTensor | Tensor):
+    """Returns a first value as a tensor; an array, or an object that is none, as it is."""
+    if value is None or isinstance(value, _GOES_ON):
         return value
     try:
         return as_tensor(value)
@@ -348,7 +358,9 @@ def _with_tensors(start: Any, tensors: Any) -> Any:
     """Returns a structure with other tensors in the place of its own."""
     if start is UNBOUND or start is None:
         return start
-    leaves = [next(tensors) if isinstance(leaf, GraphTensor | Tensor) else leaf for leaf in flatten(start)]
+    leaves = [
+        with_flow_like(leaf, next(tensors)) if isinstance(leaf, _GOES_ON) else leaf for leaf in flatten(start)
+    ]
     return pack_sequence_as(start, leaves)
 
 

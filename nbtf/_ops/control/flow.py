@@ -220,9 +220,14 @@ def while_loop(
     while (remaining is None or remaining > 0) and cond(*loop_vars):
         next_vars = body(*loop_vars)
         assert_same_structure(list(loop_vars), list(next_vars))
-        loop_vars = map_structure(as_tensor, next_vars)
+        loop_vars = map_structure(_as_loop_var, next_vars)
         remaining = None if remaining is None else remaining - 1
     return loop_vars
+
+
+def _as_loop_var(value: Any) -> Any:
+    """Returns a value as a tensor; a `TensorArray` as it is."""
+    return value if hasattr(value, "_as_flow") else as_tensor(value)
 
 
 @op("->", host_outputs=True)

@@ -223,6 +223,11 @@ if _typing.TYPE_CHECKING:  # what is loaded on first use, for editors and type c
     from nbtf._ops.variables.creation import VariableAggregation as VariableAggregation
     from nbtf._ops.variables.creation import VariableSynchronization as VariableSynchronization
     from nbtf._ops.variables.creation import variable_creator_scope as variable_creator_scope
+    from nbtf._ops.variables.initializers import constant_initializer as constant_initializer
+    from nbtf._ops.variables.initializers import ones_initializer as ones_initializer
+    from nbtf._ops.variables.initializers import random_normal_initializer as random_normal_initializer
+    from nbtf._ops.variables.initializers import random_uniform_initializer as random_uniform_initializer
+    from nbtf._ops.variables.initializers import zeros_initializer as zeros_initializer
     from nbtf._ops.variables.variable import Variable as Variable
     from nbtf._runtime.names import name_scope as name_scope
     from nbtf.autodiff import AggregationMethod as AggregationMethod
@@ -305,6 +310,10 @@ _FETCHED_ON_FIRST_USE = {
         "nbtf._ops.reductions.truth": "reduce_all reduce_any",
         "nbtf._ops.strings.texts": "as_string",
         "nbtf._ops.variables.creation": "VariableAggregation VariableSynchronization variable_creator_scope",
+        "nbtf._ops.variables.initializers": (
+            "constant_initializer ones_initializer random_normal_initializer random_uniform_initializer "
+            "zeros_initializer"
+        ),
         "nbtf._ops.variables.variable": "Variable",
         "nbtf._runtime.names": "name_scope",
         "nbtf.autodiff": (

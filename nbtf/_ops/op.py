@@ -329,6 +329,9 @@ class Op:
         for is_list, position, attr, fixed in self._makes:
             if position is not None:
                 input_dtype = dtypes[position]
+            elif is_list and attr:
+                result_dtypes.extend(map(_types.as_dtype, attrs[attr]))
+                continue
             else:
                 input_dtype = fixed or _types.as_dtype(attrs[attr])
             result_dtypes.extend([input_dtype] * count if is_list else [input_dtype])

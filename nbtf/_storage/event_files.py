@@ -32,10 +32,11 @@ _NUMBERS = itertools.count()
 def record(data: bytes) -> bytes:
     """Returns bytes as a record: their length, its checksum, they themselves, their checksum."""
     length = struct.pack("<Q", len(data))
-    return length + _masked_checksum(length) + data + _masked_checksum(data)
+    return length + masked_checksum(length) + data + masked_checksum(data)
 
 
-def _masked_checksum(data: bytes) -> bytes:
+def masked_checksum(data: bytes) -> bytes:
+    """Returns the checksum of some bytes as records have it."""
     checksum = crc32c(data)
     rotated = (checksum >> 15 | checksum << 17) & 0xFFFFFFFF
     return struct.pack("<I", (rotated + _MASK_DELTA) & 0xFFFFFFFF)

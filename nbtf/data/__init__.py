@@ -9,6 +9,7 @@ from nbtf.data.dataset import ITERATORS as _ITERATORS
 from nbtf.data.dataset import LOOP as _LOOP
 from nbtf.data.dataset import Dataset as Dataset
 from nbtf.data.dataset import TextLineDataset as TextLineDataset
+from nbtf.data.dataset import TFRecordDataset as TFRecordDataset
 from nbtf.data.iterators import Iterator as Iterator
 from nbtf.data.iterators import NumpyIterator as NumpyIterator
 from nbtf.data.options import Options as Options

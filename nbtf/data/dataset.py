@@ -9,6 +9,7 @@ from typing import Any, NoReturn
 
 from nbtf._ops.structure import flatten
 from nbtf._runtime.tensor import Tensor
+from nbtf._storage.records import COMPRESSIONS
 from nbtf._shapes import TensorSpec
 from nbtf._types import DTypeLike, as_dtype, int64
 from nbtf.data import combining, sources
@@ -318,6 +319,45 @@ class TextLineDataset:
         if compression_type:
             raise InvalidArgumentError(f"Unsupported compression_type: {compression_type}.")
         return Dataset._of(sources.Lines(filenames))
+
+
+class TFRecordDataset:
+    """The records of files that `tf.io.TFRecordWriter` has written, as bytes.
+
+    Args:
+      filenames: a path, a list or a tensor of paths, or a dataset of paths.
+      compression_type: `""`, `"ZLIB"` or `"GZIP"`; None for no compression.
+      buffer_size: accepted and ignored.
+      num_parallel_reads: accepted; files are read one after another.
+      name: accepted and ignored.
+
+    Raises:
+      InvalidArgumentError: if there is no such compression.
+      NotFoundError: when a record is read, if a file does not exist.
+      DataLossError: when a record is read, if a checksum does not fit or the file ends inside the record.
+
+    >>> path = str(getfixture("tmp_path") / "a.tfrecord")
+    >>> with tf.io.TFRecordWriter(path) as writer:
+    ...     writer.write(b"one")
+    >>> len(list(tf.data.TFRecordDataset(path)))
+    1
+    """
+
+    def __new__(
+        cls,
+        filenames: Any,
+        compression_type: str | None = None,
+        buffer_size: int | None = None,
+        num_parallel_reads: Any = None,
+        name: str | None = None,
+    ) -> Any:
+        """Returns the dataset."""
+        compression = compression_type or ""
+        if compression not in COMPRESSIONS:
+            raise InvalidArgumentError(f"Unsupported compression_type: {compression}.")
+        if isinstance(filenames, Dataset):
+            return filenames.flat_map(lambda path: Dataset._of(sources.Records(path, compression)))
+        return Dataset._of(sources.Records(filenames, compression))
 
 
 def _signature(types: Any, shapes: Any, signature: Any) -> Any:

@@ -12,6 +12,7 @@ from nbtf._ops.structure import flatten
 from nbtf._runtime.conversion import as_tensor
 from nbtf._runtime.tensor import Tensor
 from nbtf._shapes import TensorSpec
+from nbtf._storage import records
 from nbtf._storage.reading import open_bytes
 from nbtf._types import DType, int64, string
 from nbtf.data.elements import (
@@ -320,6 +321,32 @@ class Lines(Stage):
             with file:
                 for line in file:
                     yield _text(line.removesuffix(b"\n").removesuffix(b"\r"))
+
+
+class Records(Stage):
+    """The records of files, one after another."""
+
+    class_name: str = "TFRecordDatasetV2"
+    op: str = "TFRecordDataset"
+    spec: Any = TensorSpec((), string)
+
+    def __init__(self, filenames: Any, compression: str) -> None:
+        """Takes one name, or a list or a tensor of names, and how the files are compressed."""
+        names = on_host(as_tensor, filenames, None if isinstance(filenames, Tensor) else string).numpy()
+        self._names: list[bytes] = np.atleast_1d(np.asarray(names, dtype=object)).reshape(-1).tolist()
+        self._compression = compression
+
+    def cardinality(self) -> int:
+        """Nobody knows before reading."""
+        return UNKNOWN
+
+    def start(self) -> Iterator[Any]:
+        """Opens the files, one after another."""
+        for name in self._names:
+            try:
+                yield from map(_text, records.read(name.decode(), self._compression))
+            except OpError as error:
+                raise at_next(type(error), str(error)) from error
 
 
 def _text(value: bytes) -> Tensor:

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nbtf.compat._v1._config.config_proto import ConfigProto, GPUOptions, GraphOptions, OptimizerOptions, RunOptions
-from nbtf.compat._v1._config.wire import DecodeError
+from nbtf._storage.messages.encoding import DecodeError
 
 # Constants of enums are made by a table, which no type checker sees.
 OPTIMIZER: Any = OptimizerOptions

@@ -81,7 +81,7 @@ def test_files_come_and_go(tmp_path: Path) -> None:
 
     assert ["three.txt", "two.txt"] == sorted(gfile.ListDirectory(folder))
     assert [f"{folder}/three.txt", f"{folder}/two.txt"] == gfile.Glob(f"{folder}/*.txt")
-    assert (4, True) == (gfile.Stat(f"{folder}/two.txt").st_size, gfile.IsDirectory(folder))
+    assert (4, True) == (gfile.Stat(f"{folder}/two.txt").length, gfile.IsDirectory(folder))
     assert [(folder, [], ["three.txt", "two.txt"])] == [
         (at, dirs, sorted(files)) for at, dirs, files in gfile.Walk(folder)
     ]
@@ -95,7 +95,7 @@ def test_files_come_and_go(tmp_path: Path) -> None:
 def test_what_is_not_there_is_told(tmp_path: Path) -> None:
     path = str(tmp_path / "none")
 
-    for act in (gfile.GFile, gfile.Remove, gfile.DeleteRecursively, gfile.Stat, gfile.ListDirectory):
+    for act in (lambda path: gfile.GFile(path).read(), gfile.Remove, gfile.DeleteRecursively, gfile.Stat, gfile.ListDirectory):
         with pytest.raises(tf1.errors.NotFoundError):
             act(path)
     with pytest.raises(tf1.errors.NotFoundError):

@@ -118,8 +118,8 @@ def test_listening_changes_nothing_where_a_device_is_asked_for() -> None:
 
 
 def test_a_name_that_is_not_there_lists_those_that_are() -> None:
-    with pytest.raises(AttributeError, match=r"has no attribute 'TFRecordDataset'") as caught:
-        untyped.data.TFRecordDataset  # noqa: B018
+    with pytest.raises(AttributeError, match=r"has no attribute 'SqlDataset'") as caught:
+        untyped.data.SqlDataset  # noqa: B018
 
     assert caught.value.__notes__[0].startswith("It has: AUTOTUNE, Dataset, ")
 

@@ -28,7 +28,7 @@ def is_run_alone(sample: Sample) -> bool:
     """Whether a function may consist of the op: it takes tensors, returns one, and draws no numbers of its own."""
     classes = {type(part) for arg in sample.args for part in (arg if isinstance(arg, list | tuple) else [arg])}
     is_random = sample.op.startswith("Random") or sample.op in ("TruncatedNormal", "Multinomial")
-    return not is_random and classes.isdisjoint({Made, slice}) and sample.op not in ("NoOp", "VarHandleOp")
+    return not is_random and classes.isdisjoint({Made, slice}) and sample.op not in ("NoOp", "VarHandleOp", "WriteFile")
 
 
 SAMPLES = [sample for sample in all_samples() if is_run_alone(sample)]

@@ -17,11 +17,6 @@ from typing import NamedTuple
 STORAGE = "nbtf/_storage/"
 
 ALLOWED = {
-    (
-        "nbtf/compat/_v1/gfile.py",
-        "open(name, mode)",
-    ): "the program's own stream, as Python's `open`; its docstring says so",
-    ("nbtf/compat/_v1/gfile.py", "os.replace"): "`tf.gfile.Rename` is this call to the system",
     ("nbtf/keras/saving/arrays.py", "savez"): "into a draft of the storage layer, or a stream of the caller",
     ("nbtf/cli/own_wheel.py", "ZipFile"): "into a draft of the storage layer",
     ("nbtf/cli/own_wheel.py", "savez_compressed"): "into memory",

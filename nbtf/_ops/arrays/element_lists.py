@@ -83,7 +83,7 @@ def called(
         return run(inputs)[0]
     if not hasattr(graph, "call"):
         raise NotImplementedError(
-            "nbtf has no tf.TensorArray in graphs of TensorFlow 1. Use it in a tf.function, or where ops run at once."
+            "nbtf has no tf.TensorArray in graphs of TensorFlow 1. Use tf.scan, tf.map_fn, or tf.while_loop with tensors."
         )
     return graph.call(type, run, inputs, specs, does_more=False)[0]
 

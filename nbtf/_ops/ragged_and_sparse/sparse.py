@@ -73,8 +73,12 @@ class SparseTensor:
 
     @property
     def shape(self) -> TensorShape:
-        """The lengths of the axes."""
-        return TensorShape(as_ints(self._dense_shape))
+        """The lengths of the axes; None for those that only a run of a function tells."""
+        lengths = self._dense_shape
+        if hasattr(lengths, "static_value") and lengths.static_value() is None:
+            rank = lengths.shape[0]
+            return TensorShape(None if rank is None else [None] * rank)
+        return TensorShape(as_ints(lengths))
 
     def get_shape(self) -> TensorShape:
         """Returns `shape`."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from nbtf.compat._v1._config.field_types import BOOL, INT32, INT64, STRING
-from nbtf.compat._v1._config.messages import Fields, Message
+from nbtf._storage.messages.field_types import BOOL, INT32, INT64, STRING
+from nbtf._storage.messages.message import Fields, Message
 
 # Numbers and kinds of the fields. Source: core/protobuf/cluster.proto, tsl/protobuf/rpc_options.proto and
 # coordination_config.proto of TensorFlow 2.21.

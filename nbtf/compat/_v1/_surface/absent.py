@@ -21,7 +21,6 @@ _SAVED = "Save variables with tf.train.Saver; nbtf.saved_model writes models tha
 _PICTURES = "Change pictures with NumPy or Pillow, and feed them."
 _SPARSE = "Sparse tensors run eagerly: see nbtf.sparse. In a graph take dense ones, or indices and tf.gather."
 _TESTS = "Use unittest or pytest."
-_ARRAYS = "Use tf.scan, tf.map_fn, or tf.while_loop with tensors."
 _EVENTS = "Summaries are accepted, not written: print values, or draw them in the notebook."
 _COUNTS = "Count with variables, or with NumPy from what the session returns."
 _TABLES = "Look words up in a Python dictionary, and feed numbers."
@@ -34,10 +33,7 @@ _INSTEAD = {
     "train.string_input_producer",
     _FILES: "FixedLenFeature FixedLenSequenceFeature FixedLengthRecordReader IdentityReader ReaderBase TFRecordReader "
     "TextLineReader VarLenFeature WholeFileReader decode_csv decode_json_example matching_files parse_example "
-    "parse_single_example parse_tensor python_io read_file write_file io.read_file io.write_file io.parse_example "
-    "io.parse_single_example io.TFRecordWriter io.decode_csv io.FixedLenFeature "
-    "train.Example train.Features train.Feature train.Int64List train.FloatList "
-    "train.BytesList train.SequenceExample",
+    "parse_single_example parse_tensor python_io read_file write_file",
     _GRAPHS: "MetaGraphDef graph_util import_graph_def train.export_meta_graph train.import_meta_graph "
     "train.write_graph io.write_graph",
     _CLUSTERS: "train.ClusterDef train.ServerDef train.SyncReplicasOptimizer",
@@ -57,7 +53,6 @@ _INSTEAD = {
     "sparse_segment_sum sparse_slice sparse_softmax sparse_split sparse_to_indicator sparse_transpose "
     "nn.embedding_lookup_sparse",
     _TESTS: "test.TestCase test.main test.mock",
-    _ARRAYS: "TensorArray",
     _EVENTS: "Event HistogramProto Summary SummaryMetadata summary.Summary summary.FileWriterCache "
     "train.SummarySaverHook train.summary_iterator",
     _COUNTS: "metrics.auc metrics.false_negatives metrics.false_positives metrics.mean_absolute_error "

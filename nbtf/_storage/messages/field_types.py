@@ -131,6 +131,24 @@ class Text(FieldType):
         return '"' + "".join([_escaped(character) for character in value]) + '"'
 
 
+class Bytes(FieldType):
+    """Bytes."""
+
+    name = "bytes"
+    default = b""
+    wire = 2
+
+    def checked(self, value: Any, field: str) -> bytes:
+        """Returns bytes as they are; a text is refused."""
+        if not isinstance(value, bytes | bytearray | memoryview):
+            raise TypeError(f"expected bytes, {type(value).__name__} found")
+        return bytes(value)
+
+    def text(self, value: Any) -> str:
+        """Returns them in quotation marks, all but the characters of ASCII as octal numbers."""
+        return '"' + "".join([_escaped(chr(b)) if b < 0x80 else f"\\{b:03o}" for b in value]) + '"'
+
+
 def _escaped(character: str) -> str:
     if character in _ESCAPES:
         return _ESCAPES[character]
@@ -199,3 +217,4 @@ FIXED64 = Whole("fixed64", 64, signed=False, wire=1)
 FLOAT = Number("float", "<f", (6, 9), 5)
 DOUBLE = Number("double", "<d", (15, 17), 1)
 STRING = Text()
+BYTES = Bytes()

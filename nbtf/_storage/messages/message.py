@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, ClassVar, NamedTuple, Self
 
-from nbtf.compat._v1._config import wire
-from nbtf.compat._v1._config.field_types import Enum, FieldType
-from nbtf.compat._v1._config.fields import Field, Map, Repeated, RepeatedMessages, field_of
+from nbtf._storage.messages import encoding
+from nbtf._storage.messages.field_types import Enum, FieldType
+from nbtf._storage.messages.fields import Field, Map, MapOfMessages, Repeated, RepeatedMessages, field_of
 
 
 class Descriptor(NamedTuple):
@@ -62,9 +62,10 @@ class Message:
             if value is not None:
                 self._fill(field, value)
 
-    def _begin(self, owner: Message | None) -> None:
+    def _begin(self, owner: Message | None, field: Field | None = None) -> None:
         attributes = self.__dict__
         attributes["_values"], attributes["_owner"], attributes["_there"] = {}, owner, owner is None
+        attributes["_group"] = field if field is not None and field.oneof else None
 
     @classmethod
     def _field(cls, name: Any) -> Field:
@@ -103,12 +104,12 @@ class Message:
         if content is not None:
             return content
         if field.key is not None:
-            content = Map(field, self.SetInParent)
+            content = (MapOfMessages if field.of_messages else Map)(field, self.SetInParent)
         elif field.repeated:
             content = (RepeatedMessages if field.of_messages else Repeated)(field, self.SetInParent)
         elif field.of_messages:
             content = field.value_type.__new__(field.value_type)
-            content._begin(self)
+            content._begin(self, field)
         else:
             return field.value_type.default
         values[field.name] = content
@@ -151,7 +152,26 @@ class Message:
         attributes = self.__dict__
         if not attributes["_there"]:
             attributes["_there"] = True
+            if attributes["_group"] is not None:
+                attributes["_owner"]._clear_others(attributes["_group"])
             attributes["_owner"].SetInParent()
+
+    def _clear_others(self, field: Field) -> None:
+        """Empties the other fields of the group of a field."""
+        for name, other in self._by_name.items():
+            if other.oneof == field.oneof and other is not field:
+                self.ClearField(name)
+
+    def WhichOneof(self, group: str) -> str | None:  # noqa: N802
+        """Returns the name of the field of a group that is there; None if none is.
+
+        Raises:
+          ValueError: there is no such group.
+        """
+        names = [name for name, field in self._by_name.items() if field.oneof == group]
+        if not names:
+            raise ValueError(f'Protocol message {type(self).__name__} has no "{group}" field.')
+        return next((name for name in names if self._is_there(self._by_name[name])), None)
 
     def HasField(self, name: str) -> bool:  # noqa: N802
         """Tells whether a message field is there.
@@ -159,6 +179,8 @@ class Message:
         Raises:
           ValueError: there is no such field, or it is no message: other fields have a value always.
         """
+        if name in {field.oneof for field in self._by_name.values()} - {""}:
+            return self.WhichOneof(name) is not None
         field = self._field(name)
         if field.repeated or not field.of_messages:
             raise ValueError(f"Field {field.full_name} does not have presence.")
@@ -215,9 +237,9 @@ class Message:
                 f"Parameter to {method}() must be instance of same class: expected {type(self)} got {type(message)}."
             )
 
-    def SerializeToString(self) -> bytes:  # noqa: N802
-        """Returns the bytes of protocol buffers."""
-        return wire.encoded(self.ListFields())
+    def SerializeToString(self, deterministic: bool | None = None) -> bytes:  # noqa: N802
+        """Returns the bytes of protocol buffers; maps are always in the order of their keys."""
+        return encoding.encoded(self.ListFields())
 
     SerializePartialToString = SerializeToString
 
@@ -233,9 +255,9 @@ class Message:
         """
         self.SetInParent()
         by_number = {field.number: field for field in self._by_name.values()}
-        for field, value in wire.decoded(memoryview(data), by_number, self.DESCRIPTOR.full_name):
+        for field, value in encoding.decoded(memoryview(data), by_number, self.DESCRIPTOR.full_name):
             if field.key is not None:
-                self._of(field)[value[0]] = value[1]
+                self._take_entry(field, *value)
             elif field.of_messages:
                 (self._of(field).add() if field.repeated else self._of(field)).MergeFromString(value)
             elif field.repeated:
@@ -243,6 +265,13 @@ class Message:
             else:
                 self._values[field.name] = value
         return len(data)
+
+    def _take_entry(self, field: Field, key: Any, value: Any) -> None:
+        if field.of_messages:
+            self._of(field).pop(key, None)
+            self._of(field)[key].MergeFromString(value)
+        else:
+            self._of(field)[key] = value
 
     def ParseFromString(self, data: bytes) -> int:  # noqa: N802
         """Becomes what bytes of protocol buffers say, and returns how many there were.
@@ -285,7 +314,8 @@ class Message:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Message) or self.__class__ is not other.__class__:
             return False
-        return self.ListFields() == other.ListFields()
+        # The bytes decide where NaN stands, which is not equal to itself in Python.
+        return self.ListFields() == other.ListFields() or self.SerializeToString() == other.SerializeToString()
 
     def __str__(self) -> str:
         return "".join([_text(field, value) for field, value in self.ListFields()])

@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterable, Iterator, MutableMapping, Mutabl
 from copy import deepcopy
 from typing import TYPE_CHECKING, Any, NamedTuple, overload
 
-from nbtf.compat._v1._config.field_types import FieldType
+from nbtf._storage.messages.field_types import FieldType
 
 if TYPE_CHECKING:
-    from nbtf.compat._v1._config.messages import Message
+    from nbtf._storage.messages.message import Message
 
 
 class Field(NamedTuple):
@@ -21,6 +21,8 @@ class Field(NamedTuple):
     value_type: Any
     repeated: bool = False
     key: FieldType | None = None
+    oneof: str = ""
+    """The group of which only one field can be there."""
 
     @property
     def of_messages(self) -> bool:
@@ -28,9 +30,18 @@ class Field(NamedTuple):
         return not isinstance(self.value_type, FieldType)
 
 
+class OneOf(NamedTuple):
+    """A line in a table: a field of a group of which only one can be there."""
+
+    group: str
+    value_type: Any
+
+
 def field_of(name: str, number: int, owner: str, declared: Any) -> Field:
     """Returns a field from its line in a table: a kind, `[kind]` for many, `{key: kind}` for a map."""
     full_name = f"{owner}.{name}"
+    if isinstance(declared, OneOf):
+        return Field(name, number, full_name, declared.value_type, oneof=declared.group)
     if isinstance(declared, list):
         return Field(name, number, full_name, declared[0], repeated=True)
     if isinstance(declared, dict):
@@ -184,3 +195,37 @@ class Map(MutableMapping[Any, Any]):
 
     def __repr__(self) -> str:
         return repr(self._items)
+
+
+class MapOfMessages(Map):
+    """The entries of a map field whose values are messages: a look at a key makes an empty one."""
+
+    def __getitem__(self, key: Any) -> Any:
+        """Returns the message of a key, which is there from now on."""
+        key = self._key(key)
+        if key not in self._items:
+            self._items[key] = self._field.value_type()
+            self._changed()
+        return self._items[key]
+
+    def get_or_create(self, key: Any) -> Any:
+        """Returns the message of a key, which is there from now on."""
+        return self[key]
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        """Refuses: the fields of a message are set one by one, or by `CopyFrom`.
+
+        Raises:
+          ValueError: always.
+        """
+        raise ValueError("Message objects may not be assigned")
+
+    def update(self, *entries: Any, **more: Any) -> None:
+        """Takes over messages, or dictionaries of their fields, by key."""
+        for key, value in dict(*entries, **more).items():
+            message = value if isinstance(value, self._field.value_type) else self._field.value_type(**value)
+            self[key].CopyFrom(message)
+
+    def MergeFrom(self, entries: Any) -> None:  # noqa: N802  # the name of protocol buffers
+        """Takes over the messages of another map; one of the same key is replaced."""
+        self.update(entries)

@@ -9,11 +9,15 @@ import struct
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from nbtf._storage.wire import block, tag, varint
-from nbtf.compat._v1._config.field_types import FieldType, Number, Text, Truth, Whole
+from nbtf._storage.wire import LENGTH, block, tag, varint
+from nbtf._storage.messages.field_types import Bytes, FieldType, Number, Text, Truth, Whole
 
 if TYPE_CHECKING:
-    from nbtf.compat._v1._config.fields import Field
+    from nbtf._storage.messages.fields import Field
+
+
+_LONGEST_SHIFT = 63
+"""Of the bits in the tenth byte of a number, which has none after it."""
 
 
 class DecodeError(Exception):
@@ -27,9 +31,7 @@ def encoded(fields: Iterable[tuple[Field, Any]]) -> bytes:
 
 def _field(field: Field, value: Any) -> bytes:
     if field.key is not None:
-        entries = [
-            _encode_field(1, field.key, key) + _encode_field(2, field.value_type, item) for key, item in value.items()
-        ]
+        entries = [_encode_field(1, field.key, key) + _entry_value(field, item) for key, item in sorted(value.items())]
         return b"".join([block(field.number, entry) for entry in entries])
     if field.of_messages:
         return b"".join(
@@ -42,6 +44,10 @@ def _field(field: Field, value: Any) -> bytes:
     )
 
 
+def _entry_value(field: Field, value: Any) -> bytes:
+    return block(2, value.SerializeToString()) if field.of_messages else _encode_field(2, field.value_type, value)
+
+
 def _encode_field(number: int, field_type: FieldType, value: Any) -> bytes:
     return tag(number, field_type.wire) + _value(field_type, value)
 
@@ -50,6 +56,8 @@ def _value(field_type: FieldType, value: Any) -> bytes:
     if isinstance(field_type, Text):
         data = value.encode()
         return varint(len(data)) + data
+    if isinstance(field_type, Bytes):
+        return varint(len(value)) + value
     if isinstance(field_type, Number):
         return struct.pack(field_type.code, value)
     return struct.pack("<Q", value) if field_type.wire == 1 else varint(int(value))
@@ -70,10 +78,17 @@ def decoded(data: memoryview, fields: Mapping[int, Field], name: str) -> Iterato
             tag = reader.varint()
             raw = reader.raw(tag & 7)
             field = fields.get(tag >> 3)
-            if field is not None:
+            if field is not None and tag & 7 in _wire_types(field):
                 yield field, _read(field, raw, tag & 7)
     except (IndexError, ValueError, struct.error):
         raise DecodeError(f"Error parsing message with type '{name}': Wire format was corrupt") from None
+
+
+def _wire_types(field: Field) -> tuple[int, ...]:
+    """Returns the wire types that a field can have; one of another type is not known."""
+    if field.key is not None or field.of_messages:
+        return (LENGTH,)
+    return (field.value_type.wire, LENGTH) if field.repeated else (field.value_type.wire,)
 
 
 class _Reader:
@@ -92,6 +107,8 @@ class _Reader:
             if byte < 0x80:
                 return number
             shift += 7
+            if shift > _LONGEST_SHIFT:
+                raise ValueError("a number of more than ten bytes")
 
     def raw(self, wire: int) -> Any:
         """Returns a number, or bytes."""
@@ -106,11 +123,7 @@ class _Reader:
 
 def _read(field: Field, raw: Any, wire: int) -> Any:
     if field.key is not None:
-        reader, entry = _Reader(raw), [field.key.default, field.value_type.default]
-        while reader.at < len(raw):
-            tag = reader.varint()
-            entry[(tag >> 3) - 1] = _scalar((field.key, field.value_type)[(tag >> 3) - 1], reader.raw(tag & 7))
-        return entry
+        return _entry(field, raw)
     if field.of_messages:
         return bytes(raw)
     if not field.repeated:
@@ -123,9 +136,26 @@ def _read(field: Field, raw: Any, wire: int) -> Any:
     return scalars
 
 
+def _entry(field: Field, raw: Any) -> list[Any]:
+    """Returns key and value of an entry of a map; the bytes of a value that is a message."""
+    reader, entry = _Reader(raw), [field.key.default if field.key else None, b""]
+    if not field.of_messages:
+        entry[1] = field.value_type.default
+    while reader.at < len(raw):
+        tag = reader.varint()
+        content = reader.raw(tag & 7)
+        if tag >> 3 == 1 and field.key is not None and tag & 7 == field.key.wire:
+            entry[0] = _scalar(field.key, content)
+        elif tag >> 3 == 2 and tag & 7 == (LENGTH if field.of_messages else field.value_type.wire):
+            entry[1] = bytes(content) if field.of_messages else _scalar(field.value_type, content)
+    return entry
+
+
 def _scalar(field_type: FieldType, raw: Any) -> Any:
     if isinstance(field_type, Text):
         return bytes(raw).decode()
+    if isinstance(field_type, Bytes):
+        return bytes(raw)
     if isinstance(field_type, Number):
         return struct.unpack(field_type.code, raw)[0]
     if isinstance(field_type, Truth):

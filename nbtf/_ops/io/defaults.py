@@ -1,0 +1,33 @@
+"""How default values are read, which ops keep as plain data, inside functions as well."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from nbtf._runtime.host_values import host_array
+from nbtf._runtime.tensor import Tensor
+from nbtf._types import DType
+
+
+def read_default(value: Any, dtype: DType | None = None) -> tuple[Any, DType]:
+    """Returns a default value as an array of this computer, and its dtype.
+
+    Args:
+      value: a Python value, an array or a tensor.
+      dtype: what its dtype must be; the value's own when None.
+
+    Raises:
+      ValueError: if it is a tensor that only a run of a function tells, or has another dtype.
+    """
+    if hasattr(value, "static_value"):
+        array = value.static_value()
+        if array is None:
+            raise ValueError(f"A default value must be known when the function is traced. Received: {value!r}")
+        return array, value.dtype
+    if isinstance(value, Tensor) or hasattr(value, "assign_add"):
+        if dtype is not None and value.dtype is not dtype:
+            raise ValueError(
+                f"Tensor conversion requested dtype {dtype.name} for Tensor with dtype {value.dtype.name}: {value!r}"
+            )
+        return value.numpy(), value.dtype
+    return host_array(value, dtype)

@@ -1,0 +1,474 @@
+"""Files and folders as `tf.io.gfile` has them: TensorFlow's names and errors on this computer's file system."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import glob as patterns
+import os
+import shutil
+import stat as modes
+from collections.abc import Callable, Generator, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from nbtf._storage import files
+from nbtf.errors import (
+    AlreadyExistsError,
+    FailedPreconditionError,
+    InvalidArgumentError,
+    NotFoundError,
+    OpError,
+    OutOfRangeError,
+    PermissionDeniedError,
+    ResourceExhaustedError,
+    UnknownError,
+)
+
+_CLASSES: dict[int, Callable[[str], OpError]] = {
+    errno.ENOENT: NotFoundError,
+    errno.EEXIST: AlreadyExistsError,
+    errno.EISDIR: FailedPreconditionError,
+    errno.ENOTDIR: FailedPreconditionError,
+    errno.ENOTEMPTY: FailedPreconditionError,
+    errno.EACCES: PermissionDeniedError,
+    errno.EPERM: PermissionDeniedError,
+    errno.ENOSPC: ResourceExhaustedError,
+}
+"""TensorFlow's errors by number. Source: TensorFlow, `tensorflow/core/platform/error.cc`."""
+
+
+@contextlib.contextmanager
+def named(path: Any) -> Generator[None]:
+    """Raises TensorFlow's error where the system refuses something."""
+    try:
+        yield
+    except OSError as error:
+        number = error.errno or 0
+        raise _CLASSES.get(number, UnknownError)(f"{_text(path)}; {os.strerror(number)}") from None
+
+
+def _text(path: Any) -> str:
+    return os.fsdecode(path)
+
+
+def check_regular(path: Any) -> None:
+    """Checks that a path is that of a regular file, which can be read to its end.
+
+    Raises:
+      NotFoundError: if the file does not exist.
+      FailedPreconditionError: if it is a folder, a device or a pipe.
+    """
+    with named(path):
+        mode = os.stat(path).st_mode
+    if modes.S_ISDIR(mode):
+        raise FailedPreconditionError(f"{_text(path)}; Is a directory")
+    if not modes.S_ISREG(mode):
+        raise FailedPreconditionError(f"{_text(path)} is a device or a pipe. Only regular files are read.")
+
+
+def read(path: Any) -> bytes:
+    """Returns the content of a regular file; TensorFlow's errors."""
+    path = _text(path)
+    check_regular(path)
+    with named(path), open(path, "rb") as stream:
+        return stream.read()
+
+
+def write(path: Any, content: bytes) -> None:
+    """Gives a file its content, in one step, and makes the folders above it; TensorFlow's errors."""
+    path = _text(path)
+    with named(path):
+        folder = os.path.dirname(path)
+        if folder:
+            files.make_folder(folder)
+        files.write(path, content)
+
+
+@dataclass(frozen=True)
+class FileStatistics:
+    """What the system knows of a file."""
+
+    length: int
+    """Bytes."""
+    mtime_nsec: int
+    """When it was changed last, in nanoseconds since 1970."""
+    is_directory: bool
+    """Whether it is a folder."""
+
+
+class GFile:
+    """A file, opened when it is first read or written.
+
+    What is written can be read after `flush`. A file that existed is emptied when the first text is written in mode
+    `w`; to replace a file in one step, use `tf.io.write_file`.
+
+    Args:
+      name: its path.
+      mode: `r`, `w`, `a`, `r+`, `w+` or `a+`; with `b`, `read` returns bytes.
+
+    Raises:
+      InvalidArgumentError: if there is no such mode.
+
+    >>> with tf.io.gfile.GFile(getfixture("tmp_path") / "a.txt", "w") as file:
+    ...     file.write("one")
+    >>> tf.io.gfile.GFile(file.name).read()
+    'one'
+    """
+
+    def __init__(self, name: Any, mode: str = "r") -> None:
+        self._name, self._mode = os.fspath(name), mode
+        if mode.replace("b", "") not in ("r", "w", "a", "r+", "w+", "a+"):
+            raise InvalidArgumentError("mode is not 'r' or 'w' or 'a' or 'r+' or 'w+' or 'a+'")
+        self._is_binary = "b" in mode
+        self._reads = "r" in mode or "+" in mode
+        self._writes = "r" not in mode or "+" in mode
+        self._reader: Any = None
+        self._writer: Any = None
+
+    @property
+    def name(self) -> Any:
+        """Its path."""
+        return self._name
+
+    @property
+    def mode(self) -> str:
+        """The mode in which it was opened."""
+        return self._mode
+
+    def _open_reader(self) -> Any:
+        if self._reader is None:
+            if not self._reads:
+                raise PermissionDeniedError("File isn't open for reading")
+            check_regular(self._name)
+            with named(self._name):
+                self._reader = open(self._name, "rb")
+        return self._reader
+
+    def _open_writer(self) -> Any:
+        if self._writer is None:
+            if not self._writes:
+                raise PermissionDeniedError("File isn't open for writing")
+            with named(self._name):
+                self._writer = open(self._name, "wb" if "w" in self._mode else "ab")
+        return self._writer
+
+    def _shown(self, data: bytes) -> Any:
+        return data if self._is_binary else data.decode()
+
+    def size(self) -> int:
+        """Returns the number of bytes in the file."""
+        return stat(self._name).length
+
+    def write(self, file_content: str | bytes) -> None:
+        """Appends a text, or bytes.
+
+        Raises:
+          TypeError: if it is something else.
+          PermissionDeniedError: if the mode does not allow it.
+        """
+        if not isinstance(file_content, str | bytes):
+            raise TypeError(f"Expected binary or unicode string, got {file_content!r}")
+        writer = self._open_writer()
+        with named(self._name):
+            writer.write(file_content.encode() if isinstance(file_content, str) else file_content)
+
+    def read(self, n: int = -1) -> Any:
+        """Returns the next `n` bytes or characters of ASCII; all that follow by default."""
+        reader = self._open_reader()
+        with named(self._name):
+            return self._shown(reader.read(n))
+
+    def seek(self, offset: int | None = None, whence: int = 0, position: int | None = None) -> None:
+        """Moves to another place.
+
+        Args:
+          offset: the distance in bytes.
+          whence: from where: 0 the beginning, 1 the current place, 2 the end.
+          position: the older name of `offset`.
+
+        Raises:
+          InvalidArgumentError: if the place is before the beginning, or `whence` is another number.
+          OutOfRangeError: if it is behind the end.
+        """
+        reader = self._open_reader()
+        if offset is None and position is None:
+            raise TypeError("seek(): offset argument required")
+        starts = {0: 0, 1: reader.tell(), 2: self.size()}
+        if whence not in starts:
+            raise InvalidArgumentError(f"Invalid whence argument: {whence}. Valid values are 0, 1, or 2.")
+        target = starts[whence] + (position if offset is None else offset or 0)
+        if target < 0:
+            raise InvalidArgumentError(f"Seeking to a negative position: {target}")
+        if target > self.size():
+            raise OutOfRangeError("reached end of file")
+        reader.seek(target)
+
+    def readline(self) -> Any:
+        """Returns the next line with its end; nothing at the end of the file."""
+        return self._shown(self._open_reader().readline())
+
+    def readlines(self) -> list[Any]:
+        """Returns all lines that follow."""
+        return [self._shown(line) for line in self._open_reader().readlines()]
+
+    def tell(self) -> int:
+        """Returns the place in bytes."""
+        return self._open_reader().tell() if self._reads else self._open_writer().tell()
+
+    def seekable(self) -> bool:
+        """Returns True."""
+        return True
+
+    def __iter__(self) -> Iterator[Any]:
+        """Yields the lines that follow."""
+        return self
+
+    def __next__(self) -> Any:
+        """Returns the next line."""
+        line = self.readline()
+        if not line:
+            raise StopIteration
+        return line
+
+    def next(self) -> Any:
+        """Returns the next line."""
+        return self.__next__()
+
+    def flush(self) -> None:
+        """Hands what was written to the system."""
+        if self._writer is not None:
+            with named(self._name):
+                self._writer.flush()
+
+    def close(self) -> None:
+        """Closes the file; reading or writing opens it again."""
+        streams = self._reader, self._writer
+        self._reader = self._writer = None
+        with named(self._name):
+            for stream in streams:
+                if stream is not None:
+                    stream.close()
+
+    def __enter__(self) -> GFile:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        """Closes the file."""
+        self.close()
+
+    def __del__(self) -> None:
+        """Closes the file."""
+        with contextlib.suppress(OpError, AttributeError):
+            self.close()
+
+
+def exists(path: Any) -> bool:
+    """Returns whether a file or folder has this path.
+
+    >>> tf.io.gfile.exists(getfixture("tmp_path"))
+    True
+    """
+    return os.path.exists(path)
+
+
+def isdir(path: Any) -> bool:
+    """Returns whether a folder has this path.
+
+    >>> tf.io.gfile.isdir(getfixture("tmp_path"))
+    True
+    """
+    return os.path.isdir(path)
+
+
+def listdir(path: Any) -> list[str]:
+    """Returns the names in a folder.
+
+    Raises:
+      NotFoundError: if there is no such folder.
+
+    >>> tf.io.gfile.listdir(getfixture("tmp_path"))
+    []
+    """
+    if not os.path.isdir(path):
+        raise NotFoundError(f"Could not find directory {_text(path)}")
+    with named(path):
+        return os.listdir(_text(path))
+
+
+def makedirs(path: Any) -> None:
+    """Makes a folder and those above it; one that exists stays.
+
+    >>> folder = getfixture("tmp_path") / "a" / "b"
+    >>> tf.io.gfile.makedirs(folder)
+    >>> folder.is_dir()
+    True
+
+    Raises:
+      FailedPreconditionError: if a path above is that of a file.
+    """
+    above = _text(path)
+    while above and not os.path.lexists(above):
+        above = os.path.dirname(above)
+    if above and not os.path.isdir(above):
+        raise FailedPreconditionError(f"{above} is not a directory")
+    with named(path):
+        files.make_folder(_text(path))
+
+
+def mkdir(path: Any) -> None:
+    """Makes a folder in one that exists; one that exists itself stays.
+
+    Raises:
+      NotFoundError: if the folder above does not exist.
+
+    >>> tf.io.gfile.mkdir(getfixture("tmp_path") / "a")
+    """
+    with named(path):
+        if not os.path.isdir(path):
+            os.mkdir(path)
+
+
+def remove(path: Any) -> None:
+    """Deletes a file.
+
+    Raises:
+      NotFoundError: if it does not exist.
+      FailedPreconditionError: if it is a folder.
+
+    >>> path = getfixture("tmp_path") / "a.txt"
+    >>> tf.io.write_file(str(path), "text")
+    >>> tf.io.gfile.remove(path)
+    """
+    with named(path):
+        os.remove(path)
+
+
+def rmtree(path: Any) -> None:
+    """Deletes a folder with everything in it, or a file.
+
+    Raises:
+      NotFoundError: if it does not exist.
+
+    >>> folder = getfixture("tmp_path") / "a"
+    >>> tf.io.gfile.makedirs(folder)
+    >>> tf.io.gfile.rmtree(folder)
+    """
+    if not os.path.lexists(path):
+        raise NotFoundError(f"{_text(path)} not found")
+    with named(path):
+        if os.path.isdir(path) and not os.path.islink(path):
+            shutil.rmtree(path)
+        else:
+            os.remove(path)
+
+
+def copy(src: Any, dst: Any, overwrite: bool = False) -> None:
+    """Copies a file.
+
+    Args:
+      src: the file.
+      dst: the path of the copy.
+      overwrite: whether a file of that path is replaced; False by default.
+
+    Raises:
+      AlreadyExistsError: if there is one and `overwrite` is False.
+      NotFoundError: if there is nothing to copy.
+
+    >>> folder = getfixture("tmp_path")
+    >>> tf.io.write_file(str(folder / "a"), "text")
+    >>> tf.io.gfile.copy(folder / "a", folder / "b")
+    """
+    check_regular(src)
+    if os.path.exists(dst) and not overwrite:
+        raise AlreadyExistsError("file already exists")
+    with named(dst):
+        files.copy(src, dst)
+
+
+def rename(src: Any, dst: Any, overwrite: bool = False) -> None:
+    """Gives a file or folder another path.
+
+    Args:
+      src: the path it has.
+      dst: the path it gets.
+      overwrite: whether a file of that path is replaced; False by default.
+
+    Raises:
+      AlreadyExistsError: if there is one and `overwrite` is False.
+      NotFoundError: if nothing has the path `src`.
+
+    >>> folder = getfixture("tmp_path")
+    >>> tf.io.write_file(str(folder / "a"), "text")
+    >>> tf.io.gfile.rename(folder / "a", folder / "b")
+    """
+    if os.path.exists(dst) and not overwrite:
+        raise AlreadyExistsError("file already exists")
+    with named(src):
+        os.replace(src, dst)
+
+
+def glob(pattern: Any) -> list[str]:
+    """Returns the paths that match a pattern such as `*.txt`, or one of a list of patterns.
+
+    >>> folder = getfixture("tmp_path")
+    >>> tf.io.write_file(str(folder / "a.txt"), "text")
+    >>> len(tf.io.gfile.glob(folder / "*.txt"))
+    1
+    """
+    listed: list[Any] = list(pattern) if isinstance(pattern, list | tuple) else [pattern]  # pyright: ignore[reportUnknownArgumentType]
+    return [path for one_pattern in listed for path in matching(_text(one_pattern))]
+
+
+def matching(pattern: str) -> list[str]:
+    """Returns the paths that match a pattern, in order; those of the current folder begin with `./`, as TensorFlow's."""
+    paths = sorted(patterns.glob(pattern, include_hidden=True))
+    return [path if os.path.dirname(path) or path == pattern else os.path.join(".", path) for path in paths]
+
+
+def join(path: Any, *paths: Any) -> Any:
+    """Returns paths one below the other.
+
+    >>> tf.io.gfile.join("a", "b.txt")
+    'a/b.txt'
+    """
+    return os.path.join(path, *paths)
+
+
+def stat(path: Any) -> FileStatistics:
+    """Returns length, time of the last change, and whether it is a folder.
+
+    Raises:
+      NotFoundError: if nothing has this path.
+
+    >>> tf.io.gfile.stat(getfixture("tmp_path")).is_directory
+    True
+    """
+    with named(path):
+        status = os.stat(path)
+    return FileStatistics(status.st_size, status.st_mtime_ns, modes.S_ISDIR(status.st_mode))
+
+
+def walk(
+    top: Any, topdown: bool = True, onerror: Callable[[Any], None] | None = None
+) -> Iterator[tuple[Any, list[str], list[str]]]:
+    """Yields each folder below one: its path, the folders and the files in it.
+
+    Args:
+      top: where to begin.
+      topdown: whether a folder comes before those in it; True by default.
+      onerror: takes the error of a folder that cannot be listed.
+
+    >>> [files for _, _, files in tf.io.gfile.walk(getfixture("tmp_path"))]
+    [[]]
+    """
+    return os.walk(top, topdown=topdown, onerror=onerror)
+
+
+def get_registered_schemes() -> list[str]:
+    """Returns the kinds of addresses that paths can have: files of this computer.
+
+    >>> tf.io.gfile.get_registered_schemes()
+    ['file', '']
+    """
+    return ["file", ""]

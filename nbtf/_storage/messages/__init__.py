@@ -1,0 +1,1 @@
+"""Messages in the manner of protocol buffers, without their library."""

@@ -1,0 +1,147 @@
+"""How are records written and read, such as examples of a data set? Each with its length and checksums, in one file.
+
+Source: TensorFlow, `tensorflow/core/lib/io/record_writer.h` and `record_reader.cc`.
+"""
+
+from __future__ import annotations
+
+import gzip
+import struct
+import zlib
+from collections.abc import Iterator
+from contextlib import ExitStack
+from typing import IO, Any, Protocol
+
+from nbtf._storage import files
+from nbtf._storage.event_files import masked_checksum, record
+from nbtf._storage.gfile import check_regular, named
+from nbtf.errors import DataLossError, FailedPreconditionError
+
+COMPRESSIONS = ("", "ZLIB", "GZIP")
+"""How a file of records can be compressed."""
+
+_HEAD = 12
+"""Bytes before a record's own: its length and the checksum of that."""
+
+_CHUNK = 1 << 20
+_WINDOW_OF_GZIP = 16
+"""What `zlib` adds to the size of a window for the format of gzip."""
+
+
+class RecordWriter:
+    """A file of records, which takes its place when it is closed."""
+
+    def __init__(self, path: Any, compression: str, level: int) -> None:
+        """Opens a draft of the file.
+
+        Args:
+          path: the file; one that exists is replaced when the writer is closed.
+          compression: one of `COMPRESSIONS`.
+          level: how hard to compress, 0 to 9; -1 for the default.
+        """
+        self._opened: ExitStack | None = ExitStack()
+        self._path = path
+        with named(path):
+            self._stream: Any = self._opened.enter_context(files.open_draft(path))
+        window = zlib.MAX_WBITS + (_WINDOW_OF_GZIP if compression == "GZIP" else 0)
+        self._compressor = zlib.compressobj(level, zlib.DEFLATED, window) if compression else None
+
+    def write(self, data: bytes) -> None:
+        """Appends a record."""
+        if self._opened is None:
+            raise FailedPreconditionError("Writer is closed.")
+        framed = record(data)
+        with named(self._path):
+            self._stream.write(framed if self._compressor is None else self._compressor.compress(framed))
+
+    def flush(self) -> None:
+        """Hands the records to the system; the file takes its place when the writer is closed."""
+        if self._opened is None:
+            raise FailedPreconditionError("Writer is closed.")
+        with named(self._path):
+            self._stream.flush()
+
+    def close(self) -> None:
+        """Puts the file in its place; called again it does nothing."""
+        opened, self._opened = self._opened, None
+        if opened is None:
+            return
+        with named(self._path), opened:
+            if self._compressor is not None:
+                self._stream.write(self._compressor.flush())
+
+
+class _Readable(Protocol):
+    def read(self, size: int, /) -> bytes: ...
+
+
+class _Inflated:
+    """The content of a file compressed by zlib, read in pieces."""
+
+    def __init__(self, stream: IO[bytes]) -> None:
+        self._stream, self._inflate, self._rest = stream, zlib.decompressobj(), b""
+
+    def read(self, size: int, /) -> bytes:
+        while len(self._rest) < size:
+            raw = self._inflate.unconsumed_tail or self._stream.read(_CHUNK)
+            if not raw:
+                break
+            self._rest += self._inflate.decompress(raw, _CHUNK)
+        data, self._rest = self._rest[:size], self._rest[size:]
+        return data
+
+
+def read(path: Any, compression: str = "") -> Iterator[bytes]:
+    """Yields the records of a file.
+
+    Args:
+      path: a regular file.
+      compression: one of `COMPRESSIONS`.
+
+    Raises:
+      NotFoundError: if the file does not exist.
+      FailedPreconditionError: if it is a folder, a device or a pipe.
+      DataLossError: if a checksum does not fit, or the file ends inside a record.
+    """
+    check_regular(path)
+    with named(path), open(path, "rb") as raw:
+        stream: _Readable = raw
+        if compression == "GZIP":
+            stream = gzip.GzipFile(fileobj=raw)
+        elif compression == "ZLIB":
+            stream = _Inflated(raw)
+        offset = 0
+        while (data := _next(stream, offset)) is not None:
+            offset += _HEAD + len(data) + 4
+            yield data
+
+
+def _next(stream: _Readable, offset: int) -> bytes | None:
+    """Returns the next record; None at the end of the file."""
+    try:
+        head = stream.read(_HEAD)
+        if not head:
+            return None
+        if len(head) < _HEAD:
+            raise DataLossError(f"truncated record at {offset}")
+        if head[8:] != masked_checksum(head[:8]):
+            hint = " (Is this even a TFRecord file?)" if offset == 0 else ""
+            raise DataLossError(f"corrupted record at {offset}{hint}")
+        (length,) = struct.unpack("<Q", head[:8])
+        data, checksum = _all_of(stream, length), stream.read(4)
+    except (zlib.error, gzip.BadGzipFile, EOFError) as error:
+        raise DataLossError(f"corrupted compressed record at {offset}: {error}") from None
+    if len(data) < length or len(checksum) < 4:
+        raise DataLossError(f"truncated record at {offset}' failed with Read less bytes than requested")
+    if checksum != masked_checksum(data):
+        raise DataLossError(f"corrupted record at {offset + _HEAD}")
+    return data
+
+
+def _all_of(stream: _Readable, length: int) -> bytes:
+    """Returns some bytes, fewer where the file ends before: a length that is wrong takes no memory."""
+    pieces: list[bytes] = []
+    while length > 0 and (piece := stream.read(min(length, _CHUNK))):
+        pieces.append(piece)
+        length -= len(piece)
+    return b"".join(pieces)

@@ -1,0 +1,113 @@
+"""How a program writes records."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from nbtf._storage.records import COMPRESSIONS, RecordWriter
+
+
+class TFRecordOptions:
+    """How a file of records is compressed.
+
+    Args:
+      compression_type: `""`, `"ZLIB"` or `"GZIP"`; None for no compression.
+      flush_mode: accepted and ignored.
+      input_buffer_size: accepted and ignored.
+      output_buffer_size: accepted and ignored.
+      window_bits: accepted and ignored.
+      compression_level: 0 to 9; -1 or None for the default.
+      compression_method: accepted and ignored.
+      mem_level: accepted and ignored.
+      compression_strategy: accepted and ignored.
+
+    Raises:
+      ValueError: if there is no such compression.
+
+    >>> tf.io.TFRecordOptions("GZIP").compression_type
+    'GZIP'
+    """
+
+    def __init__(
+        self,
+        compression_type: str | None = None,
+        flush_mode: int | None = None,
+        input_buffer_size: int | None = None,
+        output_buffer_size: int | None = None,
+        window_bits: int | None = None,
+        compression_level: int | None = None,
+        compression_method: int | None = None,
+        mem_level: int | None = None,
+        compression_strategy: int | None = None,
+    ) -> None:
+        if (compression_type or "") not in COMPRESSIONS:
+            raise ValueError(f'Not a valid compression_type: "{compression_type}"')
+        self.compression_type = compression_type
+        self.flush_mode = flush_mode
+        self.input_buffer_size = input_buffer_size
+        self.output_buffer_size = output_buffer_size
+        self.window_bits = window_bits
+        self.compression_level = compression_level
+        self.compression_method = compression_method
+        self.mem_level = mem_level
+        self.compression_strategy = compression_strategy
+
+
+class TFRecordWriter:
+    """Writes a file of records, which takes its place when the writer is closed.
+
+    Args:
+      path: the file; one that exists is replaced.
+      options: `TFRecordOptions`, or the name of a compression.
+
+    Raises:
+      NotFoundError: if the folder does not exist.
+      ValueError: if there is no such compression.
+
+    >>> path = str(getfixture("tmp_path") / "a.tfrecord")
+    >>> with tf.io.TFRecordWriter(path) as writer:
+    ...     writer.write(b"one")
+    >>> [record.numpy() for record in tf.data.TFRecordDataset(path)]
+    [b'one']
+    """
+
+    def __init__(self, path: Any, options: TFRecordOptions | str | None = None) -> None:
+        if not isinstance(options, TFRecordOptions):
+            options = TFRecordOptions(options)
+        level = -1 if options.compression_level is None else options.compression_level
+        self._writer = RecordWriter(path, options.compression_type or "", level)
+
+    def write(self, record: bytes | str) -> None:
+        """Appends a record, bytes or a text.
+
+        Raises:
+          TypeError: if it is something else.
+          FailedPreconditionError: if the writer is closed.
+        """
+        if not isinstance(record, bytes | str):
+            raise TypeError(f"A record is bytes or a text. Received: {record!r}")
+        self._writer.write(record.encode() if isinstance(record, str) else record)
+
+    def flush(self) -> None:
+        """Hands the records to the system.
+
+        Raises:
+          FailedPreconditionError: if the writer is closed.
+        """
+        self._writer.flush()
+
+    def close(self) -> None:
+        """Puts the file in its place; called again it does nothing."""
+        self._writer.close()
+
+    def __enter__(self) -> TFRecordWriter:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        """Closes the file."""
+        self.close()
+
+    def __del__(self) -> None:
+        """Closes the file."""
+        if hasattr(self, "_writer"):
+            self.close()

@@ -1,3 +1,11 @@
-"""`tf.image`: images; of TensorFlow's functions the one that has no gradient."""
+"""`tf.image`: images; of TensorFlow's functions those that ordinary scripts need."""
 
-from nbtf._ops.image import adjust_contrast as adjust_contrast
+from nbtf._ops.image.arranging import central_crop as central_crop
+from nbtf._ops.image.arranging import flip_left_right as flip_left_right
+from nbtf._ops.image.arranging import flip_up_down as flip_up_down
+from nbtf._ops.image.contrast import adjust_contrast as adjust_contrast
+from nbtf._ops.image.resizing import ResizeMethod as ResizeMethod
+from nbtf._ops.image.resizing import resize as resize
+from nbtf._ops.image.values import adjust_brightness as adjust_brightness
+from nbtf._ops.image.values import convert_image_dtype as convert_image_dtype
+from nbtf._ops.image.values import rgb_to_grayscale as rgb_to_grayscale

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from nbtf._ops.arrays import indexing, padding, shapes
+from nbtf._ops.image import resizing
 from nbtf._ops.math import exponentials
 from nbtf._ops.nn import activations, convolution, local_response, pooling
 from nbtf._ops.op import Op
@@ -80,6 +81,21 @@ MaxPoolGradGrad: Callable[..., Any] = _door(pooling.MaxPoolGradGrad, _OF_WINDOWS
 MirrorPadGrad: Callable[..., Any] = _door(padding.MirrorPadGrad, "input paddings mode")
 Rank: Callable[..., Any] = _door(shapes.Rank, "input")
 ReluGrad: Callable[..., Any] = _door(activations.ReluGrad, "gradients features")
+ResizeBicubicGrad: Callable[..., Any] = _door(
+    resizing.ResizeBicubicGrad, "grads original_image half_pixel_centers", half_pixel_centers=False
+)
+ResizeBilinearGrad: Callable[..., Any] = _door(
+    resizing.ResizeBilinearGrad, "grads original_image half_pixel_centers", half_pixel_centers=False
+)
+ResizeNearestNeighborGrad: Callable[..., Any] = _door(
+    resizing.ResizeNearestNeighborGrad, "grads size half_pixel_centers", half_pixel_centers=False
+)
+ScaleAndTranslateGrad: Callable[..., Any] = _door(
+    resizing.ScaleAndTranslateGrad,
+    "grads original_image scale translation kernel_type antialias",
+    kernel_type="lanczos3",
+    antialias=True,
+)
 SigmoidGrad: Callable[..., Any] = _door(exponentials.SigmoidGrad, "y dy")
 Size: Callable[..., Any] = _door(shapes.Size, "input out_type", out_type=int32)
 StridedSliceGrad: Callable[..., Any] = _door(

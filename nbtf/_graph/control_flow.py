@@ -277,7 +277,7 @@ def while_loop(
       TypeError: a variable changes its dtype.
       ValueError: a variable changes its shape, or the structure changes.
     """
-    starts: Any = map_structure(lambda value: as_tensor(flow_of(value)), loop_vars)
+    starts: Any = map_structure(_as_start, loop_vars)
 
     def packed(values: Sequence[Any]) -> Any:
         pairs = zip(flatten(loop_vars), values, strict=True)
@@ -299,6 +299,10 @@ def while_loop(
         _check_turn(tensor, spec, result)
     body_block.finish(owned)
     return packed(repeat(test_block, body_block, tensors, specs, limit))
+
+
+def _as_start(value: Any) -> Any:
+    return as_tensor(flow_of(value))
 
 
 def _flat_shapes(shapes: Any) -> list[Any]:

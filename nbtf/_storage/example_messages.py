@@ -5,9 +5,11 @@ Source: TensorFlow, `tensorflow/core/example/example.proto` and `feature.proto`.
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from nbtf._storage.messages.field_types import BYTES, FLOAT, INT64, STRING
 from nbtf._storage.messages.fields import OneOf
-from nbtf._storage.messages.message import Message
+from nbtf._storage.messages.message import Fields, Message
 
 
 class BytesList(Message):
@@ -17,7 +19,7 @@ class BytesList(Message):
     [b'a', b'b']
     """
 
-    FIELDS = {"value": (1, [BYTES])}
+    FIELDS: ClassVar[Fields] = {"value": (1, [BYTES])}
 
 
 class FloatList(Message):
@@ -27,7 +29,7 @@ class FloatList(Message):
     [0.5, 2.0]
     """
 
-    FIELDS = {"value": (1, [FLOAT])}
+    FIELDS: ClassVar[Fields] = {"value": (1, [FLOAT])}
 
 
 class Int64List(Message):
@@ -37,7 +39,7 @@ class Int64List(Message):
     [1, -2]
     """
 
-    FIELDS = {"value": (1, [INT64])}
+    FIELDS: ClassVar[Fields] = {"value": (1, [INT64])}
 
 
 class Feature(Message):
@@ -47,7 +49,7 @@ class Feature(Message):
     'int64_list'
     """
 
-    FIELDS = {
+    FIELDS: ClassVar[Fields] = {
         "bytes_list": (1, OneOf("kind", BytesList)),
         "float_list": (2, OneOf("kind", FloatList)),
         "int64_list": (3, OneOf("kind", Int64List)),
@@ -63,7 +65,7 @@ class Features(Message):
     ['a']
     """
 
-    FIELDS = {"feature": (1, {STRING: Feature})}
+    FIELDS: ClassVar[Fields] = {"feature": (1, {STRING: Feature})}
 
 
 class FeatureList(Message):
@@ -74,7 +76,7 @@ class FeatureList(Message):
     2
     """
 
-    FIELDS = {"feature": (1, [Feature])}
+    FIELDS: ClassVar[Fields] = {"feature": (1, [Feature])}
 
 
 class FeatureLists(Message):
@@ -85,7 +87,7 @@ class FeatureLists(Message):
     ['words']
     """
 
-    FIELDS = {"feature_list": (1, {STRING: FeatureList})}
+    FIELDS: ClassVar[Fields] = {"feature_list": (1, {STRING: FeatureList})}
 
 
 class Example(Message):
@@ -97,7 +99,7 @@ class Example(Message):
     [1, 2]
     """
 
-    FIELDS = {"features": (1, Features)}
+    FIELDS: ClassVar[Fields] = {"features": (1, Features)}
 
 
 class SequenceExample(Message):
@@ -109,7 +111,7 @@ class SequenceExample(Message):
     1
     """
 
-    FIELDS = {"context": (1, Features), "feature_lists": (2, FeatureLists)}
+    FIELDS: ClassVar[Fields] = {"context": (1, Features), "feature_lists": (2, FeatureLists)}
 
 
 _VALUES = {"bytes_list": "string", "float_list": "float", "int64_list": "int64"}

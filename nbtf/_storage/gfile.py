@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from nbtf._storage import files
+from nbtf._storage.files import StrPath
 from nbtf.errors import (
     AlreadyExistsError,
     FailedPreconditionError,
@@ -87,7 +88,7 @@ def write(path: Any, content: bytes) -> None:
 
 @dataclass(frozen=True)
 class FileStatistics:
-    """What the system knows of a file."""
+    """Length, time of the last change, and whether it is a folder."""
 
     length: int
     """Bytes."""
@@ -117,7 +118,9 @@ class GFile:
     """
 
     def __init__(self, name: Any, mode: str = "r") -> None:
-        self._name, self._mode = os.fspath(name), mode
+        path: Any = os.fspath(name)  # pyright: ignore[reportUnknownVariableType]
+        self._name: Any = path
+        self._mode = mode
         if mode.replace("b", "") not in ("r", "w", "a", "r+", "w+", "a+"):
             raise InvalidArgumentError("mode is not 'r' or 'w' or 'a' or 'r+' or 'w+' or 'a+'")
         self._is_binary = "b" in mode
@@ -153,14 +156,14 @@ class GFile:
                 self._writer = open(self._name, "wb" if "w" in self._mode else "ab")
         return self._writer
 
-    def _shown(self, data: bytes) -> Any:
+    def _as_read(self, data: bytes) -> Any:
         return data if self._is_binary else data.decode()
 
     def size(self) -> int:
         """Returns the number of bytes in the file."""
         return stat(self._name).length
 
-    def write(self, file_content: str | bytes) -> None:
+    def write(self, file_content: Any) -> None:
         """Appends a text, or bytes.
 
         Raises:
@@ -177,7 +180,7 @@ class GFile:
         """Returns the next `n` bytes or characters of ASCII; all that follow by default."""
         reader = self._open_reader()
         with named(self._name):
-            return self._shown(reader.read(n))
+            return self._as_read(reader.read(n))
 
     def seek(self, offset: int | None = None, whence: int = 0, position: int | None = None) -> None:
         """Moves to another place.
@@ -188,16 +191,16 @@ class GFile:
           position: the older name of `offset`.
 
         Raises:
-          InvalidArgumentError: if the place is before the beginning, or `whence` is another number.
+          InvalidArgumentError: if the place is before the beginning, or `whence` is not 0, 1 or 2.
           OutOfRangeError: if it is behind the end.
         """
         reader = self._open_reader()
         if offset is None and position is None:
             raise TypeError("seek(): offset argument required")
-        starts = {0: 0, 1: reader.tell(), 2: self.size()}
+        starts: dict[int, int] = {0: 0, 1: reader.tell(), 2: self.size()}
         if whence not in starts:
             raise InvalidArgumentError(f"Invalid whence argument: {whence}. Valid values are 0, 1, or 2.")
-        target = starts[whence] + (position if offset is None else offset or 0)
+        target = starts[whence] + ((position if offset is None else offset) or 0)
         if target < 0:
             raise InvalidArgumentError(f"Seeking to a negative position: {target}")
         if target > self.size():
@@ -206,11 +209,11 @@ class GFile:
 
     def readline(self) -> Any:
         """Returns the next line with its end; nothing at the end of the file."""
-        return self._shown(self._open_reader().readline())
+        return self._as_read(self._open_reader().readline())
 
     def readlines(self) -> list[Any]:
         """Returns all lines that follow."""
-        return [self._shown(line) for line in self._open_reader().readlines()]
+        return [self._as_read(line) for line in self._open_reader().readlines()]
 
     def tell(self) -> int:
         """Returns the place in bytes."""
@@ -416,23 +419,23 @@ def glob(pattern: Any) -> list[str]:
     >>> len(tf.io.gfile.glob(folder / "*.txt"))
     1
     """
-    listed: list[Any] = list(pattern) if isinstance(pattern, list | tuple) else [pattern]  # pyright: ignore[reportUnknownArgumentType]
-    return [path for one_pattern in listed for path in matching(_text(one_pattern))]
+    listed: Any = pattern if isinstance(pattern, list | tuple) else [pattern]  # pyright: ignore[reportUnknownVariableType]
+    return [path for text in listed for path in matching(_text(text))]
 
 
 def matching(pattern: str) -> list[str]:
-    """Returns the paths that match a pattern, in order; those of the current folder begin with `./`, as TensorFlow's."""
+    """Returns the paths that match a pattern, in order, with `./` before those of the current folder."""
     paths = sorted(patterns.glob(pattern, include_hidden=True))
     return [path if os.path.dirname(path) or path == pattern else os.path.join(".", path) for path in paths]
 
 
-def join(path: Any, *paths: Any) -> Any:
+def join(path: StrPath, *paths: StrPath) -> str:
     """Returns paths one below the other.
 
     >>> tf.io.gfile.join("a", "b.txt")
     'a/b.txt'
     """
-    return os.path.join(path, *paths)
+    return os.path.join(*map(os.fspath, (path, *paths)))
 
 
 def stat(path: Any) -> FileStatistics:

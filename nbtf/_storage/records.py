@@ -25,7 +25,7 @@ _HEAD = 12
 
 _CHUNK = 1 << 20
 _WINDOW_OF_GZIP = 16
-"""What `zlib` adds to the size of a window for the format of gzip."""
+"""Added to the size of a window, this selects the format of gzip."""
 
 
 class RecordWriter:
@@ -128,7 +128,7 @@ def _next(stream: _Readable, offset: int) -> bytes | None:
             hint = " (Is this even a TFRecord file?)" if offset == 0 else ""
             raise DataLossError(f"corrupted record at {offset}{hint}")
         (length,) = struct.unpack("<Q", head[:8])
-        data, checksum = _all_of(stream, length), stream.read(4)
+        data, checksum = _read_bytes(stream, length), stream.read(4)
     except (zlib.error, gzip.BadGzipFile, EOFError) as error:
         raise DataLossError(f"corrupted compressed record at {offset}: {error}") from None
     if len(data) < length or len(checksum) < 4:
@@ -138,7 +138,7 @@ def _next(stream: _Readable, offset: int) -> bytes | None:
     return data
 
 
-def _all_of(stream: _Readable, length: int) -> bytes:
+def _read_bytes(stream: _Readable, length: int) -> bytes:
     """Returns some bytes, fewer where the file ends before: a length that is wrong takes no memory."""
     pieces: list[bytes] = []
     while length > 0 and (piece := stream.read(min(length, _CHUNK))):

@@ -1,4 +1,4 @@
-"""How an array becomes a message of TensorFlow's, and back.
+"""How does an array become the bytes of a `TensorProto`, and the bytes an array?
 
 Source: TensorFlow, `tensorflow/core/framework/tensor.proto`, `tensor_shape.proto` and `types.proto`.
 """
@@ -6,27 +6,27 @@ Source: TensorFlow, `tensorflow/core/framework/tensor.proto`, `tensor_shape.prot
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from nbtf._storage.messages.field_types import BOOL, BYTES, DOUBLE, FLOAT, INT32, INT64, STRING, Whole
-from nbtf._storage.messages.message import Message
+from nbtf._storage.messages.message import Fields, Message
 from nbtf._storage.wire import block, whole_number
 
 _UINT32, _UINT64 = Whole("uint32", 32, signed=False), Whole("uint64", 64, signed=False)
 
 
 class _Dim(Message):
-    FIELDS = {"size": (1, INT64), "name": (2, STRING)}
+    FIELDS: ClassVar[Fields] = {"size": (1, INT64), "name": (2, STRING)}
 
 
 class _TensorShape(Message):
-    FIELDS = {"dim": (2, [_Dim]), "unknown_rank": (3, BOOL)}
+    FIELDS: ClassVar[Fields] = {"dim": (2, [_Dim]), "unknown_rank": (3, BOOL)}
 
 
 class _Tensor(Message):
-    FIELDS = {
+    FIELDS: ClassVar[Fields] = {
         "dtype": (1, INT32),
         "tensor_shape": (2, _TensorShape),
         "version_number": (3, INT32),

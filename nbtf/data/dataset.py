@@ -9,8 +9,8 @@ from typing import Any, NoReturn
 
 from nbtf._ops.structure import flatten
 from nbtf._runtime.tensor import Tensor
-from nbtf._storage.records import COMPRESSIONS
 from nbtf._shapes import TensorSpec
+from nbtf._storage.records import COMPRESSIONS
 from nbtf._types import DTypeLike, as_dtype, int64
 from nbtf.data import combining, sources
 from nbtf.data.elements import announce, is_mapping, is_sequence
@@ -356,7 +356,11 @@ class TFRecordDataset:
         if compression not in COMPRESSIONS:
             raise InvalidArgumentError(f"Unsupported compression_type: {compression}.")
         if isinstance(filenames, Dataset):
-            return filenames.flat_map(lambda path: Dataset._of(sources.Records(path, compression)))
+
+            def records_of(path: Any) -> Dataset:
+                return Dataset._of(sources.Records(path, compression))
+
+            return filenames.flat_map(records_of)
         return Dataset._of(sources.Records(filenames, compression))
 
 

@@ -77,7 +77,7 @@ class TFRecordWriter:
         level = -1 if options.compression_level is None else options.compression_level
         self._writer = RecordWriter(path, options.compression_type or "", level)
 
-    def write(self, record: bytes | str) -> None:
+    def write(self, record: Any) -> None:
         """Appends a record, bytes or a text.
 
         Raises:

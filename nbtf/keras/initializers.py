@@ -11,9 +11,7 @@ from typing import Any
 from nbtf import linalg
 from nbtf._ops.arrays.broadcasting import broadcast_to, reshape
 from nbtf._ops.arrays.creation import constant as _constant
-from nbtf._ops.arrays.creation import fill
-from nbtf._ops.arrays.creation import ones as _ones
-from nbtf._ops.arrays.creation import zeros as _zeros
+from nbtf._ops.arrays.creation import fill, ones, zeros
 from nbtf._ops.math.arithmetic import cast, multiply
 from nbtf._ops.random.stateless import stateless_normal, stateless_truncated_normal, stateless_uniform
 from nbtf._public import public_names as _public_names
@@ -47,14 +45,14 @@ class Zeros(Initializer):
     """Zeros."""
 
     def __call__(self, shape: Any, dtype: Any = None) -> Tensor:
-        return _zeros(shape, standardized(dtype))
+        return zeros(shape, standardized(dtype))
 
 
 class Ones(Initializer):
     """Ones."""
 
     def __call__(self, shape: Any, dtype: Any = None) -> Tensor:
-        return _ones(shape, standardized(dtype))
+        return ones(shape, standardized(dtype))
 
 
 @dataclass(eq=False, repr=False)
@@ -317,8 +315,6 @@ def fans(shape: Sequence[int]) -> tuple[int, int]:
 
 zeros_initializer = Zeros
 ones_initializer = Ones
-zeros = Zeros
-ones = Ones
 constant = Constant
 identity = Identity
 orthogonal = Orthogonal
@@ -337,6 +333,8 @@ IdentityInitializer = Identity
 
 _KNOWN: dict[str, Any] = {
     **{name: value for name, value in globals().items() if isinstance(value, type) and issubclass(value, Initializer)},
+    "zeros": Zeros,
+    "ones": Ones,
     "normal": RandomNormal,
     "uniform": RandomUniform,
 }

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nbtf.compat._v1._config.config_proto import ConfigProto, GPUOptions, GraphOptions, OptimizerOptions, RunOptions
 from nbtf._storage.messages.encoding import DecodeError
+from nbtf.compat._v1._config.config_proto import ConfigProto, GPUOptions, GraphOptions, OptimizerOptions, RunOptions
 
 # Constants of enums are made by a table, which no type checker sees.
 OPTIMIZER: Any = OptimizerOptions

@@ -95,7 +95,13 @@ def test_files_come_and_go(tmp_path: Path) -> None:
 def test_what_is_not_there_is_told(tmp_path: Path) -> None:
     path = str(tmp_path / "none")
 
-    for act in (lambda path: gfile.GFile(path).read(), gfile.Remove, gfile.DeleteRecursively, gfile.Stat, gfile.ListDirectory):
+    for act in (
+        lambda path: gfile.GFile(path).read(),
+        gfile.Remove,
+        gfile.DeleteRecursively,
+        gfile.Stat,
+        gfile.ListDirectory,
+    ):
         with pytest.raises(tf1.errors.NotFoundError):
             act(path)
     with pytest.raises(tf1.errors.NotFoundError):

@@ -1,4 +1,4 @@
-"""Are `tf.train.Example` and its kin the messages of TensorFlow? Bytes and texts of TensorFlow 2.21 are recorded here."""
+"""Are `tf.train.Example` and its kin TensorFlow's messages? Bytes and texts of TensorFlow 2.21 are recorded here."""
 
 from __future__ import annotations
 

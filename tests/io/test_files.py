@@ -66,7 +66,11 @@ def test_files_and_folders_are_changed() -> None:
     assert ["m/n/o", "m/n", "m"] == [path for path, _, _ in gfile.walk("m", topdown=False)]
     assert (["a", "m", "y.txt"], ["n", "z.txt"]) == (sorted(gfile.listdir(".")), sorted(gfile.listdir("m")))
     assert (True, False, True, False) == (*map(gfile.exists, ("m", "m2")), *map(gfile.isdir, ("m", "y.txt")))
-    assert (2, False, True) == (gfile.stat("y.txt").length, gfile.stat("y.txt").is_directory, gfile.stat("m").is_directory)
+    assert (2, False, True) == (
+        gfile.stat("y.txt").length,
+        gfile.stat("y.txt").is_directory,
+        gfile.stat("m").is_directory,
+    )
     assert (["m/z.txt", "./y.txt"], "a/b") == (gfile.glob(["m/*.txt", "*.txt"]), gfile.join("a", "b"))
 
 
@@ -122,7 +126,11 @@ ERRORS: dict[str, tuple[Callable[[], Any], str, str]] = {
     "seek before": (lambda: gfile.GFile("y.txt").seek(-1), "InvalidArgumentError", "a negative position: -1"),
     "seek behind": (lambda: gfile.GFile("y.txt").seek(1, 2), "OutOfRangeError", "reached end of file"),
     "base64 of 1": (lambda: tf.io.decode_base64("a"), "InvalidArgumentError", "length cannot be 1 modulo 4"),
-    "base64 of plus": (lambda: tf.io.decode_base64("a+b/"), "InvalidArgumentError", "Invalid character found in base64"),
+    "base64 of plus": (
+        lambda: tf.io.decode_base64("a+b/"),
+        "InvalidArgumentError",
+        "Invalid character found in base64",
+    ),
     "base64 inside": (lambda: tf.io.decode_base64("ab=c"), "InvalidArgumentError", "Invalid character found in base64"),
     "other dtype": (
         lambda: tf.io.parse_tensor(tf.io.serialize_tensor(["a"]), tf.int32),
@@ -154,9 +162,17 @@ ERRORS: dict[str, tuple[Callable[[], Any], str, str]] = {
         "InvalidArgumentError",
         "Field 0 in record 0 is not a valid int32: 99999999999",
     ),
-    "open quote": (lambda: tf.io.decode_csv('"ab', [[""]]), "InvalidArgumentError", "Quoted field has to end with quote"),
+    "open quote": (
+        lambda: tf.io.decode_csv('"ab', [[""]]),
+        "InvalidArgumentError",
+        "Quoted field has to end with quote",
+    ),
     "text behind quote": (lambda: tf.io.decode_csv('"ab"c', [[""]]), "InvalidArgumentError", "has to be escaped"),
-    "quote inside": (lambda: tf.io.decode_csv('a"b', [[""]]), "InvalidArgumentError", "cannot have quotes/CRLFs inside"),
+    "quote inside": (
+        lambda: tf.io.decode_csv('a"b', [[""]]),
+        "InvalidArgumentError",
+        "cannot have quotes/CRLFs inside",
+    ),
     "line inside": (lambda: tf.io.decode_csv("1\n2", [[1]]), "InvalidArgumentError", "cannot have quotes/CRLFs inside"),
     "two delimiters": (
         lambda: tf.io.decode_csv("1", [[1]], field_delim=",,"),
@@ -204,7 +220,7 @@ def test_tables_become_columns(name: str) -> None:
 
 
 DTYPES = "float16 float32 float64 int8 int16 int32 int64 uint8 uint16 uint32 uint64 bool complex64 complex128"
-ENUMS = dict(zip(DTYPES.split(), (19, 1, 2, 6, 5, 3, 9, 4, 17, 22, 23, 10, 8, 18), strict=True))
+ENUMS: dict[str, int] = dict(zip(DTYPES.split(), (19, 1, 2, 6, 5, 3, 9, 4, 17, 22, 23, 10, 8, 18), strict=True))
 
 
 @pytest.mark.parametrize("dtype", DTYPES.split())

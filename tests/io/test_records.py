@@ -22,7 +22,12 @@ def written(path: Path, compression: str | None = None) -> str:
 
 
 def read(path: object, compression: str | None = None) -> list[bytes]:
-    return [record.numpy() for record in tf.data.TFRecordDataset(path if isinstance(path, list | tf.data.Dataset) else str(path), compression)]
+    return [
+        record.numpy()
+        for record in tf.data.TFRecordDataset(
+            path if isinstance(path, list | tf.data.Dataset) else str(path), compression
+        )
+    ]
 
 
 @pytest.mark.parametrize("compression", [None, "", "GZIP", "ZLIB"])

@@ -196,6 +196,21 @@ def by_print(folder: Path, number: int) -> None:
     tf.print("line", number, output_stream=f"file://{folder}/printed")
 
 
+def by_write_file(folder: Path, number: int) -> None:
+    tf.io.write_file(str(folder / "written"), f"line {number}\n")
+
+
+def by_records(folder: Path, number: int) -> None:
+    with tf.io.TFRecordWriter(folder / "records") as writer:
+        writer.write(str(number))
+
+
+def of_records(folder: Path) -> Any:
+    """The records; None before there is a file."""
+    path = folder / "records"
+    return [record.numpy() for record in tf.data.TFRecordDataset(str(path))] if path.exists() else None
+
+
 def by_copy(folder: Path, number: int) -> None:
     tf.compat.v1.gfile.Copy(folder / f"source{number}", folder / "copy", overwrite=True)
 
@@ -443,6 +458,8 @@ SAVERS = (
     in_versions("managed checkpoint", by_manager, lambda f: of_checkpoint(tf.train.latest_checkpoint(f))),
     in_versions("saver", by_saver, of_saver),
     in_versions("printed text", by_print, of_text("printed")),
+    in_versions("written text", by_write_file, of_text("written")),
+    in_versions("records", by_records, of_records),
     Saver("copy", with_sources, lambda f: by_copy(f, 2), of_text("copy")),
     in_versions("export", by_export, of_export),
     in_versions("page", page_of, of_page),

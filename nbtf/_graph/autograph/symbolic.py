@@ -249,7 +249,7 @@ class _Loop:
             for leaf in flatten(start):
                 if isinstance(leaf, TensorArray):
                     specs.append((TensorShape(()), variant))
-                elif isinstance(leaf, _GOES_ON):
+                elif isinstance(leaf, GraphTensor | Tensor):
                     specs.append((TensorShape(self._invariants.get(name, leaf.shape)), leaf.dtype))
         return specs
 
@@ -358,9 +358,7 @@ def _with_tensors(start: Any, tensors: Any) -> Any:
     """Returns a structure with other tensors in the place of its own."""
     if start is UNBOUND or start is None:
         return start
-    leaves = [
-        with_flow_like(leaf, next(tensors)) if isinstance(leaf, _GOES_ON) else leaf for leaf in flatten(start)
-    ]
+    leaves = [with_flow_like(leaf, next(tensors)) if isinstance(leaf, _GOES_ON) else leaf for leaf in flatten(start)]
     return pack_sequence_as(start, leaves)
 
 

@@ -45,9 +45,7 @@ class ArrayElements:
             raise OutOfRangeError(f"Writing to negative indices (index {index}) is not allowed.")
         size = len(self.tensors)
         if index >= size and not self._grows:
-            raise OutOfRangeError(
-                f"Tried to write to index {index} but array is not resizeable and size is: {size} "
-            )
+            raise OutOfRangeError(f"Tried to write to index {index} but array is not resizeable and size is: {size} ")
         element = as_element(value, self._dtype)
         if element._dtype is not self._dtype:
             raise InvalidArgumentError(
@@ -62,7 +60,7 @@ class ArrayElements:
         self.tensors[index] = element
 
     def read(self, index: Any) -> Tensor:
-        """Returns the element at an index, which is then cleared unless told otherwise."""
+        """Returns the element at an index, which is then cleared unless the list keeps elements."""
         index, size = _plain(index), len(self.tensors)
         if index < 0:
             raise OutOfRangeError(f"Reading from negative indices (index {index}) is not allowed.")
@@ -123,27 +121,27 @@ class ArrayElements:
 
     def split(self, value: Any, lengths: Any) -> None:
         """Takes parts of a tensor as elements."""
-        whole, parts = as_element(value, self._dtype), as_tensor(lengths)
-        if parts.shape.rank != 1:
+        tensor, length_vector = as_element(value, self._dtype), as_tensor(lengths)
+        if length_vector.shape.rank != 1:
             raise InvalidArgumentError(
-                f"Expected lengths to be a vector, received shape: {parts.shape.as_list()} "
+                f"Expected lengths to be a vector, received shape: {length_vector.shape.as_list()} "
             )
-        if not whole.shape.rank:
+        if not tensor.shape.rank:
             raise InvalidArgumentError(
-                f"Expected value to be at least a vector, but received shape: {whole.shape.as_list()} "
+                f"Expected value to be at least a vector, but received shape: {tensor.shape.as_list()} "
             )
-        numbers, size = parts.numpy().tolist(), len(self.tensors)
-        if sum(numbers) != whole.shape[0]:
+        numbers, size = length_vector.numpy().tolist(), len(self.tensors)
+        if sum(numbers) != tensor.shape[0]:
             raise InvalidArgumentError(
                 "Expected sum of lengths to be equal to values.shape[0], but sum of lengths is "
-                f"{sum(numbers)} and value's shape is: {whole.shape.as_list()} "
+                f"{sum(numbers)} and value's shape is: {tensor.shape.as_list()} "
             )
         if len(numbers) != size and not self._grows:
             raise InvalidArgumentError(
                 f"TensorArray's size is not equal to the size of lengths ({size} vs. {len(numbers)}), and the "
                 "TensorArray is not marked as dynamically resizeable."
             )
-        self.tensors = [*split(whole, numbers)]
+        self.tensors = [*split(tensor, numbers)]
 
 
 def _plain(index: Any) -> int:

@@ -1,4 +1,4 @@
-"""What the value of a `TensorArray` is inside a function: a tensor of dtype `variant` that holds a tuple of tensors.
+"""The value of a `TensorArray` inside a function: a tensor of dtype `variant` that holds a tuple of tensors.
 
 The elements stay what they are, on the devices where they are, so tapes and memory views see them as any tensor. A list
 never changes: writing returns another list. Source of the errors: TensorFlow, `core/kernels/list_kernels.h`.
@@ -83,7 +83,8 @@ def called(
         return run(inputs)[0]
     if not hasattr(graph, "call"):
         raise NotImplementedError(
-            "nbtf has no tf.TensorArray in graphs of TensorFlow 1. Use tf.scan, tf.map_fn, or tf.while_loop with tensors."
+            "nbtf has no tf.TensorArray in graphs of TensorFlow 1. "
+            "Use tf.scan, tf.map_fn, or tf.while_loop with tensors."
         )
     return graph.call(type, run, inputs, specs, does_more=False)[0]
 
@@ -133,13 +134,13 @@ def get_item(shape: TensorShape, values: Sequence[Any]) -> Sequence[Any]:
         raise InvalidArgumentError(f"Trying to access element {index} in a list with {count} elements.")
     if elements.tensors[index] is not None:
         return [elements.tensors[index]]
-    whole = common_shape(elements, shape)
-    if not whole.is_fully_defined():
+    element_shape = common_shape(elements, shape)
+    if not element_shape.is_fully_defined():
         raise InvalidArgumentError(
             "Trying to read an uninitialized tensor but element_shape is not fully defined: "
-            f"{_brackets(whole)} and no list element is set."
+            f"{_brackets(element_shape)} and no list element is set."
         )
-    return [zeros(whole, elements.dtype)]
+    return [zeros(element_shape, elements.dtype)]
 
 
 def common_shape(elements: Elements, shape: TensorShape) -> TensorShape:
@@ -165,21 +166,21 @@ def common_shape(elements: Elements, shape: TensorShape) -> TensorShape:
 def stack_items(shape: TensorShape, values: Sequence[Any]) -> Sequence[Any]:
     """Returns all elements in one tensor, zeros for those that are not written."""
     elements = elements_of(values[0])
-    whole = common_shape(elements, shape)
-    if not whole.is_fully_defined():
-        what = (
+    element_shape = common_shape(elements, shape)
+    if not element_shape.is_fully_defined():
+        subject = (
             "list which only contains uninitialized tensors and has a non-fully-defined element_shape"
             if elements.tensors
             else "elements of an empty list with non-fully-defined element_shape"
         )
-        raise InvalidArgumentError(f"Tried to stack {what}: {_brackets(whole)}")
+        raise InvalidArgumentError(f"Tried to stack {subject}: {_brackets(element_shape)}")
     if not elements.tensors:
-        return [zeros(TensorShape([0]).concatenate(whole), elements.dtype)]
-    return [stack(_filled(elements, whole))]
+        return [zeros(TensorShape([0]).concatenate(element_shape), elements.dtype)]
+    return [stack(_filled(elements, element_shape))]
 
 
-def _filled(elements: Elements, whole: TensorShape) -> list[Any]:
-    return [zeros(whole, elements.dtype) if tensor is None else tensor for tensor in elements.tensors]
+def _filled(elements: Elements, element_shape: TensorShape) -> list[Any]:
+    return [zeros(element_shape, elements.dtype) if tensor is None else tensor for tensor in elements.tensors]
 
 
 def gather_items(shape: TensorShape, values: Sequence[Any]) -> Sequence[Any]:
@@ -188,15 +189,18 @@ def gather_items(shape: TensorShape, values: Sequence[Any]) -> Sequence[Any]:
     count = len(elements.tensors)
     for index in indices:
         if not 0 <= index < count:
-            raise InvalidArgumentError(f"Index {index} out o range; list only has {count} elements.")  # TensorFlow's slip
+            raise InvalidArgumentError(
+                f"Index {index} out o range; list only has {count} elements."
+            )  # TensorFlow's slip
     chosen = elements._replace(tensors=tuple([elements.tensors[index] for index in indices]))
     if not indices or any([tensor is None for tensor in chosen.tensors]):
-        whole = common_shape(elements, shape)
-        if not whole.is_fully_defined():
+        element_shape = common_shape(elements, shape)
+        if not element_shape.is_fully_defined():
             raise InvalidArgumentError(
-                f"Tried to gather uninitialized tensors from a list with non-fully-defined shape: {_brackets(whole)}"
+                "Tried to gather uninitialized tensors from a list with non-fully-defined shape: "
+                f"{_brackets(element_shape)}"
             )
-        chosen = chosen._replace(shape=whole)
+        chosen = chosen._replace(shape=element_shape)
     return stack_items(shape, [as_variant(chosen)])
 
 
@@ -211,15 +215,15 @@ def concat_items(shape: TensorShape, values: Sequence[Any]) -> Sequence[Any]:
                 f"element_shape: {_brackets(elements.shape.merge_with(shape))}"
             )
         return [zeros(TensorShape([0]).concatenate(rows), elements.dtype)]
-    whole = TensorShape(None)
+    element_shape = TensorShape(None)
     if any([tensor is None for tensor in elements.tensors]):
-        whole = common_shape(elements, shape)
-        if not whole.is_fully_defined():
+        element_shape = common_shape(elements, shape)
+        if not element_shape.is_fully_defined():
             raise InvalidArgumentError(
                 "Trying to concat list with only uninitialized tensors but element_shape is not fully defined: "
-                f"{_brackets(whole)}"
+                f"{_brackets(element_shape)}"
             )
-    tensors = _filled(elements, whole)
+    tensors = _filled(elements, element_shape)
     check_vectors(tensors)
     return [concat(tensors, 0)]
 
@@ -248,9 +252,7 @@ def scatter_items(values: Sequence[Any]) -> Sequence[Any]:
     elements, value, indices = elements_of(values[0]), values[1], as_ints(values[2])
     rows = unstack(value) if value.shape.rank else []
     if len(indices) != len(rows):
-        raise InvalidArgumentError(
-            f"Expected len(indices) == tensor.shape[0], but saw: {len(indices)} vs. {len(rows)}"
-        )
+        raise InvalidArgumentError(f"Expected len(indices) == tensor.shape[0], but saw: {len(indices)} vs. {len(rows)}")
     if min(indices, default=0) < 0:
         raise InvalidArgumentError(f"Indices in TensorListScatter must all be non-negative. Found: {min(indices)}")
     tensors = [*elements.tensors]
@@ -273,7 +275,9 @@ def split_rows(shape: TensorShape, values: Sequence[Any]) -> Sequence[Any]:
         raise InvalidArgumentError(f"Invalid value in lengths: {min(lengths)}")
     total, available = sum(lengths), value.shape[0]
     if total > available:
-        raise InvalidArgumentError(f"Attempt to slice [{total - lengths[-1]}, {total}] from tensor with length {available}")
+        raise InvalidArgumentError(
+            f"Attempt to slice [{total - lengths[-1]}, {total}] from tensor with length {available}"
+        )
     if total < available:
         raise InvalidArgumentError(f"Unused values in tensor. Length of tensor: {available} Values used: {total}")
     return [as_variant(Elements(tuple(split(value, lengths)), value._dtype, shape))]
@@ -281,7 +285,9 @@ def split_rows(shape: TensorShape, values: Sequence[Any]) -> Sequence[Any]:
 
 def length_of(values: Sequence[Any]) -> Sequence[Any]:
     """Returns the number of elements."""
-    return [tensor_of(buffer_of(CPU.xp.array(len(elements_of(values[0]).tensors), "int32")), int32, CURRENT.context.host)]
+    return [
+        tensor_of(buffer_of(CPU.xp.array(len(elements_of(values[0]).tensors), "int32")), int32, CURRENT.context.host)
+    ]
 
 
 def sum_of_lists(tensors: Sequence[Any]) -> Any:

@@ -173,7 +173,7 @@ class TensorArray:
         Raises:
           OutOfRangeError: if `index` is outside and ops run at once; InvalidArgumentError inside a function.
           InvalidArgumentError: if `value` has another dtype.
-          ValueError: if `value` has another shape than the elements.
+          ValueError: if the shape of `value` differs from that of the elements.
 
         >>> tf.TensorArray(tf.int32, size=1).write(0, 7).read(0).numpy()
         np.int32(7)
@@ -206,7 +206,7 @@ class TensorArray:
             return self._elements.read(index)
         inputs = [self._flow, as_tensor(index, _index_dtype(index))]
         run = partial(lists.get_item, self.element_shape)
-        return lists.called("TensorListGetItem", run, inputs, [self._known(self.element_shape)])
+        return lists.called("TensorListGetItem", run, inputs, [self._spec_of(self.element_shape)])
 
     # All elements
 
@@ -223,9 +223,9 @@ class TensorArray:
         if self._elements is not None:
             return self._elements.stack()
         count = None if self._dynamic else self._size
-        whole = TensorShape([count]).concatenate(self.element_shape)
+        result_shape = TensorShape([count]).concatenate(self.element_shape)
         run = partial(lists.stack_items, self.element_shape)
-        return lists.called("TensorListStack", run, [self._flow], [self._known(whole)])
+        return lists.called("TensorListStack", run, [self._flow], [self._spec_of(result_shape)])
 
     def gather(self, indices: Any, name: str | None = None) -> Tensor:
         """Returns the elements at some indices, along a new first axis.
@@ -240,9 +240,9 @@ class TensorArray:
         if self._elements is not None:
             return self._elements.gather(indices)
         numbers = as_tensor(indices, _index_dtype(indices))
-        whole = TensorShape([numbers.shape[0] if numbers.shape.rank else None]).concatenate(self.element_shape)
+        result_shape = TensorShape([numbers.shape[0] if numbers.shape.rank else None]).concatenate(self.element_shape)
         run = partial(lists.gather_items, self.element_shape)
-        return lists.called("TensorListGather", run, [self._flow, numbers], [self._known(whole)])
+        return lists.called("TensorListGather", run, [self._flow, numbers], [self._spec_of(result_shape)])
 
     def concat(self, name: str | None = None) -> Tensor:
         """Returns the elements joined along their first axis, in which they may differ.
@@ -256,9 +256,9 @@ class TensorArray:
         if self._elements is not None:
             return self._elements.concat()
         shape = self.element_shape
-        whole = TensorShape([None]).concatenate(shape[1:]) if shape.rank else TensorShape(None)
+        result_shape = TensorShape([None]).concatenate(shape[1:]) if shape.rank else TensorShape(None)
         run = partial(lists.concat_items, shape)
-        return lists.called("TensorListConcatV2", run, [self._flow], [self._known(whole)])
+        return lists.called("TensorListConcatV2", run, [self._flow], [self._spec_of(result_shape)])
 
     def unstack(self, value: TensorLike, name: str | None = None) -> TensorArray:
         """Returns the array with the rows of a tensor as its elements.
@@ -324,12 +324,12 @@ class TensorArray:
             _check_at_once()
             self._elements.split(value, lengths)
             return self
-        whole = self._element(value)
-        static = lengths if isinstance(lengths, list | tuple) else ()
-        if self._infers and whole.shape.rank and static and len({*static}) == 1:
-            self._note_shape(TensorShape([static[0]]).concatenate(whole.shape[1:]))
+        tensor = self._element(value)
+        static: Any = lengths if isinstance(lengths, list | tuple) else ()  # pyright: ignore[reportUnknownVariableType]
+        if self._infers and tensor.shape.rank and static and len({*static}) == 1:
+            self._note_shape(TensorShape([static[0]]).concatenate(tensor.shape[1:]))
         run = partial(lists.split_rows, self.element_shape)
-        inputs = [whole, as_tensor(lengths, _index_dtype(lengths))]
+        inputs = [tensor, as_tensor(lengths, _index_dtype(lengths))]
         return self._with_flow(lists.called("TensorListSplit", run, inputs, [((), variant)]))
 
     # Its flow
@@ -349,7 +349,7 @@ class TensorArray:
 
     @property
     def _traits(self) -> tuple[Any, ...]:
-        """What tells it apart from arrays of other kinds, as plain data."""
+        """Dtype, options and element shape, as plain data: arrays with equal traits share a trace."""
         dims = self.element_shape.dims
         return self._dtype, self._dynamic, self._infers, None if dims is None else tuple(dims)
 
@@ -372,7 +372,7 @@ class TensorArray:
         if self._infers:
             self._shapes[0] = self._shapes[0].merge_with(shape)
 
-    def _known(self, shape: TensorShape) -> tuple[Any, DType]:
+    def _spec_of(self, shape: TensorShape) -> tuple[Any, DType]:
         return shape, self._dtype
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any
 
 from nbtf._devices.base import Spec
@@ -47,7 +48,7 @@ def DecodeCSV(
         raise InvalidArgumentError("field_delim should be only 1 char")
     columns: list[list[Any]] = [[] for _ in out_types]
     for row, line in enumerate(records.ravel().tolist()):
-        fields = _fields(line, field_delim.encode(), use_quote_delim)
+        fields: list[Any] = _fields(line, field_delim.encode(), use_quote_delim)
         count = len(fields)
         if select_cols:
             fields = [fields[number] for number in select_cols if number < count]
@@ -104,7 +105,7 @@ def _fields(line: bytes, delimiter: bytes, quotes: bool) -> list[bytes]:
 
 
 def _quoted(line: bytes, at: int, delimiter: bytes) -> tuple[bytes, int]:
-    """Returns a quoted field, and where its delimiter stands."""
+    """Returns a quoted field, and the position of its delimiter."""
     pieces: list[bytes] = []
     while True:
         quote = line.find(b'"', at)
@@ -154,14 +155,14 @@ def decode_csv(
       A tensor per column, in the shape of `records`.
 
     Raises:
-      ValueError: if `select_cols` does not increase, or has another length than `record_defaults`.
+      ValueError: if `select_cols` does not increase, or its length differs from that of `record_defaults`.
       InvalidArgumentError: if a line has other fields.
 
     >>> [column.numpy().tolist() for column in tf.io.decode_csv(["1,a", "2,"], [[0], ["none"]])]
     [[1, 2], [b'a', b'none']]
     """
     chosen = list(select_cols or ())
-    if any([after <= before for before, after in zip(chosen, chosen[1:], strict=False)]):
+    if any([right <= left for left, right in pairwise(chosen)]):
         raise ValueError("select_cols is not strictly increasing.")
     if chosen and chosen[0] < 0:
         raise ValueError("select_cols contains negative values.")

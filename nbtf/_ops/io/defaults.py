@@ -17,7 +17,7 @@ def read_default(value: Any, dtype: DType | None = None) -> tuple[Any, DType]:
       dtype: what its dtype must be; the value's own when None.
 
     Raises:
-      ValueError: if it is a tensor that only a run of a function tells, or has another dtype.
+      ValueError: if it is a tensor whose value is only known when the function runs, or its dtype differs.
     """
     if hasattr(value, "static_value"):
         array = value.static_value()

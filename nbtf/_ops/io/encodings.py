@@ -113,9 +113,7 @@ def serialize_tensor(tensor: TensorLike, name: str | None = None) -> Tensor:
 @op("string -> out_type", plain={"out_type": as_dtype}, data_dependent=True, cpu_only=True)
 def ParseTensor(xp: Any, serialized: Any, out_type: DType) -> Any:
     if serialized.ndim:
-        raise InvalidArgumentError(
-            f"Expected `serialized` to be a scalar, got shape: {bracketed(serialized.shape)}"
-        )
+        raise InvalidArgumentError(f"Expected `serialized` to be a scalar, got shape: {bracketed(serialized.shape)}")
     data = serialized[()]
     try:
         number, array = tensor_messages.decoded(data)
@@ -127,9 +125,7 @@ def ParseTensor(xp: Any, serialized: Any, out_type: DType) -> Any:
         raise InvalidArgumentError(f"Cannot parse tensor from proto: {error}") from None
     if number != out_type.as_datatype_enum:
         parsed = as_dtype(number).c_name
-        raise InvalidArgumentError(
-            f"Type mismatch between parsed tensor ({parsed}) and dtype ({out_type.c_name})"
-        )
+        raise InvalidArgumentError(f"Type mismatch between parsed tensor ({parsed}) and dtype ({out_type.c_name})")
     return xp.asarray(array)
 
 

@@ -56,10 +56,14 @@ def _as_dtypes(dtypes: Any) -> tuple[DType, ...]:
     return tuple(dtypes)
 
 
+def _of_any_batch(serialized: Spec, columns: Any, **attrs: Any) -> list[Any]:
+    return [dims for column in columns for dims in _batch_of(column, None)]
+
+
 @op(
     "string -> out_types*",
     plain={"columns": _as_columns, "names": _as_names, "out_types": _as_dtypes},
-    partly=lambda serialized, columns, **attrs: [dims for column in columns for dims in _batch_of(column, None)],
+    partly=_of_any_batch,
     data_dependent=True,
     cpu_only=True,
 )
@@ -138,8 +142,8 @@ def _steps(xp: Any, column: Column, rows: list[Any], is_batch: bool, names: Sequ
             shape = ",".join(["?", *map(str, column.shape)])
             raise InvalidArgumentError(
                 f"{_prefix(names, number, is_batch)}Key: {column.key}, Index: {number}.  Number of "
-                f"{_LISTS[column.dtype]} values is not a multiple of stride length. Saw {len(values)} values but output "
-                f"shape is: [{shape}]"
+                f"{_LISTS[column.dtype]} values is not a multiple of stride length. Saw {len(values)} values but "
+                f"output shape is: [{shape}]"
             )
     longest = max([len(values or ()) for values in rows], default=0)
     padded = [[*(values or ()), *[column.default] * (longest - len(values or ()))] for values in rows]
@@ -151,8 +155,8 @@ def _steps(xp: Any, column: Column, rows: list[Any], is_batch: bool, names: Sequ
 def _sparse(xp: Any, column: Column, rows: list[Any], is_batch: bool, names: Sequence[bytes]) -> list[Any]:
     lengths = [len(values or ()) for values in rows]
     total = sum(lengths)
-    places = [(row, n) if is_batch else (n,) for row, length in enumerate(lengths) for n in range(length)]
-    indices = xp.array(places, int64.np_dtype).reshape(total, 2 if is_batch else 1)
+    positions = [(row, n) if is_batch else (n,) for row, length in enumerate(lengths) for n in range(length)]
+    indices = xp.array(positions, int64.np_dtype).reshape(total, 2 if is_batch else 1)
     values = kernels.filled(xp, chain.from_iterable([row or () for row in rows]), (total,), column.dtype.np_dtype)
     shape = [len(rows), max(lengths, default=0)] if is_batch else lengths
     return [indices, values, xp.array(shape, int64.np_dtype)]
@@ -198,7 +202,7 @@ def parse_example(
       Tensors by name; sparse tensors for `VarLenFeature` and `SparseFeature`.
 
     Raises:
-      ValueError: if there are no features, or one of another class.
+      ValueError: if `features` is empty, or a feature has an unknown class.
       InvalidArgumentError: if an example lacks a feature or has other values.
 
     >>> feature = tf.train.Feature(int64_list=tf.train.Int64List(value=[1, 2]))
@@ -214,13 +218,13 @@ def parse_example(
     texts = as_tensor(serialized, string)
     out_types = [dtype for column in columns for dtype in _dtypes_of(column)]
     outputs = iter(ParseExampleV2(texts, columns=columns, names=names, out_types=out_types, name=name))
-    parts: dict[str, Any] = {}
+    tensors: dict[str, Any] = {}
     for column in columns:
         if column.layout == "sparse":
-            parts[column.key] = SparseTensor(next(outputs), next(outputs), next(outputs))
+            tensors[column.key] = SparseTensor(next(outputs), next(outputs), next(outputs))
         else:
-            parts[column.key] = next(outputs)
-    return {key: _joined(parts, key, features[key]) for key in sorted(features)}
+            tensors[column.key] = next(outputs)
+    return {key: _joined(tensors, key, features[key]) for key in sorted(features)}
 
 
 def _dtypes_of(column: Column) -> tuple[DType, ...]:
@@ -249,10 +253,11 @@ def _column(key: str, feature: Any) -> Column:
             raise ValueError("Unsupported: FixedLenSequenceFeature requires allow_missing to be True.")
         dtype, empty = _checked(feature.dtype), b"" if feature.dtype == string else 0
         default = empty if feature.default_value is None else read_default(feature.default_value, dtype)[0].item()
-        return Column(key, dtype, tuple(TensorShape(feature.shape).as_list()), "steps", default)
+        steps: Any = TensorShape(feature.shape)
+        return Column(key, dtype, tuple(steps.as_list()), "steps", default)
     if not isinstance(feature, FixedLenFeature):
         raise ValueError(f"Unsupported {type(feature).__name__} {feature} for key '{key}'")
-    shape = TensorShape(feature.shape)
+    shape: Any = TensorShape(feature.shape)
     if not shape.is_fully_defined():
         raise ValueError(
             f"First dimension of shape for feature {key} unknown. Consider using FixedLenSequenceFeature. "
@@ -282,14 +287,14 @@ def _listed(keys: Any) -> list[Any]:
     return [keys] if isinstance(keys, str | int) else list(keys)
 
 
-def _joined(parts: dict[str, Any], key: str, feature: Any) -> Any:
-    """Returns the tensor of a feature; that of a `SparseFeature` is made of several parts."""
+def _joined(tensors: dict[str, Any], key: str, feature: Any) -> Any:
+    """Returns the tensor of a feature; that of a `SparseFeature` is made of several tensors."""
     if not isinstance(feature, SparseFeature):
-        return parts[key]
-    values = parts[feature.value_key]
+        return tensors[key]
+    values = tensors[feature.value_key]
     sizes = [as_tensor(size, int64) for size in _listed(feature.size)]
     leading = values.indices[:, :-1]
-    axes = [expand_dims(parts[index_key].values, 1) for index_key in _listed(feature.index_key)]
+    axes = [expand_dims(tensors[index_key].values, 1) for index_key in _listed(feature.index_key)]
     indices = concat([leading, *axes], 1)
     shape = concat([values.dense_shape[:-1], stack(sizes)], 0)
     result = SparseTensor(indices, values.values, shape)
@@ -311,7 +316,7 @@ def parse_single_example(
       Tensors by name.
 
     Raises:
-      ValueError: if `serialized` is no scalar, or there are no features.
+      ValueError: if `serialized` is not a scalar, or `features` is empty.
       InvalidArgumentError: if the example lacks a feature or has other values.
 
     >>> feature = tf.train.Feature(int64_list=tf.train.Int64List(value=[1, 2]))
@@ -323,5 +328,3 @@ def parse_single_example(
     if text.shape.rank not in (0, None):
         raise ValueError("Input serialized must be a scalar")
     return parse_example(text, features, example_names, name)
-
-

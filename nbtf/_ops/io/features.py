@@ -1,4 +1,4 @@
-"""What an example is expected to hold: the features that `tf.io.parse_example` takes."""
+"""The features that `tf.io.parse_example` takes: the expected content of an example."""
 
 from __future__ import annotations
 

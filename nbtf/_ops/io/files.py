@@ -22,9 +22,7 @@ def ReadFile(xp: Any, filename: Any) -> Any:
 @ReadFile.infer
 def _(filename: Spec) -> Spec:
     if filename.shape:
-        raise InvalidArgumentError(
-            f"Input filename tensor must be scalar, but had shape: {bracketed(filename.shape)}"
-        )
+        raise InvalidArgumentError(f"Input filename tensor must be scalar, but had shape: {bracketed(filename.shape)}")
     return Spec((), string)
 
 
@@ -57,7 +55,9 @@ def WriteFile(xp: Any, filename: Any, contents: Any) -> Any:
     return []
 
 
-WriteFile.infer(lambda filename, contents: [])
+@WriteFile.infer
+def _(filename: Spec, contents: Spec) -> list[Spec]:
+    return []
 
 
 def write_file(filename: TensorLike, contents: TensorLike, name: str | None = None) -> Any:

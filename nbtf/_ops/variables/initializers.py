@@ -1,4 +1,4 @@
-"""What makes the first value of a variable: called with a shape and a dtype, as `tf.zeros_initializer()` is."""
+"""Initializers: called with a shape and a dtype, they return the first value of a variable."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _PARTITION = ("partition_shape", "partition_offset")
 
 
 class _Initializer:
-    """What all initializers have: a config, and the shape that a partitioned variable asks for."""
+    """The methods that all initializers share: `get_config` and `from_config`."""
 
     def get_config(self) -> dict[str, Any]:
         """Returns the arguments as plain data."""

@@ -9,8 +9,8 @@ import struct
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from nbtf._storage.wire import LENGTH, block, tag, varint
 from nbtf._storage.messages.field_types import Bytes, FieldType, Number, Text, Truth, Whole
+from nbtf._storage.wire import LENGTH, block, tag, varint
 
 if TYPE_CHECKING:
     from nbtf._storage.messages.fields import Field

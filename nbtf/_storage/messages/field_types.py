@@ -140,7 +140,7 @@ class Bytes(FieldType):
 
     def checked(self, value: Any, field: str) -> bytes:
         """Returns bytes as they are; a text is refused."""
-        if not isinstance(value, bytes | bytearray | memoryview):
+        if not isinstance(value, bytes | bytearray):
             raise TypeError(f"expected bytes, {type(value).__name__} found")
         return bytes(value)
 

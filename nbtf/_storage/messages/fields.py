@@ -220,9 +220,9 @@ class MapOfMessages(Map):
         """
         raise ValueError("Message objects may not be assigned")
 
-    def update(self, *entries: Any, **more: Any) -> None:
+    def update(self, *entries: Any, **fields: Any) -> None:
         """Takes over messages, or dictionaries of their fields, by key."""
-        for key, value in dict(*entries, **more).items():
+        for key, value in dict(*entries, **fields).items():
             message = value if isinstance(value, self._field.value_type) else self._field.value_type(**value)
             self[key].CopyFrom(message)
 

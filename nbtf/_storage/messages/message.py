@@ -158,8 +158,8 @@ class Message:
 
     def _clear_others(self, field: Field) -> None:
         """Empties the other fields of the group of a field."""
-        for name, other in self._by_name.items():
-            if other.oneof == field.oneof and other is not field:
+        for name, candidate in self._by_name.items():
+            if candidate.oneof == field.oneof and candidate is not field:
                 self.ClearField(name)
 
     def WhichOneof(self, group: str) -> str | None:  # noqa: N802
@@ -314,7 +314,7 @@ class Message:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Message) or self.__class__ is not other.__class__:
             return False
-        # The bytes decide where NaN stands, which is not equal to itself in Python.
+        # Two messages with NaN in the same field are equal, although NaN is not equal to itself.
         return self.ListFields() == other.ListFields() or self.SerializeToString() == other.SerializeToString()
 
     def __str__(self) -> str:

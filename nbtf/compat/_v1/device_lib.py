@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import ClassVar
 
 from nbtf._runtime.context import CURRENT
-from nbtf.compat._v1._config.config_proto import ConfigProto
 from nbtf._storage.messages.field_types import FIXED64, INT32, INT64, STRING
 from nbtf._storage.messages.message import Fields, Message
+from nbtf.compat._v1._config.config_proto import ConfigProto
 from nbtf.compat._v1._session.log import card_in_words
 from nbtf.compat._v1._session.machine import config_of, incarnation_of, machine_of, memory_limit_of
 

@@ -9,6 +9,11 @@ from tests.ops.samples import Sample
 
 PICTURE = np.array([[[1.0, 2.0], [3.0, 6.0]]], np.float32)
 
+SQUARE = np.arange(16, dtype=np.float32).reshape(1, 4, 4, 1)
+HALVED = np.array([[2.5, 4.5], [10.5, 12.5]], np.float32).reshape(1, 2, 2, 1)
+NEAREST = np.array([[5.0, 7.0], [13.0, 15.0]], np.float32).reshape(1, 2, 2, 1)
+
+
 SAMPLES = [
     Sample("AdjustContrastv2", tf.image.adjust_contrast, [PICTURE, 0.5], np.array([[[1.5, 3.0], [2.5, 5.0]]])),
     Sample(
@@ -16,5 +21,21 @@ SAMPLES = [
         tf.image.adjust_contrast,
         [np.array([[[0], [255]]], np.uint8), 2.0],
         np.array([[[0], [255]]]),
+    ),
+    Sample("ResizeBilinear", tf.image.resize, [SQUARE, [2, 2]], HALVED, tolerance=1e-5),
+    Sample("ResizeNearestNeighbor", tf.image.resize, [SQUARE, [2, 2], "nearest"], NEAREST, differentiable=[0]),
+    Sample("ResizeBicubic", tf.image.resize, [SQUARE, [4, 4], "bicubic"], SQUARE, tolerance=1e-5),
+    Sample("ResizeArea", tf.image.resize, [SQUARE, [2, 2], "area"], HALVED),
+    Sample("ScaleAndTranslate", tf.image.resize, [SQUARE, [4, 4], "lanczos3"], SQUARE, tolerance=1e-5),
+    Sample("ResizeBilinearGrad", tf.raw_ops.ResizeBilinearGrad, [SQUARE, SQUARE], SQUARE),
+    Sample("ResizeBicubicGrad", tf.raw_ops.ResizeBicubicGrad, [SQUARE, SQUARE], SQUARE),
+    Sample("ResizeNearestNeighborGrad", tf.raw_ops.ResizeNearestNeighborGrad, [SQUARE], SQUARE, {"size": [4, 4]}),
+    Sample(
+        "ScaleAndTranslateGrad",
+        tf.raw_ops.ScaleAndTranslateGrad,
+        [SQUARE, SQUARE],
+        SQUARE,
+        {"scale": [1.0, 1.0], "translation": [0.0, 0.0]},
+        tolerance=1e-5,
     ),
 ]

@@ -13,7 +13,7 @@ from tests.ops.samples import Sample
 
 PATH = Path(__file__)
 NUMBERS = np.array([[1, 2], [3, 4]], np.int16)
-MESSAGE = b"\x08\x05\x12\x08\x12\x02\x08\x02\x12\x02\x08\x02\"\x08\x01\x00\x02\x00\x03\x00\x04\x00"
+MESSAGE = b'\x08\x05\x12\x08\x12\x02\x08\x02\x12\x02\x08\x02"\x08\x01\x00\x02\x00\x03\x00\x04\x00'
 EXAMPLE = tf.train.Example(
     features=tf.train.Features(feature={"a": tf.train.Feature(int64_list=tf.train.Int64List(value=[1, 2]))})
 ).SerializeToString()
@@ -27,6 +27,11 @@ SAMPLES = [
     Sample("DecodeBase64", tf.io.decode_base64, ["ZHVjaw"], b"duck"),
     Sample("SerializeTensor", tf.io.serialize_tensor, [NUMBERS], MESSAGE),
     Sample("ParseTensor", tf.io.parse_tensor, [MESSAGE, tf.int16], NUMBERS),
-    Sample("DecodeCSV", tf.io.decode_csv, [["1,2", "3,"], [[0], [0.5]]], [np.array([1, 3], np.int32), np.array([2, 0.5], np.float32)]),
+    Sample(
+        "DecodeCSV",
+        tf.io.decode_csv,
+        [["1,2", "3,"], [[0], [0.5]]],
+        [np.array([1, 3], np.int32), np.array([2, 0.5], np.float32)],
+    ),
     Sample("ParseExampleV2", tf.io.parse_example, [[EXAMPLE], {"a": tf.io.FixedLenFeature([2], tf.int64)}]),
 ]

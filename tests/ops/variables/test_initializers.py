@@ -10,7 +10,7 @@ import pytest
 
 import nbtf as tf
 
-PART = {"partition_shape": (2, 3), "partition_offset": (2, 0)}
+PART: dict[str, Any] = {"partition_shape": (2, 3), "partition_offset": (2, 0)}
 
 VALUES: dict[str, tuple[Callable[[], Any], Any, Any]] = {
     "zeros": (lambda: tf.zeros_initializer()((2,)), tf.float32, [0, 0]),

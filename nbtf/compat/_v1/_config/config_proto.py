@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from nbtf.compat._v1._config.cluster import ClusterDef, CoordinationServiceConfig, RPCOptions
 from nbtf._storage.messages.field_types import BOOL, DOUBLE, FLOAT, INT32, INT64, STRING, Enum
+from nbtf._storage.messages.message import Fields, Message
+from nbtf.compat._v1._config.cluster import ClusterDef, CoordinationServiceConfig, RPCOptions
 from nbtf.compat._v1._config.graph_options import GraphOptions as GraphOptions
 from nbtf.compat._v1._config.graph_options import OptimizerOptions as OptimizerOptions
-from nbtf._storage.messages.message import Fields, Message
 
 # Numbers and kinds of the fields. Source: core/protobuf/config.proto of TensorFlow 2.21.
 

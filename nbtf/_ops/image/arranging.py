@@ -1,0 +1,83 @@
+"""How images are mirrored and cropped."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from nbtf._ops.arrays.shapes import shape as shape_of
+from nbtf._ops.arrays.slicing import reverse
+from nbtf._ops.math.arithmetic import cast
+from nbtf._runtime.conversion import as_tensor
+from nbtf._runtime.tensor import Tensor
+from nbtf._types import TensorLike, float64, int32
+
+
+def _images(image: Any) -> Tensor:
+    pictures = as_tensor(image)
+    if pictures.shape.rank not in (3, 4, None):
+        raise ValueError(f"'image' (shape {pictures.shape}) must have either 3 or 4 dimensions.")
+    return pictures
+
+
+def flip_left_right(image: TensorLike) -> Tensor:
+    """Returns images with their columns in reverse order.
+
+    Args:
+      image: shape `[batch, height, width, channels]`, or `[height, width, channels]`.
+
+    Raises:
+      ValueError: if it has other axes.
+
+    >>> tf.image.flip_left_right([[[1], [2], [3]]]).numpy().ravel()
+    array([3, 2, 1], dtype=int32)
+    """
+    return reverse(_images(image), [-2])
+
+
+def flip_up_down(image: TensorLike) -> Tensor:
+    """Returns images with their rows in reverse order.
+
+    Args:
+      image: shape `[batch, height, width, channels]`, or `[height, width, channels]`.
+
+    Raises:
+      ValueError: if it has other axes.
+
+    >>> tf.image.flip_up_down([[[1]], [[2]]]).numpy().ravel()
+    array([2, 1], dtype=int32)
+    """
+    return reverse(_images(image), [-3])
+
+
+def central_crop(image: TensorLike, central_fraction: Any) -> Tensor:
+    """Returns the middle part of images.
+
+    Args:
+      image: shape `[batch, height, width, channels]`, or `[height, width, channels]`.
+      central_fraction: the part of height and width that stays, over 0 and up to 1.
+
+    Raises:
+      ValueError: if the fraction is out of range, or the image has fewer than 3 or more than 4 axes.
+
+    >>> tf.image.central_crop(tf.reshape(tf.range(16), [4, 4, 1]), 0.5).numpy().ravel()
+    array([ 5,  6,  9, 10], dtype=int32)
+    """
+    fraction = float(central_fraction)
+    if not 0.0 < fraction <= 1.0:
+        raise ValueError("central_fraction must be within (0, 1]")
+    if fraction == 1.0:
+        return as_tensor(image)
+    pictures = _images(image)
+    (top, height), (left, width) = (_middle(pictures, axis, fraction) for axis in (-3, -2))
+    return pictures[..., top : top + height, left : left + width, :]
+
+
+def _middle(images: Tensor, axis: int, fraction: float) -> tuple[Any, Any]:
+    """Returns where the middle part of an axis begins, and its length."""
+    static_length = None if images.shape.rank is None else images.shape[axis]
+    if static_length is not None:
+        start = int((static_length - static_length * fraction) / 2)
+        return start, static_length - 2 * start
+    length = shape_of(images)[axis]
+    start = cast((cast(length, float64) - cast(length, float64) * fraction) / 2, int32)
+    return start, length - 2 * start

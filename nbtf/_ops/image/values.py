@@ -1,0 +1,88 @@
+"""How the values of images become those of another dtype, brightness or color."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from nbtf._ops.arrays.identity import identity
+from nbtf._ops.arrays.shapes import expand_dims
+from nbtf._ops.linalg.einsum import tensordot
+from nbtf._ops.math.arithmetic import add, cast, multiply
+from nbtf._ops.math.division import floordiv
+from nbtf._ops.math.magnitude import saturate_cast
+from nbtf._runtime.conversion import as_tensor
+from nbtf._runtime.tensor import Tensor
+from nbtf._types import DTypeLike, TensorLike, as_dtype, float16, float32
+
+_SHARES = [0.2989, 0.587, 0.114]
+"""What red, green and blue contribute to brightness. Source: TensorFlow, `python/ops/image_ops_impl.py`."""
+
+
+def convert_image_dtype(image: TensorLike, dtype: DTypeLike, saturate: bool = False, name: str | None = None) -> Tensor:
+    """Returns an image in another dtype, with values scaled to its range.
+
+    Floating-point images have values from 0 to 1; integer images up to the largest integer of their dtype.
+
+    Args:
+      image: an image of a floating-point or integer dtype.
+      dtype: the dtype of the result.
+      saturate: whether values outside of the range are clipped; False by default.
+      name: accepted and ignored.
+
+    Raises:
+      AttributeError: if a dtype is neither floating-point nor integer.
+
+    >>> tf.image.convert_image_dtype([[[0.0], [1.0]]], tf.uint8).numpy().ravel()
+    array([  0, 255], dtype=uint8)
+    """
+    picture, target = as_tensor(image), as_dtype(dtype)
+    source = picture.dtype
+    if not target.is_floating and not target.is_integer:
+        raise AttributeError("dtype must be either floating point or integer")
+    if not source.is_floating and not source.is_integer:
+        raise AttributeError("image dtype must be either floating point or integer")
+    if source is target:
+        return identity(picture)
+    convert: Any = saturate_cast if saturate else cast
+    if source.is_floating:
+        return cast(picture, target) if target.is_floating else convert(multiply(picture, target.max + 0.5), target)
+    if target.is_floating:
+        return multiply(cast(picture, target), 1.0 / source.max)
+    if source.max > target.max:
+        return convert(floordiv(picture, (source.max + 1) // (target.max + 1)), target)
+    return multiply(convert(picture, target), (target.max + 1) // (source.max + 1))
+
+
+def adjust_brightness(image: TensorLike, delta: Any) -> Tensor:
+    """Returns an image with an amount added to its values.
+
+    Args:
+      image: an image; integers count as fractions of the largest.
+      delta: the amount, a scalar; useful from -1 to 1.
+
+    >>> tf.image.adjust_brightness([[[0.25]]], 0.5).numpy().ravel()
+    array([0.75], dtype=float32)
+    """
+    picture = as_tensor(image)
+    source = picture.dtype
+    values = picture if source in (float16, float32) else convert_image_dtype(picture, float32)
+    return convert_image_dtype(add(values, cast(delta, values.dtype)), source, saturate=True)
+
+
+def rgb_to_grayscale(images: TensorLike, name: str | None = None) -> Tensor:
+    """Returns the brightness of images with the channels red, green and blue.
+
+    Args:
+      images: shape `[..., 3]`.
+      name: accepted and ignored.
+
+    Returns:
+      Images of shape `[..., 1]`, of the same dtype.
+
+    >>> tf.image.rgb_to_grayscale([[[1.0, 1.0, 1.0]]]).shape
+    TensorShape([1, 1, 1])
+    """
+    pictures = as_tensor(images)
+    values = convert_image_dtype(pictures, float32)
+    gray = expand_dims(tensordot(values, _SHARES, [-1, -1]), -1)
+    return convert_image_dtype(gray, pictures.dtype)

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from nbtf._storage import drafts
+from nbtf.errors import OpError
 from tests.storage.disk_faults import DiskFault, Fault, survives_in_child
 from tests.storage.savers import SAVERS, CommandFailedError, Saver, remains
 
@@ -48,7 +49,7 @@ def failure_of(save: Callable[[Path], object], folder: Path, fault: DiskFault) -
     with fault.installed():
         try:
             save(folder)
-        except (OSError, KeyboardInterrupt, CommandFailedError) as error:
+        except (OSError, OpError, KeyboardInterrupt, CommandFailedError) as error:
             return error
     return None
 

@@ -435,7 +435,7 @@ def join(path: StrPath, *paths: StrPath) -> str:
     >>> tf.io.gfile.join("a", "b.txt")
     'a/b.txt'
     """
-    return os.path.join(*map(os.fspath, (path, *paths)))
+    return os.path.join(*[_text(part) for part in (path, *paths)])
 
 
 def stat(path: Any) -> FileStatistics:

@@ -60,6 +60,9 @@ def adjust_brightness(image: TensorLike, delta: Any) -> Tensor:
       image: an image; integers count as fractions of the largest.
       delta: the amount, a scalar; useful from -1 to 1.
 
+    Raises:
+      AttributeError: if the dtype is neither floating-point nor integer.
+
     >>> tf.image.adjust_brightness([[[0.25]]], 0.5).numpy().ravel()
     array([0.75], dtype=float32)
     """
@@ -78,6 +81,9 @@ def rgb_to_grayscale(images: TensorLike, name: str | None = None) -> Tensor:
 
     Returns:
       Images of shape `[..., 1]`, of the same dtype.
+
+    Raises:
+      AttributeError: if the dtype is neither floating-point nor integer.
 
     >>> tf.image.rgb_to_grayscale([[[1.0, 1.0, 1.0]]]).shape
     TensorShape([1, 1, 1])

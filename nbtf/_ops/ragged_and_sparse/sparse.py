@@ -74,7 +74,7 @@ class SparseTensor:
     @property
     def shape(self) -> TensorShape:
         """The lengths of the axes; None for those that only a run of a function tells."""
-        lengths = self._dense_shape
+        lengths: Any = self._dense_shape
         if hasattr(lengths, "static_value") and lengths.static_value() is None:
             rank = lengths.shape[0]
             return TensorShape(None if rank is None else [None] * rank)

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
-from nbtf._ops.arrays.element_lists import elements_of, is_list, with_tensors
-from nbtf._ops.arrays.identity import identity
-from nbtf._runtime.conversion import as_tensor
+from nbtf._ops.arrays.list_gradients import continuous_in, packed_gradient, seeded, separate
 from nbtf._runtime.scopes import EMPTY, SCOPE
 from nbtf._runtime.tape import AT_LENGTH, CONTINUOUS, Call, Tape
-from nbtf._runtime.tensor import Tensor
 from nbtf._shapes import TensorShape
-from nbtf._types import variant
 
 Run = Callable[[Sequence[Any]], Sequence[Any]]
 """Takes and returns the values of tensors; its ops run one by one, where the scope says."""
@@ -42,9 +38,9 @@ class Composite:
         """Returns its outputs' values, and the recording; None where nobody asks for gradients."""
         if not self._is_taped:
             return [*self._function(values), None]
-        inputs = _separate(values)
+        inputs = separate(values)
         with Tape.block(persistent=True, watch_accessed_variables=False) as tape:
-            tape.watch([tensor for value in inputs if value is not None for tensor in _continuous(value)])
+            tape.watch([tensor for value in inputs if value is not None for tensor in continuous_in(value)])
             outputs = self._function(inputs)
         return [*outputs, (tape, inputs, outputs)]
 
@@ -57,10 +53,10 @@ class Composite:
 
         def flow_back(values: Sequence[Any]) -> Sequence[Any]:
             (tape, inputs, results), *others = values
-            seeded = [pair for n, grad in zip(targets, others, strict=False) for pair in _seeded(results[n], grad)]
-            tensors = [tensor for n in sources for tensor in _continuous(inputs[n])]
-            flows = iter(tape.gradient([pair[0] for pair in seeded], tensors, [pair[1] for pair in seeded], "zero"))
-            return [_arrived(inputs[n], flows) for n in sources]
+            pairs = [pair for n, grad in zip(targets, others, strict=False) for pair in seeded(results[n], grad)]
+            tensors = [tensor for n in sources for tensor in continuous_in(inputs[n])]
+            flows = iter(tape.gradient([pair[0] for pair in pairs], tensors, [pair[1] for pair in pairs], "zero"))
+            return [packed_gradient(inputs[n], flows) for n in sources]
 
         specs = [(TensorShape(call.inputs[n].shape), call.inputs[n]._dtype) for n in sources]
         arrived = [grad for grad in grads if grad is not None]
@@ -84,42 +80,3 @@ class _WayBack(Composite):
             f"{self.type} has no gradient: a second derivative through a branch, a loop or Python code of a "
             "tf.function cannot be taken inside of it. Take the outer gradient where the function is called."
         )
-
-
-def _continuous(value: Any) -> list[Any]:
-    """Returns the tensors in a value that gradients flow through: itself, or the elements of a list."""
-    if is_list(value):
-        return [tensor for tensor in elements_of(value).tensors if tensor is not None and tensor._dtype in CONTINUOUS]
-    return [value] if value.dtype in CONTINUOUS and value.dtype is not variant else []
-
-
-def _seeded(result: Any, grad: Any) -> list[tuple[Any, Any]]:
-    """Returns the tensors in a result that a gradient has arrived for, each with that gradient."""
-    if not is_list(result):
-        return [(result, grad)]
-    pairs = zip(elements_of(result).tensors, elements_of(grad).tensors, strict=False)
-    return [(tensor, flow) for tensor, flow in pairs if tensor is not None and flow is not None]
-
-
-def _arrived(value: Any, flows: Iterator[Any]) -> Any:
-    """Returns the gradient of a value, of the next gradients of the tensors in it."""
-    if not is_list(value):
-        return as_tensor(next(flows))
-    elements = elements_of(value)
-    flow_through = [tensor is not None and tensor._dtype in CONTINUOUS for tensor in elements.tensors]
-    return with_tensors(elements, [as_tensor(next(flows)) if flows_here else None for flows_here in flow_through])
-
-
-def _separate(values: Sequence[Any]) -> list[Any]:
-    """Returns values of which none comes twice: each gets a gradient of its own."""
-    ids: set[int] = set()
-
-    def separate(value: Any) -> Any:
-        if is_list(value):
-            elements = elements_of(value)
-            return with_tensors(elements, [separate(tensor) for tensor in elements.tensors])
-        is_repeated = id(value) in ids and value.__class__ is Tensor
-        ids.add(id(value))
-        return identity(value) if is_repeated else value
-
-    return [separate(value) for value in values]

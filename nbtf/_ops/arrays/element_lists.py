@@ -81,11 +81,8 @@ def called(
     graph = open_graph()
     if graph is None:
         return run(inputs)[0]
-    if not hasattr(graph, "call"):
-        raise NotImplementedError(
-            "nbtf has no tf.TensorArray in graphs of TensorFlow 1. "
-            "Use tf.scan, tf.map_fn, or tf.while_loop with tensors."
-        )
+    if hasattr(graph, "run_later"):  # of TensorFlow 1
+        return graph.run_later(type, run, inputs, specs)[0]
     return graph.call(type, run, inputs, specs, does_more=False)[0]
 
 

@@ -275,3 +275,49 @@ def test_size_must_be_declared_and_handles_are_of_tensorflow_1() -> None:
     with pytest.raises(ValueError, match="handles are not supported"):
         tf.TensorArray(tf.float32, 2, handle=1)
     assert (tf.float32, None, False) == (new().dtype, new().handle, new().dynamic_size)
+
+
+# Graphs of TensorFlow 1
+
+
+def in_session(build: Callable[[], Any]) -> Any:
+    with tf.compat.v1.Graph().as_default(), tf.compat.v1.Session() as session:
+        return session.run(build())
+
+
+def looped() -> Any:
+    x = tf.compat.v1.constant([1.0, 2.0, 3.0])
+    _, ta = tf.compat.v1.while_loop(
+        lambda i, ta: i < 3, lambda i, ta: (i + 1, ta.write(i, x[i] ** 2)), [tf.compat.v1.constant(0), new(3)]
+    )
+    return x, ta.stack()
+
+
+def read_twice() -> Any:
+    x = tf.compat.v1.constant([1.0, 2.0, 3.0])
+    ta = new(3).unstack(x**2)
+    return x, ta.read(0) * 2.0 + ta.read(2) * 3.0 + tf.reduce_sum(ta.stack() * [1.0, 2.0, 3.0])
+
+
+def chosen_in_graph() -> Any:
+    x = tf.compat.v1.constant([1.0, 2.0, 3.0])
+    ta = new(3).unstack(x)
+    return x, tf.compat.v1.cond(x[0] > 0, lambda: ta.write(0, x[1] * 5.0), lambda: ta).stack()
+
+
+@pytest.mark.parametrize(
+    ("build", "values", "gradient"),
+    [
+        (looped, [1.0, 4.0, 9.0], [2.0, 4.0, 6.0]),
+        (read_twice, 65.0, [6.0, 8.0, 36.0]),
+        (chosen_in_graph, [10.0, 2.0, 3.0], [0.0, 6.0, 1.0]),
+    ],
+)
+def test_sessions_run_arrays_and_their_gradients(build: Any, values: Any, gradient: list[float]) -> None:
+    def with_gradient() -> Any:
+        x, y = build()
+        return y, tf.compat.v1.gradients(y, x)[0]
+
+    y, slope = in_session(with_gradient)
+
+    assert (values, gradient) == (y.tolist(), slope.tolist())

@@ -8,6 +8,7 @@ from typing import Any
 from nbtf._graph.operation import CONST, NO_OP, PLACEHOLDER, Operation
 from nbtf._graph.seeds import GraphStream
 from nbtf._graph.tensor import GraphTensor
+from nbtf._ops.arrays.tensor_array import flow_of, with_flow_like
 from nbtf._ops.structure import flatten, map_structure
 from nbtf._runtime.changes import Change, block
 from nbtf._runtime.conversion import as_tensor, constant_of
@@ -62,11 +63,11 @@ class Branch(Graph):
             return self.add_source(NO_OP, "NoOp", {}, [])
         if value is None or isinstance(value, Operation):
             return value
-        tensor: Any = as_tensor(value)
+        tensor: Any = as_tensor(flow_of(value))
         inner = self._own(tensor)
         if inner._node is None:
             inner.called("Const")
-        return inner
+        return with_flow_like(value, inner)
 
     # Taking from outside
 
@@ -178,4 +179,4 @@ def _needed(fetches: Sequence[Any], values: Mapping[GraphTensor, Any]) -> list[O
 
 def flat_results(structure: Any) -> list[Any]:
     """Returns the tensors and nodes in what a branch returned, in order."""
-    return [tensor for tensor in flatten(structure) if tensor is not None]
+    return [flow_of(tensor) for tensor in flatten(structure) if tensor is not None]

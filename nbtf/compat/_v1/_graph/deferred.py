@@ -10,6 +10,8 @@ from nbtf._devices.base import Device
 from nbtf._graph.names import Names
 from nbtf._graph.operation import flat
 from nbtf._ops.arrays.creation import zeros_like
+from nbtf._ops.arrays.element_lists import elements_of, is_list, with_tensors
+from nbtf._ops.arrays.list_gradients import continuous_in, packed_gradient, seeded
 from nbtf._ops.op import Op
 from nbtf._runtime.context import CURRENT
 from nbtf._runtime.conversion import as_tensor, constant_of
@@ -87,12 +89,17 @@ class Deferred:
 
         def function(tensors: Sequence[Tensor]) -> Sequence[Any]:
             inputs = [_alias(tensor) for tensor in tensors[:count]]  # or twins get both gradients twice
+            sources = [source for number in positions for source in continuous_in(inputs[number])]
             with GradientTape(watch_accessed_variables=False) as tape:
-                tape.watch([inputs[number] for number in positions])
+                tape.watch(sources)
                 outputs = forwards(inputs)
-                targets = [as_tensor(outputs[number]) for number in arrived]
-            sources = [inputs[number] for number in positions]
-            return tape.gradient(targets, sources, list(tensors[count:]), UnconnectedGradients.ZERO)
+                results = [as_tensor(outputs[number]) for number in arrived]
+            pairs = [
+                pair for result, grad in zip(results, tensors[count:], strict=True) for pair in seeded(result, grad)
+            ]
+            targets, grads = [pair[0] for pair in pairs], [pair[1] for pair in pairs]
+            flows = iter(tape.gradient(targets, sources, grads, UnconnectedGradients.ZERO))
+            return [packed_gradient(inputs[number], flows) for number in positions]
 
         return Deferred(f"{self.type}Grad", function)
 
@@ -151,7 +158,10 @@ class _Running:
 
 
 def _alias(tensor: Tensor) -> Tensor:
-    """Returns another tensor with the same memory."""
+    """Returns another tensor with the same memory; a list of other tensors where it holds a list."""
+    if is_list(tensor):
+        elements = elements_of(tensor)
+        return with_tensors(elements, [None if inner is None else _alias(inner) for inner in elements.tensors])
     twin = Tensor()
     twin._array, twin._dtype, twin._device, twin._watch = tensor._array, tensor._dtype, tensor._device, None
     if tensor._host:

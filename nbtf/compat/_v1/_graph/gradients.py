@@ -19,7 +19,7 @@ from nbtf._ops.math.arithmetic import add_n
 from nbtf._ops.ragged_and_sparse.indexed_slices import IndexedSlices
 from nbtf._runtime.conversion import as_tensor
 from nbtf._runtime.tape import CONTINUOUS
-from nbtf._types import int32
+from nbtf._types import int32, variant
 from nbtf.autodiff import graphs as eager
 from nbtf.autodiff.backward import sum_gradients
 from nbtf.autodiff.tape import UnconnectedGradients
@@ -222,7 +222,7 @@ class _Walk:
         if grads is None:
             return None
         if len(grads) > 1:
-            is_dense = not all([isinstance(grad, IndexedSlices) for grad in grads])
+            is_dense = tensor._dtype is not variant and not all([isinstance(grad, IndexedSlices) for grad in grads])
             total = add_n([as_whole(grad, tensor) for grad in grads]) if is_dense else sum_gradients(grads)
             grads[:] = [total]
         return grads[0]

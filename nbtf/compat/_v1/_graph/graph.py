@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from typing import Any
 
 from nbtf._graph.graph import SymbolicGraph
 from nbtf._graph.operation import Operation
 from nbtf._graph.seeds import seeds_of
+from nbtf._graph.shapes import Known
 from nbtf._graph.tensor import GraphTensor
 from nbtf._shapes import TensorShape
 from nbtf.compat._v1._graph.collections import Collections
+from nbtf.compat._v1._graph.deferred import Deferred
 from nbtf.compat._v1._graph.dimension import DimensionedShape, shape_text
 from nbtf.compat._v1._graph.process import process
 from nbtf.compat._v1._graph.requests import Requests
@@ -78,6 +80,22 @@ class Graph(SymbolicGraph, Collections, Requests):
     def shape_text(self, shape: TensorShape) -> str:
         """Returns a shape as TensorFlow 1 prints it: `(?, 2)`."""
         return shape_text(shape)
+
+    def run_later(
+        self, type: str, run: Callable[[Sequence[Any]], Sequence[Any]], inputs: Sequence[Any], specs: Known
+    ) -> list[GraphTensor]:
+        """Returns the outputs of a node that runs a function of values in a session.
+
+        Args:
+          type: what it is called.
+          run: takes and returns tensors.
+          inputs: tensors of the graph.
+          specs: lengths and dtype of each output.
+        """
+        outputs = [(TensorShape(dims), dtype) for dims, dtype in specs]
+        self.settle()  # constants get nodes of their own
+        with self.inside():
+            return self.add_known(Deferred(type, run), inputs, {}, type, lambda name: outputs).outputs
 
     # What may be done with it
 

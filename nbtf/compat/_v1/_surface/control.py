@@ -9,6 +9,7 @@ import nbtf
 from nbtf._graph.operation import Operation
 from nbtf._graph.shape_errors import shape_text
 from nbtf._graph.tensor import GraphTensor
+from nbtf._ops.arrays.tensor_array import TensorArray, flow_of, with_flow_like
 from nbtf._ops.structure import assert_same_structure, flatten, is_nested, map_structure, pack_sequence_as
 from nbtf._runtime.conversion import as_tensor
 from nbtf._runtime.tensor import Tensor
@@ -146,7 +147,7 @@ def _merge_results(yes_result: Any, no_result: Any) -> tuple[TensorShape, DType]
 def _like(structure: Any, node: Operation, strict: bool) -> Any:
     """Returns the outputs of a node in the structure of what a function returned; a list of one alone."""
     outputs = iter(node.outputs)
-    leaves = [None if leaf is None else next(outputs) for leaf in flatten(structure)]
+    leaves = [None if leaf is None else with_flow_like(leaf, next(outputs)) for leaf in flatten(structure)]
     packed = pack_sequence_as(structure, leaves)
     if not strict and isinstance(structure, (list, tuple)) and len(leaves) == 1:
         return leaves[0]
@@ -191,12 +192,12 @@ def while_loop(
         return returned[0]
 
     with opened("while", name):
-        first: Any = map_structure(as_tensor, loop_vars)
+        first: Any = map_structure(_as_start, loop_vars)
         shapes: Any = None if shape_invariants is None else flatten(shape_invariants)
-        outputs = _repeat(cond, noted, first, shapes, maximum_iterations)
+        outputs = _repeat(cond, noted, first, shapes, maximum_iterations, loop_vars)
     if len(outputs) == 1 and not return_same_structure:
         return outputs[0]
-    packed: Any = pack_sequence_as(loop_vars, outputs)
+    packed: Any = _packed_like(loop_vars, outputs)
     outer: Any = returned[0].__class__
     sequences: tuple[Any, ...] = (list, tuple)
     return outer(packed) if outer in sequences and packed.__class__ in sequences else packed
@@ -215,8 +216,20 @@ def _repeated_at_once(cond: Any, body: Any, loop_vars: Any, limit: Any, return_s
     return values[0] if bare[0] else values
 
 
+def _as_start(value: Any) -> Any:
+    return as_tensor(flow_of(value))
+
+
+def _packed_like(structure: Any, tensors: Sequence[Any]) -> Any:
+    """Returns tensors in a structure, as arrays where `TensorArray`s are in it."""
+    leaves = flatten(structure)
+    return pack_sequence_as(
+        structure, [with_flow_like(leaf, tensor) for leaf, tensor in zip(leaves, tensors, strict=True)]
+    )
+
+
 def _repeat(
-    cond: Callable[..., Any], body: Callable[..., Any], first: Any, shapes: Any, limit: int | None
+    cond: Callable[..., Any], body: Callable[..., Any], first: Any, shapes: Any, limit: int | None, loop_vars: Any
 ) -> list[GraphTensor]:
     graph = get_default_graph()
     graph.settle()
@@ -224,7 +237,8 @@ def _repeat(
     shapes_and_dtypes = [
         (TensorShape(s), t._dtype) for s, t in zip(shapes or [t._shape for t in starts], starts, strict=True)
     ]
-    test, body_part = _Part(graph, cond, first, shapes_and_dtypes), _Part(graph, body, first, shapes_and_dtypes)
+    test = _Part(graph, cond, loop_vars, shapes_and_dtypes)
+    body_part = _Part(graph, body, loop_vars, shapes_and_dtypes)
     _check_round(starts, shapes_and_dtypes, body_part.fetched)
     captures = len(starts), len(starts) + len(test.sources)
 
@@ -248,8 +262,8 @@ class _Part:
     def __init__(self, graph: Graph, function: Callable[..., Any], first: Any, shapes_and_dtypes: Known) -> None:
         self.branch = Branch(graph)
         self._given = [self.branch.add_input(shape, dtype) for shape, dtype in shapes_and_dtypes]
-        structured: Any = pack_sequence_as(first, self._given)
-        if structured.__class__ is GraphTensor or isinstance(structured, dict):
+        structured: Any = _packed_like(first, self._given)
+        if structured.__class__ is GraphTensor or isinstance(structured, dict | TensorArray):
             structured = [structured]
         self.fetched = flat_results(self.branch.built(function, structured))
         self.sources = self.branch.sources()

@@ -16,6 +16,7 @@ from nbtf._runtime.phases import part_of
 from nbtf._runtime.scopes import SCOPE
 from nbtf._shapes import TensorShape
 from nbtf._types import DType, variant
+from nbtf.errors import InvalidArgumentError
 
 
 class Absent:
@@ -140,9 +141,17 @@ class Tensor(Buffer, Operators["Tensor"], metaclass=_SymbolicToo):
         raise TypeError("'nbtf.python.framework.ops.EagerTensor' object doesn't support item deletion")
 
     def numpy(self) -> Any:
-        """Returns a copy of its values: a NumPy array, or a NumPy scalar (`bytes` for strings) for rank 0."""
+        """Returns a copy of its values: a NumPy array, or a NumPy scalar (`bytes` for strings) for rank 0.
+
+        Raises:
+          InvalidArgumentError: if the dtype is `variant`, whose value is a list of tensors.
+        """
         array = self._host_copy()
-        return array if array.ndim else array[()]
+        if array.ndim:
+            return array
+        if self._dtype is variant:
+            raise InvalidArgumentError("Cannot convert a Tensor of dtype variant to a NumPy array.")
+        return array[()]
 
     def _host_copy(self) -> np.ndarray[Any, Any]:
         if self._host:

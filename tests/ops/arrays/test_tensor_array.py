@@ -253,6 +253,8 @@ def test_array_is_an_argument_and_its_flow_a_result() -> None:
 
     assert (tf.variant, "<tf.Tensor: shape=(), dtype=variant, value=<TensorList>>") == (flow.dtype, repr(flow))
     assert [8.0, 2.0] == tf.TensorArray(tf.float32, flow=flow).stack().numpy().tolist()
+    with pytest.raises(tf.errors.InvalidArgumentError, match="Cannot convert a Tensor of dtype variant"):
+        flow.numpy()
 
 
 def test_shapes_are_known_inside_functions() -> None:

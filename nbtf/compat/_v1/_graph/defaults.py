@@ -40,7 +40,7 @@ def building() -> Graph | None:
     """Returns the graph that ops of `compat.v1` are added to; None where they run at once."""
     scope = SCOPE() and current_scope()
     if scope is not None and scope.graph is not None:
-        return cast("Graph", scope.graph) if isinstance(scope.graph, SymbolicGraph) else None
+        return scope.graph if isinstance(scope.graph, Graph) else None
     if scope is not None and scope.at_once:
         return None
     return None if process().eager else get_default_graph()

@@ -20,6 +20,7 @@ import numpy as np
 from nbtf._runtime.context import open_graph
 from nbtf._shapes import TensorShape
 from nbtf.compat import _v1
+from nbtf.compat._v1._graph.graph import Graph
 from nbtf.compat._v1._surface.wrapping import wrapped
 
 _NAMESPACES = (
@@ -125,7 +126,7 @@ def _translated(function: Callable[..., Any], counterpart: Callable[..., Any]) -
 def _looking_for_a_graph(function: Callable[..., Any], build: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(function)
     def either(*args: Any, **kwargs: Any) -> Any:
-        if open_graph() is None or sys._getframe(1).f_globals.get("__name__", "").startswith("nbtf."):
+        if not isinstance(open_graph(), Graph) or sys._getframe(1).f_globals.get("__name__", "").startswith("nbtf."):
             return function(*args, **kwargs)
         return build(*args, **kwargs)
 

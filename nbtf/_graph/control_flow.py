@@ -11,9 +11,13 @@ from nbtf._graph.operation import flat
 from nbtf._graph.plan import Plan
 from nbtf._graph.tensor import GraphTensor
 from nbtf._graph.trial import inside
+from nbtf._ops.arrays.joining import stack
 from nbtf._ops.arrays.tensor_array import flow_of, with_flow_like
+from nbtf._ops.control.flow import NO_MATCH, several_match
 from nbtf._ops.debugging.values import Assert
 from nbtf._ops.math.arithmetic import cast
+from nbtf._ops.reductions.sums import reduce_sum
+from nbtf._ops.reductions.truth import reduce_any
 from nbtf._ops.structure import assert_same_structure, flatten, is_nested, map_structure, pack_sequence_as
 from nbtf._runtime.conversion import as_tensor
 from nbtf._runtime.scopes import EMPTY, SCOPE
@@ -157,13 +161,13 @@ def cond(pred: Any, true_fn: Callable[[], Any], false_fn: Callable[[], Any]) -> 
 def case(pairs: Sequence[Any], default: Callable[[], Any] | None, exclusive: bool) -> Any:
     """Returns what the function of the first condition that holds returns; all are traced."""
     chosen = default
+    conditions = stack([condition for condition, _ in pairs])
     if exclusive:
-        count: Any = sum([cast(condition, int32) for condition, _ in pairs])
-        Assert(count < 2, ["Input error: exclusive=True: more than 1 conditions evaluated as True"])
+        text = several_match([condition.name for condition, _ in pairs])
+        Assert(reduce_sum(cast(conditions, int32)) < 2, [text, conditions], len(pairs))
     if chosen is None:
         chosen = pairs[-1][1]
-        holds: Any = sum([cast(condition, int32) for condition, _ in pairs])
-        Assert(holds > 0, ["Input error: None of conditions evaluated as True:"])
+        Assert(reduce_any(conditions), [NO_MATCH, conditions], len(pairs))
         pairs = pairs[:-1]
     for condition, function in reversed(pairs):
         chosen = _either(condition, function, chosen)

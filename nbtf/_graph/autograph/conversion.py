@@ -7,6 +7,7 @@ import linecache
 import sys
 from collections.abc import Callable
 from functools import lru_cache, partial
+from itertools import pairwise
 from types import CellType, CodeType, FunctionType, MethodType
 from typing import Any, cast
 from weakref import WeakKeyDictionary
@@ -181,9 +182,9 @@ def _compile(node: ast.FunctionDef | ast.Lambda, function: FunctionType) -> Code
     else:
         node.name = _NAME  # its own name is a variable of those around it
         inner = node
-    owner = function.__qualname__.rpartition(".")[0].rpartition(".")[2]
+    owner = _class_around(code)
     names = [name for name in (OPERATORS, *code.co_freevars) if name != "__class__"]
-    if owner.isidentifier():  # private names are of that class
+    if owner:  # private names are of that class
         inner = ast.ClassDef(owner, [], [], [inner], [], **_type_parameters())
     parameters = [ast.arg(name) for name in names]
     arguments = ast.arguments(posonlyargs=[], args=parameters, kwonlyargs=[], kw_defaults=[], defaults=[])
@@ -192,6 +193,17 @@ def _compile(node: ast.FunctionDef | ast.Lambda, function: FunctionType) -> Code
     compiled = compile(module, code.co_filename, "exec", dont_inherit=True, flags=code.co_flags & _FUTURE)
     converted_code = _find_code(compiled, "<lambda>" if isinstance(node, ast.Lambda) else _NAME, owner)
     return converted_code.replace(co_name=code.co_name, co_qualname=code.co_qualname)
+
+
+def _class_around(code: CodeType) -> str:
+    """Returns a name for the class whose private names a function has; an empty one if it is in no class.
+
+    Private names leave out underscores in front of their class. With two more of them, no name in the function can mean
+    the class that stands around it only while it is compiled: the program's class of that name is found as ever.
+    """
+    parts = code.co_qualname.split(".")
+    classes = [name for name, inner in pairwise(parts) if "<locals>" not in (name, inner)]
+    return f"__{classes[-1]}" if classes else ""
 
 
 _NAME = "ag__function"

@@ -194,6 +194,14 @@ class _Rewriter(ast.NodeTransformer):
         """Keeps a declaration."""
         return node
 
+    def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.stmt:
+        """Leaves out the annotation of a variable, which a block shares with its function."""
+        self.generic_visit(node)
+        if not isinstance(node.target, ast.Name):
+            return node
+        plain = ast.Pass() if node.value is None else ast.Assign([node.target], node.value)
+        return ast.fix_missing_locations(ast.copy_location(plain, node))
+
     # Expressions
 
     def visit_BoolOp(self, node: ast.BoolOp) -> ast.expr:

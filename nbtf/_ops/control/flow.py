@@ -77,26 +77,38 @@ def case(
     >>> tf.case([(x < 0, lambda: "below"), (x > 2, lambda: "above")], default=lambda: "between")
     'above'
     """
-    pairs = _checked_pairs(pred_fn_pairs, exclusive)
+    pairs = checked_pairs(pred_fn_pairs, exclusive)
     if default is not None and not callable(default):
         raise TypeError("default must be callable.")
     flow = _control_flow(*[pred for pred, _ in pairs])
     if flow is not None:
         return flow.case(pairs, default, exclusive)
-    if exclusive and sum(bool(pred) for pred, _ in pairs) > 1:
-        raise InvalidArgumentError("Input error: exclusive=True: more than 1 conditions evaluated as True")
-    for pred, function in pairs:
-        if pred:
-            return function()
+    holds = [bool(pred) for pred, _ in pairs]
+    if exclusive and sum(holds) > 1:
+        raise _refusal(several_match(["?"] * len(pairs)), holds)
+    if any(holds):
+        return pairs[holds.index(True)][1]()
     if default is None:
-        raise InvalidArgumentError(
-            f"Expected '{as_tensor(False)!s}' to be true. "
-            "Summarized data: b'Input error: None of conditions evaluated as True:'\nFalse"
-        )
+        raise _refusal(NO_MATCH, holds)
     return default()
 
 
-def _checked_pairs(pairs: Any, exclusive: bool) -> Sequence[tuple[Any, Any]]:
+NO_MATCH = "Input error: None of conditions evaluated as True:"
+
+
+def several_match(names: Sequence[str]) -> str:
+    """Returns TensorFlow's words for several conditions that hold although `exclusive` is set."""
+    return f"Input error: exclusive=True: more than 1 conditions ({', '.join(names)}) evaluated as True:"
+
+
+def _refusal(text: str, holds: Sequence[bool]) -> InvalidArgumentError:
+    return InvalidArgumentError(
+        f"Expected '{as_tensor(False)!s}' to be true. Summarized data: {text.encode()!r}\n{', '.join(map(str, holds))}"
+    )
+
+
+def checked_pairs(pairs: Any, exclusive: bool) -> Sequence[tuple[Any, Any]]:
+    """Returns the pairs of `case` in a list; raises `TypeError` or `ValueError` if they are none."""
     if isinstance(pairs, Mapping):
         if not exclusive and not isinstance(pairs, OrderedDict):
             raise ValueError(

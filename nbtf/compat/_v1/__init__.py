@@ -99,7 +99,8 @@ _FROM = _name_modules(
             "op_scope parallel_stack shape_n sparse_to_dense where_v2"
         ),
         # control flow, and nodes that run Python
-        "_surface.control": "case cond switch_case while_loop",
+        "_surface.cases": "case switch_case",
+        "_surface.control": "cond while_loop",
         "_surface.folding": "foldl foldr map_fn scan",
         "_surface.checks": (
             "confusion_matrix Assert add_check_numerics_ops assert_equal assert_greater assert_greater_equal "

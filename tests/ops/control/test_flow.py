@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import itertools
 from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any
@@ -111,7 +112,50 @@ def test_case_without_a_true_condition_or_default_fails() -> None:
 
 
 def test_case_may_insist_that_only_one_is_true() -> None:
-    refused(lambda: tf.case([(yes(), int), (yes(), int)], exclusive=True), "Input error: exclusive=True: more than 1")
+    text = (
+        "Expected 'tf.Tensor(False, shape=(), dtype=bool)' to be true. Summarized data: b'Input error: exclusive=True"
+    )
+    refused(lambda: tf.case([(yes(), int), (yes(), int)], exclusive=True), text)
+
+
+def in_session(function: Callable[..., Any], *conditions: bool) -> Any:
+    with tf.Graph().as_default():
+        fed = [tf.compat.v1.placeholder(tf.bool, []) for _ in conditions]
+        result = function(*fed)
+        with tf.compat.v1.Session() as session:
+            return session.run(result, dict(zip(fed, conditions, strict=True)))
+
+
+WAYS = {
+    "eager": lambda function, *conditions: function(*map(tf.constant, conditions)).numpy(),
+    "function": lambda function, *conditions: tf.function(function)(*map(tf.constant, conditions)).numpy(),
+    "session": in_session,
+    "session, of TensorFlow 1": in_session,
+}
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("exclusive", [False, True])
+@pytest.mark.parametrize("has_default", [False, True])
+def test_case_refuses_no_match_and_several_in_every_way_of_running(
+    way: str, exclusive: bool, has_default: bool
+) -> None:
+    def choose(*conditions: Any) -> Any:
+        case = tf.compat.v1.case if "1" in way else tf.case
+        pairs = [(condition, lambda n=n: tf.constant(n)) for n, condition in enumerate(conditions)]
+        return case(pairs, (lambda: tf.constant(9)) if has_default else None, exclusive)
+
+    for count in (1, 2, 3):
+        for conditions in itertools.product([False, True], repeat=count):
+            matches = [number for number, holds in enumerate(conditions) if holds]
+            if exclusive and len(matches) > 1:
+                with pytest.raises(InvalidArgumentError, match="exclusive=True: more than 1 conditions"):
+                    WAYS[way](choose, *conditions)
+            elif not matches and not has_default:
+                with pytest.raises(InvalidArgumentError, match="None of conditions evaluated as True"):
+                    WAYS[way](choose, *conditions)
+            else:
+                assert (matches[0] if matches else 9) == WAYS[way](choose, *conditions)
 
 
 def test_switch_case_takes_the_last_for_numbers_that_there_are_not() -> None:

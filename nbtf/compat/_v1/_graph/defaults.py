@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import re
 from contextlib import AbstractContextManager, nullcontext
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
-from nbtf._graph.graph import SymbolicGraph
 from nbtf._graph.operation import CONST, NO_OP, PLACEHOLDER
 from nbtf._graph.tensor import GraphTensor
 from nbtf._ops.control.flow import no_op as _no_op

@@ -20,7 +20,7 @@ from nbtf.compat._v1._graph.defaults import building, get_default_graph
 from nbtf.compat._v1._graph.deferred import Deferred
 from nbtf.compat._v1._graph.graph import Graph
 from nbtf.compat._v1._surface.reductions import one_of
-from nbtf.compat._v1._surface.scoping import inside, opened, tensor_called
+from nbtf.compat._v1._surface.scoping import opened
 from nbtf.compat._v1._variables.running import value_of
 
 Values = Sequence[Tensor]
@@ -293,44 +293,3 @@ def _check_round(starts: Sequence[GraphTensor], shapes_and_dtypes: Known, result
                 "one iteration. To allow the shape to vary across iterations, use the `shape_invariants` argument of "
                 "tf.while_loop to specify a less-specific shape."
             )
-
-
-def case(
-    pred_fn_pairs: Any,
-    default: Callable[[], Any] | None = None,
-    exclusive: bool = False,
-    strict: bool = False,
-    name: str = "case",
-) -> Any:
-    """Returns what the function of the first condition that holds returns; see `nbtf.case`."""
-    pairs: list[Any] = [*(pred_fn_pairs.items() if isinstance(pred_fn_pairs, dict) else pred_fn_pairs)]
-    if building() is None:
-        return nbtf.case(pairs, default, exclusive)
-    otherwise = default
-    if otherwise is None:
-        otherwise = pairs.pop()[1]
-    with opened("case", name):
-        for pred, function in reversed(pairs):
-            otherwise = _either(pred, function, otherwise, strict)
-        return otherwise()
-
-
-def _either(pred: Any, function: Callable[[], Any], otherwise: Callable[[], Any], strict: bool) -> Callable[[], Any]:
-    return lambda: cond(pred, function, otherwise, strict)
-
-
-def switch_case(
-    branch_index: Any, branch_fns: Any, default: Callable[[], Any] | None = None, name: str | None = None
-) -> Any:
-    """Returns what the function of a number returns; see `nbtf.switch_case`."""
-    if building() is None:
-        return nbtf.switch_case(branch_index, branch_fns, default)
-    pairs: list[Any] = [*(branch_fns.items() if isinstance(branch_fns, dict) else branch_fns)]
-    numbered: list[tuple[int, Callable[[], Any]]] = [
-        (number, branch) if callable(branch) else (branch[0], branch[1]) for number, branch in enumerate(pairs)
-    ]
-    otherwise: Callable[[], Any] = numbered[-1][1] if default is None else default
-    with inside():
-        index: Any = tensor_called("branch_index", branch_index)
-        conditions: list[Any] = [(nbtf.equal(index, number), function) for number, function in numbered]
-        return case(conditions, otherwise, name=name or "switch_case")

@@ -1,0 +1,77 @@
+"""Choices between several functions in graphs, `tf.case` and `tf.switch_case`: conditions inside conditions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import nbtf
+from nbtf._ops.control.flow import NO_MATCH, checked_pairs, several_match
+from nbtf._runtime.conversion import as_tensor
+from nbtf._types import int32
+from nbtf.compat._v1._graph.defaults import building, get_default_graph
+from nbtf.compat._v1._surface.checks import Assert
+from nbtf.compat._v1._surface.control import cond
+from nbtf.compat._v1._surface.scoping import inside, opened, tensor_called
+
+
+def case(
+    pred_fn_pairs: Any,
+    default: Callable[[], Any] | None = None,
+    exclusive: bool = False,
+    strict: bool = False,
+    name: str = "case",
+) -> Any:
+    """Returns what the function of the first condition that holds returns; see `nbtf.case`.
+
+    A session that runs it raises `InvalidArgumentError` if no condition holds and there is no default, and if several
+    hold and `exclusive` is set.
+    """
+    if building() is None:
+        return nbtf.case(pred_fn_pairs, default, exclusive)
+    pairs = [*checked_pairs(pred_fn_pairs, exclusive=True)]
+    with opened("case", name):
+        checks = _checks([pred for pred, _ in pairs], default is None, exclusive)
+        otherwise = default
+        if otherwise is None:
+            otherwise = pairs.pop()[1]
+        for pred, function in reversed(pairs):
+            otherwise = _either(pred, function, otherwise, strict)
+        with get_default_graph().control_dependencies(checks):
+            return otherwise()
+
+
+def _checks(conditions: Sequence[Any], needs_match: bool, exclusive: bool) -> list[Any]:
+    """Returns the nodes that fail where too few or too many conditions hold."""
+    if not needs_match and not exclusive:
+        return []
+    holds = nbtf.stack([as_tensor(condition) for condition in conditions])
+    checks: list[Any] = []
+    if exclusive:
+        text = several_match([condition.name for condition in conditions])
+        count = nbtf.reduce_sum(nbtf.cast(holds, int32))
+        checks.append(Assert(nbtf.less(count, 2), [text, holds], len(conditions)))
+    if needs_match:
+        checks.append(Assert(nbtf.reduce_any(holds), [NO_MATCH, holds], len(conditions)))
+    return checks
+
+
+def _either(pred: Any, function: Callable[[], Any], otherwise: Callable[[], Any], strict: bool) -> Callable[[], Any]:
+    return lambda: cond(pred, function, otherwise, strict)
+
+
+def switch_case(
+    branch_index: Any, branch_fns: Any, default: Callable[[], Any] | None = None, name: str | None = None
+) -> Any:
+    """Returns what the function of a number returns; see `nbtf.switch_case`."""
+    if building() is None:
+        return nbtf.switch_case(branch_index, branch_fns, default)
+    pairs: list[Any] = [*(branch_fns.items() if isinstance(branch_fns, dict) else branch_fns)]
+    numbered: list[tuple[int, Callable[[], Any]]] = [
+        (number, branch) if callable(branch) else (branch[0], branch[1]) for number, branch in enumerate(pairs)
+    ]
+    otherwise: Callable[[], Any] = numbered[-1][1] if default is None else default
+    with inside():
+        index: Any = tensor_called("branch_index", branch_index)
+        conditions: list[Any] = [(nbtf.equal(index, number), function) for number, function in numbered]
+        return case(conditions, otherwise, name=name or "switch_case")

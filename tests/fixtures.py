@@ -74,7 +74,7 @@ def forget_tensorflow_1(monkeypatch: pytest.MonkeyPatch) -> None:
     """Makes the next import of `nbtf.compat.v1` the first of its program, and its next graph the first."""
     everywhere = sys.modules.get("nbtf.compat._v1._surface.everywhere")
     if everywhere is not None:
-        everywhere.run_at_once()
+        everywhere.build_everywhere(everywhere.PROGRAM, asks=False)
     for name in [name for name in sys.modules if f"{name}.".startswith("nbtf.compat.v1.")]:
         monkeypatch.delitem(sys.modules, name)
     if "nbtf.compat" in sys.modules:

@@ -123,6 +123,21 @@ class Function:
             bound._traces = Traces()
         return bound
 
+    def __copy__(self) -> Function:
+        """Returns a function that shares what was traced."""
+        shared = object.__new__(type(self))
+        shared.__dict__.update(self.__dict__)
+        return shared
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Returns what a deep copy and a pickle take along: all but what was traced."""
+        return {name: value for name, value in self.__dict__.items() if name not in ("_traces", "_of_instances")}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Takes it; the next call is traced anew."""
+        self.__dict__.update(state)
+        self._traces, self._of_instances = Traces(), WeakKeyDictionary()
+
     @property
     def name(self) -> str:
         """The function's name."""

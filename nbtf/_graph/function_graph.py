@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, NoReturn
 from weakref import ref
 
 from nbtf._devices.base import Spec
@@ -112,6 +112,10 @@ class FunctionGraph(Trace):
     def __repr__(self) -> str:
         """Returns `FuncGraph(name=f, id=1)`."""
         return f"FuncGraph(name={self.name}, id={id(self)})"
+
+    def __reduce__(self) -> NoReturn:
+        """Refuses, in TensorFlow's words."""
+        raise TypeError("cannot pickle 'FuncGraph' object")
 
     # Noting
 

@@ -18,8 +18,8 @@ from nbtf._graph.shape_errors import misfit
 from nbtf._graph.shapes import Known, outputs_of
 from nbtf._graph.tensor import GraphTensor
 from nbtf._ops.op import Op
-from nbtf._runtime.blocks import ScopeStack, current_scope, leaving
-from nbtf._runtime.changes import Change, block
+from nbtf._runtime.blocks import current_scope, leaving
+from nbtf._runtime.changes import Change, ChangingBlock, block
 from nbtf._runtime.scopes import EMPTY, SCOPE
 from nbtf._runtime.tensor import Tensor
 from nbtf._shapes import TensorShape
@@ -27,18 +27,28 @@ from nbtf._types import DType, as_dtype
 from nbtf.errors import InvalidArgumentError
 
 
-class _GraphScope(ScopeStack):
+class GraphScope(ChangingBlock):
     """The block of `Graph.as_default()`."""
 
-    __slots__ = ("_graph",)
+    __slots__ = ("_graph", "_plan")
 
-    def __init__(self, graph: SymbolicGraph) -> None:
+    def __init__(self, graph: SymbolicGraph, plan: Callable[[], Change[Any]] | None = None) -> None:
+        """Takes the graph.
+
+        Args:
+          graph: the graph.
+          plan: returns what else is changed as long as the block is open.
+        """
         super().__init__()
-        self._graph = graph
+        self._graph, self._plan = graph, plan
 
     def __enter__(self) -> SymbolicGraph:
         """Opens the block."""
-        self.enter((current_scope() or EMPTY).with_(graph=self._graph))
+        inner = (current_scope() or EMPTY).with_(graph=self._graph)
+        if self._plan is None:
+            self.enter(inner)
+        else:
+            self.begin(self._plan(), inner)
         return self._graph
 
     @leaving
@@ -81,12 +91,12 @@ class SymbolicGraph:
 
     def as_default(self) -> AbstractContextManager[SymbolicGraph]:
         """Makes this graph the one that ops are added to, inside a `with`."""
-        return _GraphScope(self)
+        return GraphScope(self)
 
     def inside(self) -> AbstractContextManager[Any]:
         """Returns `as_default()`, or a block that does nothing where this is the default already."""
         scope = SCOPE()
-        return nullcontext() if scope is not None and scope.graph is self else _GraphScope(self)
+        return nullcontext() if scope is not None and scope.graph is self else GraphScope(self)
 
     def reaches(self, graph: SymbolicGraph) -> bool:
         """Tells whether nodes here may take tensors of a graph: of this one alone; a branch is inside another."""

@@ -93,6 +93,7 @@ class Context:
         self.replacements = 0  # of devices of strategies: what was traced before has the variables of those before
         self.cluster: Any = None  # that they are of, as `_cluster.controller` knows it
         self.default_graph: Callable[[], Any] | None = None  # of programs that switched eager execution off
+        self.endings: list[Callable[[], object]] = []  # called when it ends
         self.summaries: Any = None  # where notes for TensorBoard go outside of blocks
         self.constants = Constants()
         self.seeds: Seeds | None = None  # made by the first random op: `import nbtf` does without it
@@ -268,6 +269,8 @@ class Context:
 
     def close(self) -> None:
         """Ends this context: its tensors can still be read, ops on them say that they are from before."""
+        for end in self.endings:
+            end()
         if self.machine is not None:
             for device in self.machine.devices:
                 device.close()

@@ -58,6 +58,18 @@ class Dataset(Transformations):
             error.add_note(LOOP)
         raise error
 
+    def __copy__(self) -> Dataset:
+        """Returns itself: a dataset never changes."""
+        return self
+
+    def __deepcopy__(self, memo: object) -> Dataset:
+        """Returns itself."""
+        return self
+
+    def __reduce__(self) -> NoReturn:
+        """Refuses: its functions may be of no module."""
+        raise TypeError("cannot pickle a dataset: its functions may have no names. Pickle its source instead.")
+
     @staticmethod
     def _of(stage: Stage) -> Dataset:
         dataset = object.__new__(Dataset)

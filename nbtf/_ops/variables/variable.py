@@ -40,8 +40,7 @@ class Variable(VariableParts):
     whatever `tf.device` says, and what is assigned is copied over. Ops take it wherever they take a tensor; what they
     got does not change when the variable does.
 
-    Differences from TensorFlow: `assign` returns the variable itself, not a look-alike named `UnreadVariable`; a
-    shallow `copy.copy` has storage of its own.
+    Difference from TensorFlow: `assign` returns the variable itself, not a look-alike named `UnreadVariable`.
 
     Args:
       initial_value: the first value; a function without arguments is called for it.
@@ -421,7 +420,7 @@ class Variable(VariableParts):
         return Reference(self)
 
     def __copy__(self) -> Variable:
-        return self.__deepcopy__({})
+        return self
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Variable:
         copy = memo[id(self)] = _remade(self.read_value(), *self._traits())

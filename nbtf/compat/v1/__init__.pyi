@@ -239,6 +239,8 @@ from nbtf.compat._v1._surface.arranging import split as split
 from nbtf.compat._v1._surface.arranging import squeeze as squeeze
 from nbtf.compat._v1._surface.arranging import stack as stack
 from nbtf.compat._v1._surface.arranging import transpose as transpose
+from nbtf.compat._v1._surface.cases import case as case
+from nbtf.compat._v1._surface.cases import switch_case as switch_case
 from nbtf.compat._v1._surface.checks import Assert as Assert
 from nbtf.compat._v1._surface.checks import add_check_numerics_ops as add_check_numerics_ops
 from nbtf.compat._v1._surface.checks import assert_equal as assert_equal
@@ -257,9 +259,7 @@ from nbtf.compat._v1._surface.checks import assert_rank_at_least as assert_rank_
 from nbtf.compat._v1._surface.checks import assert_rank_in as assert_rank_in
 from nbtf.compat._v1._surface.checks import assert_type as assert_type
 from nbtf.compat._v1._surface.checks import confusion_matrix as confusion_matrix
-from nbtf.compat._v1._surface.control import case as case
 from nbtf.compat._v1._surface.control import cond as cond
-from nbtf.compat._v1._surface.control import switch_case as switch_case
 from nbtf.compat._v1._surface.control import while_loop as while_loop
 from nbtf.compat._v1._surface.folding import foldl as foldl
 from nbtf.compat._v1._surface.folding import foldr as foldr

@@ -7,11 +7,11 @@ import io
 import os
 from collections.abc import Iterable, Mapping
 from typing import Any
-from weakref import ref
 
 from nbtf._storage import files
 from nbtf._storage.spreadsheets import as_cell
 from nbtf.keras.callbacks.callback import Callback
+from nbtf.keras.model_reference import ModelReference
 from nbtf.summary import SummaryWriter, create_file_writer, scalar
 
 
@@ -31,7 +31,7 @@ class History(Callback):
 
     def set_model(self, model: Any) -> None:
         """Is given the model."""
-        self._model = ref(model)
+        self._model = ModelReference(model)
 
     def on_train_begin(self, logs: Any = None) -> None:
         """Begins to count anew."""

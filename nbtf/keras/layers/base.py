@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import warnings
 from contextlib import ExitStack
+from copy import deepcopy
 from functools import wraps
-from typing import Any
+from typing import Any, Self
 
 from nbtf import nest
 from nbtf._graph.autograph.conversion import converted_in_graphs
@@ -83,6 +84,10 @@ class Layer(Described, Weights):
             cls.build = _marking(cls.__dict__["build"])
         if "call" in cls.__dict__ and not cls.__module__.startswith("nbtf."):
             cls._leaf = False  # a `call` of somebody else may do anything
+
+    def __copy__(self) -> Self:
+        """Returns a deep copy: objects of Keras share no variables."""
+        return deepcopy(self)
 
     def __init__(
         self,

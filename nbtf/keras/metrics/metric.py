@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from copy import deepcopy
 from dataclasses import dataclass, fields
 from types import FunctionType
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 from nbtf import distribute
 from nbtf._ops.arrays.creation import ones_like, zeros
@@ -47,6 +48,10 @@ class Metric(Trackable):
     >>> float(metric.result())
     5.0
     """
+
+    def __copy__(self) -> Self:
+        """Returns a deep copy: objects of Keras share no variables."""
+        return deepcopy(self)
 
     def __init__(self, dtype: Any = None, name: str | None = None) -> None:
         self.name: str = name or auto_name(snake_case(type(self).__name__))

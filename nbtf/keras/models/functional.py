@@ -65,7 +65,7 @@ class Functional(Model):
             self.trainable = False
 
     def _connect(self) -> None:
-        """Finds the way from inputs to outputs, and writes it down as steps from slot to slot."""
+        """Finds the way from inputs to outputs."""
         inputs = self._inputs
         added = [*self._added_losses, *(tensor for tensor, _ in self._added_metrics)]
         graph = between(inputs, [*self._outputs, *added])
@@ -81,7 +81,17 @@ class Functional(Model):
             node for node in graph.nodes if not any(id(t) in starts for t in node.output_tensors)
         ]
         self._graph_layers = [layer for layer in layers if isinstance(layer, Layer)]
-        slots = {id(tensor): slot for slot, tensor in enumerate(inputs)}
+        self._number_tensors()
+        self._given_names = [node_of(tensor).operation.name for tensor in inputs]
+        if not is_dict(self._inputs_structure):
+            self.input_spec: Any = [
+                InputSpec(shape=(None, *tensor.shape[1:]), allow_last_axis_squeeze=True, name=name)
+                for tensor, name in zip(inputs, self._given_names, strict=True)
+            ]
+
+    def _number_tensors(self) -> None:
+        """Writes down the way from inputs to outputs as steps from slot to slot."""
+        slots = {id(tensor): slot for slot, tensor in enumerate(self._inputs)}
         steps: list[Any] = []
         for node in self._nodes:
             for tensor in node.output_tensors:
@@ -94,12 +104,11 @@ class Functional(Model):
                 else (node.operation, -1, -1, node)
             )
         self.__dict__["_slots"], self.__dict__["_steps"] = slots, steps
-        self._given_names = [node_of(tensor).operation.name for tensor in inputs]
-        if not is_dict(self._inputs_structure):
-            self.input_spec: Any = [
-                InputSpec(shape=(None, *tensor.shape[1:]), allow_last_axis_squeeze=True, name=name)
-                for tensor, name in zip(inputs, self._given_names, strict=True)
-            ]
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Takes what a copy or a pickle is made of; its symbolic tensors are others than the original's."""
+        self.__dict__.update(state)
+        self._number_tensors()
 
     # What it is
 

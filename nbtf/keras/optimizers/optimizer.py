@@ -5,7 +5,8 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterable, Sequence
 from contextlib import nullcontext
-from typing import Any, NamedTuple
+from copy import deepcopy
+from typing import Any, NamedTuple, Self
 
 from nbtf import distribute
 from nbtf._graph.trial import in_earnest
@@ -71,6 +72,10 @@ class Optimizer(Trackable):
     SLOTS: tuple[str, ...] = ()
     _config: tuple[str, ...] = ()
     """The attributes that say how an optimizer was made, beside those of all optimizers."""
+
+    def __copy__(self) -> Self:
+        """Returns a deep copy: objects of Keras share no variables."""
+        return deepcopy(self)
 
     def __init__(
         self,
@@ -208,8 +213,17 @@ class Optimizer(Trackable):
             with nullcontext() if strategy is None else strategy.scope():
                 slots.append([self._slot(weight, name) for name in names])
         self._weights, self._slots = weights, slots
-        self._places = {id(bare(weight)): index for index, weight in enumerate(weights)}
+        self._number_weights()
         self.built: bool = True
+
+    def _number_weights(self) -> None:
+        self._places = {id(bare(weight)): index for index, weight in enumerate(self._weights)}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Takes what a copy or a pickle is made of; the weights in it are others than those of the original."""
+        self.__dict__.update(state)
+        if self.built:
+            self._number_weights()
 
     def _slot(self, weight: Any, name: str) -> Variable:
         """Makes one number beside each element of a weight."""

@@ -37,6 +37,10 @@ class Compiled:
         self.functions: dict[Any, Function] = {}
         """The steps that are traced, see `Steps`."""
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Returns what a copy of the model takes along: its steps are traced anew, these train the original."""
+        return {**self.__dict__, "functions": {}}
+
 
 class Learner:
     """What a model knows of its learning, and the steps of it, which a subclass may write anew.

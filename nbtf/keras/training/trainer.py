@@ -5,14 +5,15 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import nullcontext
+from functools import partial
 from typing import Any
-from weakref import ref
 
 from nbtf import distribute
 from nbtf.keras import metrics as metric_classes
 from nbtf.keras import optimizers
 from nbtf.keras.callbacks import CallbackList, History
 from nbtf.keras.dtypes import dtype_policy
+from nbtf.keras.model_reference import ModelReference
 from nbtf.keras.optimizers import LossScaleOptimizer
 from nbtf.keras.registry import deserialized, serialized
 from nbtf.keras.training.compiled_losses import CompiledLosses
@@ -94,7 +95,7 @@ class Trainer(Learner):
             compiled.mean_loss = metric_classes.Mean(name="loss")
         compiled.loss, compiled.steps_per_execution = loss, steps_per_execution
         compiled.run_eagerly, compiled.jit_compile = run_eagerly, jit_compile is True and not run_eagerly
-        names = _names_of(ref(self))
+        names = partial(_names_of, ModelReference(self))
         compiled.losses = None if loss is None else CompiledLosses(loss, loss_weights, names)
         if metrics or weighted_metrics:
             compiled.metrics = CompiledMetrics(metrics, weighted_metrics, names)
@@ -341,9 +342,9 @@ class Trainer(Learner):
         return Steps(self).predict(mapped(own_array, pack_batch(x)))
 
 
-def _names_of(model: ref[Any]) -> Callable[[], list[str]]:
-    """Returns what gives the names of a model's outputs, without keeping the model alive."""
-    return lambda: list(getattr(model(), "output_names", None) or ())
+def _names_of(model: ModelReference) -> list[str]:
+    """Returns the names of a model's outputs."""
+    return list(getattr(model(), "output_names", None) or ())
 
 
 def deserialized_all(config: Any) -> Any:

@@ -389,13 +389,19 @@ def test_variable_is_a_key_by_reference_only() -> None:
     assert v is {v.ref(): v}[v.ref()].ref().deref()
 
 
-@pytest.mark.parametrize("duplicate", [copy.copy, copy.deepcopy, lambda v: pickle.loads(pickle.dumps(v))])
+@pytest.mark.parametrize("duplicate", [copy.deepcopy, lambda v: pickle.loads(pickle.dumps(v))])
 def test_copies_have_storage_of_their_own(duplicate: Any) -> None:
     v = tf.Variable([1.0], name="w", trainable=False)
     w = duplicate(v)
     v.assign([5.0])
 
     assert (f"<tf.Variable 'w:0' shape=(1,) {F}, numpy=array([1.], dtype=float32)>", False) == (repr(w), w.trainable)
+
+
+def test_a_shallow_copy_is_the_variable() -> None:
+    v = tf.Variable(1.0)
+
+    assert v is copy.copy(v)
 
 
 def test_deep_copy_of_a_structure_keeps_what_is_shared() -> None:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
-from typing import Any
+from typing import Any, NoReturn
 
-from nbtf._graph.graph import SymbolicGraph
+from nbtf._graph.graph import GraphScope, SymbolicGraph
 from nbtf._graph.operation import Operation
 from nbtf._graph.seeds import seeds_of
 from nbtf._graph.shapes import Known
@@ -42,10 +42,13 @@ class Graph(SymbolicGraph, Collections, Requests):
 
     def as_default(self) -> AbstractContextManager[Any]:
         """Makes this graph the one that ops are added to, inside a `with`."""
-        from nbtf.compat._v1._surface.everywhere import build_everywhere
+        from nbtf.compat._v1._surface.everywhere import graphs_everywhere
 
-        build_everywhere()
-        return super().as_default()
+        return GraphScope(self, graphs_everywhere)
+
+    def __reduce__(self) -> NoReturn:
+        """Refuses, in TensorFlow's words."""
+        raise TypeError("cannot pickle 'Graph' object")
 
     def seeds_for(self, op_seed: int | None) -> tuple[int | None, int | None]:
         """Returns the two seeds of a random op that is made now; two None where no seed is set."""

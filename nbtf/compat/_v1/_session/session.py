@@ -11,7 +11,7 @@ from nbtf._graph.operation import Operation
 from nbtf._graph.tensor import GraphTensor
 from nbtf._locks import new_lock
 from nbtf._runtime.blocks import current_scope, leaving
-from nbtf._runtime.changes import ChangingBlock
+from nbtf._runtime.changes import ChangingBlock, both
 from nbtf._runtime.context import CURRENT, Context
 from nbtf._runtime.logger import get_logger
 from nbtf._runtime.placement import Machine
@@ -220,10 +220,9 @@ class Session(ChangingBlock):
                 "Session context managers are not re-entrant. Use `Session.as_default()` if you want to enter a "
                 "session multiple times."
             )
-        from nbtf.compat._v1._surface.everywhere import build_everywhere
+        from nbtf.compat._v1._surface.everywhere import graphs_everywhere
 
-        change = as_default_session(self).plan()
-        build_everywhere()
+        change = both(graphs_everywhere(), as_default_session(self).plan())
         return self.begin(change, (current_scope() or EMPTY).with_(graph=self._graph))
 
     @leaving

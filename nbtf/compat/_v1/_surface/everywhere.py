@@ -1,8 +1,9 @@
-"""How all of `tf.*` builds a graph where one is open: from a program's first graph on.
+"""How all of `tf.*` builds a graph where one is open.
 
-Public functions of `nbtf` are replaced, in its namespaces, by ones that look whether a graph is open. If so, the
-function of TensorFlow 1 takes over, which knows graphs; if not, nothing has changed. Code of nbtf itself goes on
-calling what it called before.
+As long as a graph is open, or eager execution is switched off, public functions of `nbtf` are replaced in its
+namespaces by ones that look for a graph. In one of TensorFlow 1 the function of TensorFlow 1 takes over. In other
+threads, and while a `tf.function` is traced, they do what they always do. When the last graph is closed the functions
+themselves are back. Code of nbtf itself goes on calling what it called before.
 """
 
 from __future__ import annotations
@@ -10,18 +11,23 @@ from __future__ import annotations
 import functools
 import inspect
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from functools import partial
 from importlib import import_module
 from types import FunctionType, ModuleType
 from typing import Any
 
 import numpy as np
 
+from nbtf._locks import new_lock
+from nbtf._runtime.changes import Change
 from nbtf._runtime.context import open_graph
 from nbtf._shapes import TensorShape
 from nbtf.compat import _v1
 from nbtf.compat._v1._graph.graph import Graph
 from nbtf.compat._v1._surface.wrapping import wrapped
+
+Names = dict[str, Any]
 
 _NAMESPACES = (
     "nbtf",
@@ -50,32 +56,62 @@ _RENAMED = {"softmax_cross_entropy_with_logits": "softmax_cross_entropy_with_log
 """Functions that TensorFlow 1 has under another name: under theirs it has older ones, which do something else."""
 
 
-def build_everywhere() -> None:
-    """Makes the functions of all namespaces look for an open graph; called again it does nothing."""
-    if hasattr(sys.modules["nbtf"].reshape, "eager"):
-        return
+PROGRAM = object()
+"""What asks for graphs everywhere after `disable_eager_execution`."""
+
+_lock = new_lock()
+_asking: set[object] = set()
+"""Who asks for graphs everywhere: open blocks, each by an object of its own, and `PROGRAM`."""
+
+
+class _Namespaces:
+    """What stands in the namespaces: public functions, or those that look for a graph."""
+
+    look: bool | None = False
+    """Whether they look for a graph; None while they are changed."""
+    functions: tuple[tuple[Names, Names, Names], ...] = ()
+    """Of each namespace all its names, the public functions and those that look; filled by a process's first graph."""
+
+
+def graphs_everywhere() -> Change[None]:
+    """Returns the change of a block in which the functions of all namespaces look for an open graph."""
+    return Change("a graph", partial(build_everywhere, object()), False, True, None)
+
+
+def build_everywhere(asking: object, asks: bool) -> None:
+    """Makes the functions of all namespaces look for an open graph as long as somebody asks for it.
+
+    Args:
+      asking: a block, or `PROGRAM`.
+      asks: whether it asks from now on, or no longer.
+    """
+    with _lock:
+        (_asking.add if asks else _asking.discard)(asking)
+        look = bool(_asking)
+        if _Namespaces.look is look:
+            return
+        _Namespaces.functions = _Namespaces.functions or tuple(_functions())
+        _Namespaces.look = None
+        for names, functions, looking in _Namespaces.functions:
+            before, after = (functions, looking) if look else (looking, functions)
+            if before.items() <= names.items():
+                names.update(after)
+            else:  # a program has put its own there
+                names.update({name: after[name] for name in after if names.get(name) is before[name]})
+        _Namespaces.look = look
+
+
+def _functions() -> Iterator[tuple[Names, Names, Names]]:
+    """Yields the public functions to replace; a function with two names is replaced by one."""
     replaced: dict[Any, Any] = {}
-    changes: list[tuple[ModuleType, dict[str, Any]]] = []
     for namespace in _NAMESPACES:
         module = import_module(namespace)
-        changes.append((module, {}))
-        for name in set(dir(module)) - _SAME_IN_BOTH:
-            function = getattr(module, name)
-            if isinstance(function, FunctionType) and not hasattr(function, "eager"):
-                if function not in replaced:
-                    replaced[function] = _looking_for_a_graph(function, _counterpart(module, name, function))
-                changes[-1][1][name] = replaced[function]
-    for module, functions in reversed(changes):  # last `nbtf` itself, which shows that all is done
-        module.__dict__.update(functions)
-
-
-def run_at_once() -> None:
-    """Takes back what `build_everywhere` did: eager programs do without the look."""
-    for namespace in _NAMESPACES:
-        module = sys.modules.get(namespace, ModuleType(namespace))
-        for name, function in vars(module).copy().items():
-            if hasattr(function, "eager"):
-                setattr(module, name, function.eager)
+        values = {name: getattr(module, name) for name in set(dir(module)) - _SAME_IN_BOTH}
+        functions = {name: value for name, value in values.items() if isinstance(value, FunctionType)}
+        for name, function in functions.items():
+            if function not in replaced:
+                replaced[function] = _looking_for_a_graph(function, _counterpart(module, name, function))
+        yield vars(module), functions, {name: replaced[function] for name, function in functions.items()}
 
 
 def _counterpart(module: ModuleType, name: str, function: Callable[..., Any]) -> Callable[..., Any]:

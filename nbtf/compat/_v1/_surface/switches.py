@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from importlib import import_module
 from typing import Any
 
@@ -9,7 +10,7 @@ from nbtf._runtime.context import CURRENT
 from nbtf.compat._v1._config.config_proto import ConfigProto
 from nbtf.compat._v1._graph.defaults import building, get_default_graph
 from nbtf.compat._v1._graph.process import process
-from nbtf.compat._v1._surface.everywhere import build_everywhere, run_at_once
+from nbtf.compat._v1._surface.everywhere import PROGRAM, build_everywhere
 
 # Source: contrib/eager of TensorFlow 1.15, whose numbers stand for the policies of `tf.config.experimental` today.
 _POLICIES = ("explicit", "warn", "silent", "silent_for_int32")
@@ -58,7 +59,7 @@ def enable_eager_execution(
         _apply(config)
     now.eager = True
     CURRENT.context.default_graph = None
-    run_at_once()
+    build_everywhere(PROGRAM, asks=False)
     _forget_names()
 
 
@@ -83,7 +84,8 @@ def disable_eager_execution() -> None:
     """
     process().eager = False
     CURRENT.context.default_graph = get_default_graph
-    build_everywhere()
+    CURRENT.context.endings.append(partial(build_everywhere, PROGRAM, asks=False))
+    build_everywhere(PROGRAM, asks=True)
     _forget_names()
 
 

@@ -1,0 +1,1 @@
+"""Does a block change what comes after it?"""

@@ -15,6 +15,7 @@ from nbtf._graph.signature import (
     TensorType,
     ValueType,
     VariableType,
+    are_alike,
     leaf_types,
     packed,
     parts_of,
@@ -79,6 +80,7 @@ class ConcreteFunction:
                     self._stand_ins.append(_stand_in(graph, name, argument, value))
                 bound = self._arguments(iter(self._stand_ins))
                 result = function(*bound.args, **bound.kwargs)
+                self._check_unchanged(bound, function)
                 self._results: list[GraphTensor] = []
                 self._structure = self._split(result, function)
                 graph.settle()
@@ -93,6 +95,20 @@ class ConcreteFunction:
         for name, argument in zip(self.names, self.types, strict=True):
             bound.arguments[name] = rebuilt(argument, leaves)
         return bound
+
+    def _check_unchanged(self, bound: inspect.BoundArguments, function: Callable[..., Any]) -> None:
+        """Raises `ValueError` if the function has changed a list or dictionary among its arguments.
+
+        Each trace has lists of its own: the change would never reach those of the caller.
+        """
+        before = self._arguments(iter(self._stand_ins)).arguments
+        changed = [name for name, value in bound.arguments.items() if not are_alike(before[name], value)]
+        if changed:
+            shown = f"{getattr(function, '__qualname__', function)}{self.signature}"
+            raise ValueError(
+                f"{shown} should not modify its Python input arguments. Modifying a copy is allowed. "
+                f"The following parameter(s) were modified: {', '.join(changed)}"
+            )
 
     def _compute(self, graph: FunctionGraph, tensor: GraphTensor, leaves: Sequence[Any]) -> Tensor:
         """Returns the value that a tensor has in this call."""

@@ -11,6 +11,7 @@ from weakref import WeakKeyDictionary
 
 from nbtf._graph.concrete_function import ConcreteFunction, as_result
 from nbtf._graph.function_graph import FunctionGraph
+from nbtf._graph.retracing import call_history
 from nbtf._graph.signature import ArgumentType, accepts, check_values, generalized, leaf_types, type_of, type_text
 from nbtf._graph.tensor import GraphTensor
 from nbtf._graph.trace_event import tell_trace
@@ -30,6 +31,9 @@ Arguments = dict[str, Any]
 """The arguments of a call by name, defaults among them."""
 
 Key = tuple[Any, ...]
+
+_OF_PROCESS = frozenset({"_traces", "_of_instances", "_history"})
+"""The attributes of a function that a deep copy and a pickle do without."""
 
 
 class Traces:
@@ -70,6 +74,7 @@ class Function:
         reduce_retracing: bool = False,
         autograph: bool = True,
         traced_signatures: int | None = None,
+        counted_as: Any = None,
     ) -> None:
         """Marks a function; `tf.function` is the door.
 
@@ -79,6 +84,7 @@ class Function:
           reduce_retracing: whether lengths that differ are traced as lengths that are not known.
           autograph: whether conditions and loops over tensors are converted.
           traced_signatures: how many signatures are traced at most; calls with others run the Python code.
+          counted_as: the function whose calls these are, where it is counted how often it is traced; itself if None.
         """
         functools.update_wrapper(self, python_function)
         self.python_function = python_function
@@ -89,6 +95,7 @@ class Function:
         self._traces = Traces()
         self._of_instances: WeakKeyDictionary[Any, Traces] = WeakKeyDictionary()
         self._bound_to: Any = None
+        self._history = call_history(counted_as or python_function)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Runs what was traced for such arguments; traces the Python code if there is none."""
@@ -104,11 +111,21 @@ class Function:
         key = None if kwargs or self.input_signature is not None else _key_of_tensors(args, scope)
         concrete = None if key is None else self._traces.of_tensors.get(key)
         leaves: Sequence[Any] = args
+        is_new = False
         if concrete is None:
+            count = self._traces.count
             concrete, leaves = self._concrete(self._bind(args, kwargs), scope)
             if key is not None and len(leaves) == len(args):
                 self._traces.of_tensors[key] = concrete
-        return concrete.run(leaves) if concrete.is_traced else concrete.run_python(self.python_function, leaves)
+            is_new = count != self._traces.count
+        result = concrete.run(leaves) if concrete.is_traced else concrete.run_python(self.python_function, leaves)
+        if graph is not None:  # calls inside of functions are not counted
+            return result
+        if is_new:
+            self._history.add_trace(self.python_function)
+        else:
+            self._history.untraced += 1
+        return result
 
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
         """Binds a method to its object."""
@@ -131,12 +148,13 @@ class Function:
 
     def __getstate__(self) -> dict[str, Any]:
         """Returns what a deep copy and a pickle take along: all but what was traced."""
-        return {name: value for name, value in self.__dict__.items() if name not in ("_traces", "_of_instances")}
+        return {name: value for name, value in self.__dict__.items() if name not in _OF_PROCESS}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         """Takes it; the next call is traced anew."""
         self.__dict__.update(state)
         self._traces, self._of_instances = Traces(), WeakKeyDictionary()
+        self._history = call_history(self.python_function)
 
     @property
     def name(self) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import Any, NamedTuple, cast
@@ -189,6 +190,8 @@ def packed(build: Any, keys: tuple[Any, ...], items: Sequence[Any]) -> Any:
         return cast("Any", build)(items)
     if issubclass(build, Mapping):
         pairs = dict(zip(keys, items, strict=True))
+        if issubclass(build, defaultdict):
+            return build(None, pairs)
         return pairs if build is dict else cast("Any", build)(pairs)
     if hasattr(build, "flat_values"):
         return build(*items, *keys)
@@ -207,6 +210,16 @@ def rebuilt(argument: ArgumentType, leaves: Iterator[Any]) -> Any:
     if isinstance(argument, ObjectType):
         return argument.reference()
     return argument.value.value if isinstance(argument.value, Identity) else argument.value
+
+
+def are_alike(structure: Any, other: Any) -> bool:
+    """Tells whether two structures are built alike of the same objects."""
+    components, other_components = parts_of(structure), parts_of(other)
+    if components is None or other_components is None:
+        return structure is other
+    if components[:2] != other_components[:2] or len(components[2]) != len(other_components[2]):
+        return False
+    return all([are_alike(a, b) for a, b in zip(components[2], other_components[2], strict=True)])
 
 
 def leaf_types(argument: ArgumentType, name: str) -> list[tuple[str, TensorType | VariableType]]:

@@ -77,8 +77,9 @@ class Steps:
                 return step(Steps(cast("Learner", model())), data)
 
             run_step.__name__ = step.__name__.strip("_")
+            run_step.__qualname__ = f"{type(self._model).__name__}.{run_step.__name__}"  # warnings show it
             function = compiled.functions[key] = Function(
-                run_step, autograph=False, traced_signatures=_TRACED_SIGNATURES
+                run_step, autograph=False, traced_signatures=_TRACED_SIGNATURES, counted_as=step
             )
         return function
 

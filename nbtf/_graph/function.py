@@ -195,7 +195,7 @@ class Function:
             bound = signature.bind(*args, **kwargs)
             bound.apply_defaults()
             if self.input_signature is not None:
-                for (name, value), spec in zip(list(bound.arguments.items()), self.input_signature, strict=False):
+                for (name, value), spec in zip(list(bound.arguments.items()), self._specs(signature), strict=False):
                     bound.arguments[name] = _cast(value, spec)
                 for parameter in self._captured(signature):
                     check_values(bound.arguments[parameter.name], type_of(parameter.default, []))
@@ -206,9 +206,18 @@ class Function:
             ) from None
         return bound.arguments
 
+    def _specs(self, signature: inspect.Signature) -> Sequence[Any]:
+        """Returns what the signature of tensors says of each parameter: of `*args` all specs that are left."""
+        specs: tuple[Any, ...] = self.input_signature or ()
+        kinds = [parameter.kind for parameter in signature.parameters.values()]
+        if not specs or inspect.Parameter.VAR_POSITIONAL not in kinds:
+            return specs
+        count = kinds.index(inspect.Parameter.VAR_POSITIONAL)
+        return *specs[:count], specs[count:]
+
     def _captured(self, signature: inspect.Signature) -> list[inspect.Parameter]:
         """Returns the parameters that the signature of tensors does not name: they keep their defaults."""
-        parameters = list(signature.parameters.values())[len(self.input_signature) :]
+        parameters = list(signature.parameters.values())[len(self._specs(signature)) :]
         return [parameter for parameter in parameters if parameter.default is not parameter.empty]
 
     def _shown(self, signature: inspect.Signature) -> str:
@@ -245,7 +254,7 @@ class Function:
     def _types(self, arguments: Arguments, leaves: list[Any]) -> tuple[ArgumentType, ...]:
         """Returns the types of the arguments; those that the signature says, where there is one."""
         types: list[ArgumentType] = []
-        specs: Sequence[Any] = self.input_signature or ()
+        specs = self._specs(self._traces.signature) if self.input_signature and self._traces.signature else ()
         for number, value in enumerate(arguments.values()):
             argument = type_of(_as_leaves(value), leaves)
             types.append(_as_specified(argument, specs[number]) if number < len(specs) else argument)
@@ -376,6 +385,9 @@ def _cast(value: Any, spec: Any) -> Any:
     if is_nested(spec):
         if isinstance(spec, Mapping) and not (isinstance(value, Mapping) and {*value} == {*spec}):
             raise TypeError(f"{value} has different keys with the TraceType Dict[{spec}].")
+        parts = value if spec.__class__ is tuple and isinstance(value, tuple) else None  # a list may become a tensor
+        if parts is not None and len(parts) == len(spec) and not hasattr(value, "_fields"):
+            return tuple([_cast(part, s) for part, s in zip(parts, spec, strict=True)])
         parts = flatten(value)
         if len(parts) != len(flatten(spec)):
             raise TypeError(f"Can not cast {value!r} to {spec}")

@@ -9,6 +9,7 @@ from weakref import ref
 from nbtf._devices.base import Spec
 from nbtf._devices.cpu import CPU
 from nbtf._graph.composite import Composite
+from nbtf._graph.open_gradient import OpenGradient, has_open_lengths, has_tensors
 from nbtf._graph.operation import PLACEHOLDER, Operation, flat
 from nbtf._graph.seeds import GraphStream, seeds_of
 from nbtf._graph.shapes import Known, spec_of
@@ -133,7 +134,8 @@ class FunctionGraph(Trace):
         if op is VarHandleOp:
             raise ValueError(_SINGLETON)
         tensors, taken = self._convert(op, inputs)
-        attrs = {key: self._frozen(self._as_tensors(_read(value))) for key, value in attrs.items()}
+        attrs_heard = {key: self._frozen(self._as_tensors(_read(value))) for key, value in attrs.items()}
+        attrs = {key: _originals(value) for key, value in attrs_heard.items()}
         if op.resource:
             return self._add_on_variable(op, tensors, taken, attrs, name)
         result = super().add(op, [self._own(value) for value in tensors], self._own_attrs(attrs), name)
@@ -142,7 +144,7 @@ class FunctionGraph(Trace):
         if not outputs:
             return result
         handles = [self._hand_out(output) for output in outputs]
-        self._tell_tapes(op, tensors, attrs, handles if op.many else handles[0])
+        self._tell_tapes(op, tensors, attrs_heard, handles if op.many else handles[0])
         return handles if op.many else handles[0]
 
     def _add_on_variable(
@@ -250,9 +252,14 @@ class FunctionGraph(Trace):
     def _tell_tapes(self, op: Any, tensors: Sequence[Any], attrs: Mapping[str, Any], result: Any) -> None:
         scope = SCOPE()
         normalisers: Mapping[str, Callable[[Any], Any]] = getattr(op, "normalisers", {})
+        record = (
+            OpenGradient(op) if scope is not None and scope.tapes and _depends_on_lengths(op, tensors, result) else op
+        )
         for tape in () if scope is None else scope.tapes:
-            readers = {name: read for name, read in normalisers.items() if not _has_tensors(attrs[name])}
-            tape.record(op, tensors, {**attrs, **{name: read(attrs[name]) for name, read in readers.items()}}, result)
+            readers = {name: read for name, read in normalisers.items() if not has_tensors(attrs[name])}
+            tape.record(
+                record, tensors, {**attrs, **{name: read(attrs[name]) for name, read in readers.items()}}, result
+            )
 
     def constant(self, array: Any, dtype: DType, value: Any = None, requested: DType | None = None) -> GraphTensor:
         """Returns a constant; one that an op makes of a Python value belongs to the op's step."""
@@ -279,14 +286,14 @@ class FunctionGraph(Trace):
             return [self._as_taken(item, raw) for item, raw in zip(tensor, value, strict=True)]
         if tensor.__class__ is not GraphTensor or self._fresh is None or tensor not in self._fresh:
             return _original(tensor)
-        return GivenValue(self._frozen(value), tensor, self._fresh[tensor])
+        return GivenValue(_originals(self._frozen(value)), tensor, self._fresh[tensor])
 
     def _frozen(self, value: Any) -> Any:
         """Returns a value that the program cannot change any more."""
         if value.__class__ is list or value.__class__ is tuple:
             items: Any = value
             return items.__class__([self._frozen(item) for item in items])
-        return value.copy() if isinstance(value, CPU.xp.ndarray) else _original(value)
+        return value.copy() if isinstance(value, CPU.xp.ndarray) else value
 
     def _made(self, record: Any, *arguments: Any, **more: Any) -> Operation:
         node = super()._made(record, *arguments, **more)
@@ -415,14 +422,20 @@ def _original(value: Any) -> Any:
     return value._original
 
 
+def _originals(value: Any) -> Any:
+    """Returns a value, or the items of a list, with tensors of the graph in the place of those that were handed out."""
+    if value.__class__ is list or value.__class__ is tuple:
+        return value.__class__([_originals(item) for item in value])
+    return _original(value)
+
+
 def _read(value: Any) -> Any:
     """Returns an attribute; of a variable its value."""
     return value.read_value() if hasattr(value, "assign_add") else value
 
 
-def _has_tensors(value: Any) -> bool:
-    """Tells whether an attribute is only known when the function runs."""
-    if value.__class__ is list or value.__class__ is tuple:
-        items: Any = value
-        return any([_has_tensors(item) for item in items])
-    return value.__class__ is GraphTensor
+def _depends_on_lengths(op: Any, tensors: Sequence[Any], result: Any) -> bool:
+    """Tells whether the gradient of an op may depend on lengths that only a run tells."""
+    return (
+        op.__class__ is Op and not op.resource and not op.no_gradient and has_open_lengths([*tensors, *flat([result])])
+    )

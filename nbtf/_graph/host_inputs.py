@@ -107,7 +107,9 @@ def late_attrs(
         if isinstance(value, GraphTensor):
             tensors[attr] = value
         elif holds_tensors(value):
-            tensors[attr] = read.attrs[attr] = _packed(graph, value, f"{node}/{host.name}")
+            tensors[attr] = packed = _packed(graph, value, f"{node}/{host.name}")
+            if attr in read.unknown:
+                read.attrs[attr] = packed
         else:
             rank = arguments[0]._shape.rank if arguments and arguments[0].__class__ is GraphTensor else None
             array = array_of(read.attrs[attr], value, host, rank, read.attrs.get("dtype", int32))

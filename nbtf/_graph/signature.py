@@ -19,6 +19,15 @@ from nbtf._shapes import TensorShape, TensorSpec
 from nbtf._types import DType
 
 
+class ElementSpec(NamedTuple):
+    """What the element of a `tf.data` optional looks like, as a key of what was traced."""
+
+    element_spec: Any
+
+    def __hash__(self) -> int:
+        return hash(repr(self.element_spec))
+
+
 class TensorType(NamedTuple):
     """A tensor, or an array that becomes one."""
 
@@ -159,6 +168,8 @@ def parts_of(value: Any) -> tuple[Any, tuple[Any, ...], Sequence[Any]] | None:
         return value_class, value._traits, (value._as_flow(),)
     if hasattr(value_class, "_values") and hasattr(value, "values") and not hasattr(value, "assign"):
         return value_class, (), value._values  # a strategy's
+    if hasattr(value_class, "of_leaves"):
+        return value_class, (ElementSpec(value.element_spec),), value.leaves
     return None
 
 
@@ -197,6 +208,8 @@ def packed(build: Any, keys: tuple[Any, ...], items: Sequence[Any]) -> Any:
         return build(*items, *keys)
     if issubclass(build, TensorArray):
         return build._of_traits(*keys, *items)
+    if hasattr(build, "of_leaves"):
+        return build.of_leaves(*keys, items)
     return build(*items) if hasattr(build, "dense_shape") else build(items)
 
 

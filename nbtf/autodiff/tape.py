@@ -425,12 +425,8 @@ _walk_observed = during(BACKWARD)(GradientTape._walk)
 
 def ones_for(target: Any) -> Tensor:
     """Returns what a gradient starts with: ones like the target, on the current device."""
-    if target.__class__ is Tensor or target.shape.is_fully_defined():
-        return _ones_of_known_shape(target)
-    return ones_like(target)  # its lengths are only known when the function runs
-
-
-def _ones_of_known_shape(target: Any) -> Tensor:
+    if target.__class__ is not Tensor and not target.shape.is_fully_defined():
+        return ones_like(target)
     shape, dtype = target._array.shape, target._dtype
     return fill(shape, as_tensor(1, dtype)) if shape else as_tensor(1, dtype)
 

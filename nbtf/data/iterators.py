@@ -7,12 +7,15 @@ from collections.abc import Sequence
 from itertools import islice
 from typing import Any
 
+from nbtf._graph.signature import ElementSpec
 from nbtf._locks import new_lock
+from nbtf._ops.arrays.creation import zeros
 from nbtf._ops.structure import flatten, pack_sequence_as
 from nbtf._runtime.context import CURRENT, open_graph
 from nbtf._runtime.conversion import as_tensor
 from nbtf._runtime.phases import INPUT, during
 from nbtf._runtime.tensor import Tensor
+from nbtf._types import bool_
 from nbtf.data.elements import announce, as_element, at_next, on_host, wrap_message
 from nbtf.data.specs import each, spec_of
 from nbtf.errors import InvalidArgumentError, OutOfRangeError, UnimplementedError
@@ -103,12 +106,25 @@ class Iterator:
 
     def get_next_as_optional(self) -> Optional:
         """Returns the next element in an optional, which is empty after the last one."""
+        graph = open_graph()
+        if hasattr(graph, "call"):
+            return self._next_optional_in(graph)
         announce("IteratorGetNextAsOptional")
         with self._lock:
             for element in self._elements:
                 self._taken += 1
                 return Optional(element, self._stage.spec, True)
             return Optional(None, self._stage.spec, False)
+
+    def _next_optional_in(self, graph: Any) -> Optional:
+        """Returns what stands for the next optional in a function that is traced."""
+        spec = self._stage.spec
+        specs = [((), bool_), *[(leaf.shape, leaf.dtype) for leaf in flatten(spec)]]
+        has_value, *leaves = graph.call("IteratorGetNextAsOptional", self._next_optional_leaves, [], specs, True)
+        return Optional(pack_sequence_as(spec, leaves), spec, has_value)
+
+    def _next_optional_leaves(self, values: Sequence[Any]) -> Sequence[Any]:
+        return self.get_next_as_optional().leaves
 
 
 @during(INPUT)
@@ -146,6 +162,21 @@ class Optional:
         """Returns one that holds nothing."""
         return Optional(None, element_spec, False)
 
+    # What a traced function makes of it: tensors
+
+    @property
+    def leaves(self) -> list[Any]:
+        """Whether there is an element, and its tensors; zeros in the place of those that are not there."""
+        if self._value is None:
+            specs = flatten(self.element_spec)
+            return [self._has, *[zeros([n or 0 for n in spec.shape.dims or ()], spec.dtype) for spec in specs]]
+        return [self._has, *flatten(self._value)]
+
+    @classmethod
+    def of_leaves(cls, spec: ElementSpec, leaves: Sequence[Any]) -> Optional:
+        """Returns an optional made of `leaves`."""
+        return cls(pack_sequence_as(spec.element_spec, leaves[1:]), spec.element_spec, leaves[0])
+
     def has_value(self, name: str | None = None) -> Tensor:
         """Tells, as a tensor, whether an element is there."""
         announce("OptionalHasValue")
@@ -158,10 +189,18 @@ class Optional:
           InvalidArgumentError: there is none.
         """
         announce("OptionalGetValue")
+        graph = open_graph()
+        if hasattr(graph, "call") and not isinstance(self._has, bool):
+            specs = [(leaf.shape, leaf.dtype) for leaf in flatten(self.element_spec)]
+            leaves = graph.call("OptionalGetValue", self._checked_leaves, self.leaves, specs, True)
+            return pack_sequence_as(self.element_spec, leaves)
         if not self._has:
             text = "The given optional does not have a value."
             raise InvalidArgumentError(wrap_message("OptionalGetValue_output_types_1", text))
         return self._value
+
+    def _checked_leaves(self, values: Sequence[Any]) -> Sequence[Any]:
+        return flatten(Optional.of_leaves(ElementSpec(self.element_spec), values).get_value())
 
 
 class NumpyIterator:

@@ -1,0 +1,88 @@
+"""The gradient of an op in a traced function, where lengths are only known when the function runs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from nbtf._graph.composite import Composite
+from nbtf._graph.node_gradients import symbolic_flows
+from nbtf._graph.operation import flat
+from nbtf._graph.signature import tensors_taken
+from nbtf._graph.tensor import GraphTensor
+from nbtf._ops.arrays.creation import zeros_like
+from nbtf._ops.op import Op
+from nbtf._runtime.conversion import as_tensor
+from nbtf._runtime.scopes import EMPTY, SCOPE
+from nbtf._runtime.tape import AT_LENGTH, CONTINUOUS, Call
+from nbtf._shapes import TensorShape
+
+
+def has_open_lengths(tensors: Sequence[Any]) -> bool:
+    """Tells whether a length of some tensors is only known when the function runs."""
+    shapes = [tensor._shape._dims for tensor in flat(tensors) if tensor.__class__ is GraphTensor]
+    return any([dims is None or None in dims for dims in shapes])
+
+
+class OpenGradient:
+    """What tapes record in the place of an op on tensors with open lengths.
+
+    A gradient function of the table is written for known lengths. In a trial it may turn out that it only hands them
+    on: then its ops are added to the graph. Otherwise the function is called whenever the graph runs, with values.
+    """
+
+    taped = AT_LENGTH
+    resource = freezes = no_gradient = False
+    keeps_inputs = keeps_outputs = has_gradient = True
+
+    def __init__(self, op: Op) -> None:
+        """Takes the op."""
+        self.type, self.inputs = op.type, op.inputs
+        self._op = op
+
+    def gradients(self, call: Call, *grads: Any) -> Sequence[Any]:
+        """Returns the gradients of the inputs."""
+        node = call.outputs[0].op
+        needed = [call.needs(n) for n, value in enumerate(call.inputs) for _ in flat([value])]
+        flows = symbolic_flows(node, grads, needed)
+        if flows is None:
+            flows = self._computed_later(call, grads, needed)
+        remaining = iter(flows)
+        return [
+            tuple([next(remaining) for _ in value]) if value.__class__ is tuple else next(remaining)
+            for value in call.inputs
+        ]
+
+    def _computed_later(self, call: Call, grads: Sequence[Any], needed: Sequence[bool]) -> list[Any]:
+        op, wanted = self._op, call.wanted
+        operands = flat(call.inputs)
+        sources = [n for n, value in enumerate(operands) if needed[n] and value._dtype in CONTINUOUS]
+        tensors: list[Any] = []
+        taken = tensors_taken((list(call.inputs), list(call.outputs), list(grads)), tensors)
+        late = {name: tensors_taken(value, tensors) for name, value in call.attrs.items() if has_tensors(value)}
+
+        def run(values: Sequence[Any]) -> Sequence[Any]:
+            remaining = iter(values)
+            inputs, outputs, arrived = taken(remaining)
+            attrs = {**call.attrs, **{name: _normalised(op, name, take(remaining)) for name, take in late.items()}}
+            flows = flat(op.gradients(Call(op, inputs, attrs, outputs, wanted), *arrived))
+            starts = flat(inputs)
+            return [zeros_like(starts[n]) if flows[n] is None else as_tensor(flows[n]) for n in sources]
+
+        specs = [(TensorShape(operands[n]._shape._dims), operands[n]._dtype) for n in sources]
+        graph: Any = (SCOPE() or EMPTY).graph
+        results = graph.add_composite(Composite(f"{op.type}Grad", run), tensors, specs)
+        by_number = dict(zip(sources, results, strict=True))
+        return [by_number.get(number) for number in range(len(operands))]
+
+
+def _normalised(op: Op, name: str, value: Any) -> Any:
+    """Returns an attribute as gradients want it."""
+    return op.normalisers[name](value) if name in op.normalisers else value
+
+
+def has_tensors(value: Any) -> bool:
+    """Tells whether an attribute is only known when the function runs."""
+    if value.__class__ is list or value.__class__ is tuple:
+        return any([has_tensors(item) for item in value])
+    return value.__class__ is GraphTensor

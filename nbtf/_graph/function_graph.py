@@ -253,7 +253,9 @@ class FunctionGraph(Trace):
         scope = SCOPE()
         normalisers: Mapping[str, Callable[[Any], Any]] = getattr(op, "normalisers", {})
         record = (
-            OpenGradient(op) if scope is not None and scope.tapes and _depends_on_lengths(op, tensors, result) else op
+            OpenGradient(op)
+            if scope is not None and scope.tapes and _depends_on_run(op, tensors, attrs, result)
+            else op
         )
         for tape in () if scope is None else scope.tapes:
             readers = {name: read for name, read in normalisers.items() if not has_tensors(attrs[name])}
@@ -434,8 +436,8 @@ def _read(value: Any) -> Any:
     return value.read_value() if hasattr(value, "assign_add") else value
 
 
-def _depends_on_lengths(op: Any, tensors: Sequence[Any], result: Any) -> bool:
-    """Tells whether the gradient of an op may depend on lengths that only a run tells."""
-    return (
-        op.__class__ is Op and not op.resource and not op.no_gradient and has_open_lengths([*tensors, *flat([result])])
-    )
+def _depends_on_run(op: Any, tensors: Sequence[Any], attrs: Mapping[str, Any], result: Any) -> bool:
+    """Tells whether the gradient of an op may depend on what only a run tells: lengths and attributes."""
+    if op.__class__ is not Op or op.resource or op.no_gradient:
+        return False
+    return has_open_lengths([*tensors, *flat([result])]) or has_tensors([*attrs.values()])

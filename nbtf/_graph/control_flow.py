@@ -7,6 +7,7 @@ from typing import Any
 
 from nbtf._graph.composite import Composite
 from nbtf._graph.function_graph import FunctionGraph
+from nbtf._graph.handles import object_of, tensors_in
 from nbtf._graph.operation import flat
 from nbtf._graph.plan import Plan
 from nbtf._graph.tensor import GraphTensor
@@ -248,28 +249,30 @@ def repeat(test: Block, body: Block, starts: Sequence[Any], specs: Sequence[Spec
 
 
 def repeat_for(
-    elements: Any, tests: Block | None, body: Block, starts: Sequence[Any], specs: Sequence[Spec]
+    handle: Any, tests: Block | None, body: Block, starts: Sequence[Any], specs: Sequence[Spec]
 ) -> list[Any]:
     """Returns the last values of a loop's variables; each turn takes an element of a dataset or iterator.
 
     Args:
-      elements: what is iterated over; its elements come first among the arguments of `body`.
+      handle: of what is iterated over; the tensors of its elements come first among the arguments of `body`.
       tests: takes the variables, and returns whether there is another turn; None for all elements.
       body: takes an element and the variables, and returns the next ones.
       starts: their first values.
       specs: their shapes and dtypes, in every turn.
     """
-    count = len(starts)
 
     def run(values: Sequence[Any]) -> Sequence[Any]:
-        state = list(values[:count])
-        for element in elements:
-            if tests is not None and not tests.run(state, values)[0]:
+        state = list(values[: len(starts)])
+        elements = iter(object_of(values[len(starts)]))
+        while tests is None or tests.run(state, values)[0]:
+            try:
+                element = next(elements)
+            except StopIteration:
                 break
-            state = body.run([*flatten(element), *state], values)
+            state = body.run([*tensors_in(element), *state], values)
         return state
 
-    return _add("ForEach", [body] if tests is None else [tests, body], starts, specs, run)
+    return _add("ForEach", [body] if tests is None else [tests, body], [*starts, handle], specs, run)
 
 
 def while_loop(

@@ -11,6 +11,7 @@ from weakref import WeakKeyDictionary
 
 from nbtf._graph.concrete_function import ConcreteFunction, as_result
 from nbtf._graph.function_graph import FunctionGraph
+from nbtf._graph.handles import is_spec, stand_in
 from nbtf._graph.retracing import call_history
 from nbtf._graph.signature import ArgumentType, accepts, check_values, generalized, leaf_types, type_of, type_text
 from nbtf._graph.tensor import GraphTensor
@@ -51,6 +52,8 @@ class Traces:
         self.count = 0
         self.has_been_called = False
         self.lock = new_lock()
+        self.wrapped: WeakKeyDictionary[Any, Function] = WeakKeyDictionary()
+        """The function inside others, by whom it was wrapped for."""
         self.replacements = 0
         """How often devices of strategies had been replaced when it was traced."""
 
@@ -156,6 +159,20 @@ class Function:
         self._traces, self._of_instances = Traces(), WeakKeyDictionary()
         self._history = call_history(self.python_function)
 
+    def wrapped_for(self, owner: object, call: Callable[..., Any]) -> Function:
+        """Returns a function that is traced around the Python code of this one; the same for the same owner.
+
+        Args:
+          owner: what it is wrapped for; it may be forgotten.
+          call: takes the Python code and its arguments, and calls it.
+        """
+        wrapped = self._traces.wrapped.get(owner)
+        if wrapped is None:
+            code = functools.partial(call, self.python_function)
+            wrapped = Function(code, None, self._reduces_retracing, self._autograph, self._limit)
+            self._traces.wrapped[owner] = wrapped
+        return wrapped
+
     @property
     def name(self) -> str:
         """The function's name."""
@@ -256,7 +273,7 @@ class Function:
         types: list[ArgumentType] = []
         specs = self._specs(self._traces.signature) if self.input_signature and self._traces.signature else ()
         for number, value in enumerate(arguments.values()):
-            argument = type_of(_as_leaves(value), leaves)
+            argument = type_of(stand_in(value), leaves)
             types.append(_as_specified(argument, specs[number]) if number < len(specs) else argument)
         return tuple(types)
 
@@ -352,28 +369,9 @@ def _has_open_lengths(types: Sequence[ArgumentType]) -> bool:
     return any([leaf.lengths is None or None in leaf.lengths for leaf in leaves])
 
 
-def _as_leaves(value: Any) -> Any:
-    """Returns an argument with tensors for the specs in it, of which only dtype and shape count."""
-    if isinstance(value, TensorSpec):
-        return GraphTensor(_SPECS, value.dtype, value.shape)
-    if is_nested(value) and any([isinstance(leaf, TensorSpec) for leaf in flatten(value)]):
-        return map_structure(_as_leaves, value)
-    return value
-
-
-_SPECS = FunctionGraph("specs")
-"""The graph of what stands for specs."""
-
-
 def _as_specified(argument: ArgumentType, spec: Any) -> ArgumentType:
     """Returns the type that the signature says for an argument."""
-    leaves: list[Any] = []
-    specified = type_of(_as_leaves(spec), leaves) if leaves or _is_plain(spec) else argument
-    return specified
-
-
-def _is_plain(spec: Any) -> bool:
-    return all([isinstance(leaf, TensorSpec) for leaf in flatten(spec)])
+    return type_of(stand_in(spec), []) if all([is_spec(leaf) for leaf in flatten(spec)]) else argument
 
 
 def _cast(value: Any, spec: Any) -> Any:

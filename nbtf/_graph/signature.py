@@ -19,15 +19,6 @@ from nbtf._shapes import TensorShape, TensorSpec
 from nbtf._types import DType
 
 
-class ElementSpec(NamedTuple):
-    """What the element of a `tf.data` optional looks like, as a key of what was traced."""
-
-    element_spec: Any
-
-    def __hash__(self) -> int:
-        return hash(repr(self.element_spec))
-
-
 class TensorType(NamedTuple):
     """A tensor, or an array that becomes one."""
 
@@ -158,6 +149,9 @@ def parts_of(value: Any) -> tuple[Any, tuple[Any, ...], Sequence[Any]] | None:
         entries: Mapping[Any, Any] = value  # pyright: ignore[reportUnknownVariableType]
         keys = tuple(_sorted(entries))
         return value_class, keys, [entries[key] for key in keys]
+    if hasattr(value_class, "_taken_apart"):
+        spec, components = value._taken_apart()
+        return value_class, (spec,), components
     if hasattr(value, "flat_values"):
         return value_class, (value.uniform_row_length,), (value.values, value.row_splits)
     if hasattr(value, "dense_shape") and hasattr(value, "indices"):
@@ -168,8 +162,6 @@ def parts_of(value: Any) -> tuple[Any, tuple[Any, ...], Sequence[Any]] | None:
         return value_class, value._traits, (value._as_flow(),)
     if hasattr(value_class, "_values") and hasattr(value, "values") and not hasattr(value, "assign"):
         return value_class, (), value._values  # a strategy's
-    if hasattr(value_class, "of_leaves"):
-        return value_class, (ElementSpec(value.element_spec),), value.leaves
     return None
 
 
@@ -204,12 +196,12 @@ def packed(build: Any, keys: tuple[Any, ...], items: Sequence[Any]) -> Any:
         if issubclass(build, defaultdict):
             return build(None, pairs)
         return pairs if build is dict else cast("Any", build)(pairs)
+    if hasattr(build, "_taken_apart"):
+        return keys[0]._put_together(items)
     if hasattr(build, "flat_values"):
         return build(*items, *keys)
     if issubclass(build, TensorArray):
         return build._of_traits(*keys, *items)
-    if hasattr(build, "of_leaves"):
-        return build.of_leaves(*keys, items)
     return build(*items) if hasattr(build, "dense_shape") else build(items)
 
 
@@ -320,6 +312,8 @@ def type_text(argument: ArgumentType) -> str:
         if issubclass(argument.build, Mapping):
             entries = ", ".join([f"{key!r}: {text}" for key, text in zip(argument.keys, components, strict=True)])
             return f"Dict[{{{entries}}}]"
+        if hasattr(argument.build, "_taken_apart"):
+            return repr(argument.keys[0])
         return f"{argument.build.__name__.capitalize()}[{', '.join(components)}]"
     if isinstance(argument, ValueType):
         return f"Literal[{argument.value!r}]"

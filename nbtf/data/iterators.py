@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator as PythonIterator
-from collections.abc import Sequence
-from itertools import islice
+from collections.abc import Callable, Sequence
 from typing import Any
 
-from nbtf._graph.signature import ElementSpec
-from nbtf._locks import new_lock
-from nbtf._ops.arrays.creation import zeros
-from nbtf._ops.structure import flatten, pack_sequence_as
-from nbtf._runtime.context import CURRENT, open_graph
+from nbtf._graph.handles import (
+    function_graph,
+    handle_of,
+    object_of,
+    tensor_like,
+    tensors_described,
+    tensors_in,
+)
+from nbtf._graph.iteration import ElementIterator
 from nbtf._runtime.conversion import as_tensor
-from nbtf._runtime.phases import INPUT, during
 from nbtf._runtime.tensor import Tensor
-from nbtf._types import bool_
+from nbtf._types import bool_, variant
 from nbtf.data.elements import announce, as_element, at_next, on_host, wrap_message
 from nbtf.data.specs import each, spec_of
 from nbtf.errors import InvalidArgumentError, OutOfRangeError, UnimplementedError
@@ -23,7 +24,7 @@ from nbtf.errors import InvalidArgumentError, OutOfRangeError, UnimplementedErro
 _RANDOM = frozenset({"_ShuffleDataset", "_RandomDataset"})
 
 
-class Iterator:
+class Iterator(ElementIterator):
     """Gives the elements of a dataset, one after another; several threads may share it, each gets other elements.
 
     >>> numbers = iter(tf.data.Dataset.range(2))
@@ -31,41 +32,13 @@ class Iterator:
     (<tf.Tensor: shape=(), dtype=int64, numpy=0>, <tf.Tensor: shape=(), dtype=int64, numpy=1>)
     """
 
-    __slots__ = ("__weakref__", "_elements", "_lock", "_stage", "_taken")
+    __slots__ = ()
 
     def __init__(self, dataset: Any) -> None:
         """Starts at the beginning."""
-        self._stage = dataset._stage
-        self._taken = 0
-        self._lock = new_lock()
         announce("AnonymousIteratorV3")
-        self._elements: PythonIterator[Any] = self._stage.start()
+        super().__init__(dataset._stage)
         announce("MakeIterator")
-
-    def __iter__(self) -> Iterator:
-        """Goes on where it is."""
-        return self
-
-    def __next__(self) -> Any:
-        """Returns the next element."""
-        graph = open_graph()
-        if hasattr(graph, "call"):
-            return self._next_in(graph)
-        if CURRENT.context.watched:
-            announce("IteratorGetNext")
-        with self._lock:
-            element = _next_of(self._elements)
-            self._taken += 1
-            return element
-
-    def _next_in(self, graph: Any) -> Any:
-        """Returns what stands for the next element in a function that is traced."""
-        spec = self._stage.spec
-        specs = [(leaf.shape, leaf.dtype) for leaf in flatten(spec)]
-        return pack_sequence_as(spec, graph.call("IteratorGetNext", self._next_leaves, [], specs, True))
-
-    def _next_leaves(self, values: Sequence[Any]) -> Sequence[Any]:
-        return flatten(self.get_next())
 
     @property
     def position(self) -> int:
@@ -74,62 +47,25 @@ class Iterator:
         Raises:
           UnimplementedError: the order is random, so that the number does not say which they were.
         """
-        if _is_random(self._stage):
+        if _is_random(self._cursor.stage):
             raise UnimplementedError(
                 "The position in a shuffled dataset is not saved: its order would be another one. Save how many epochs "
                 "were made instead, or take the iterator of a dataset without `shuffle`."
             )
-        return self._taken
+        return self._cursor.taken
 
     @position.setter
     def position(self, position: int) -> None:
-        with self._lock:
-            self._elements, self._taken = self._stage.start(), position
-            for _ in islice(self._elements, position):
-                pass
+        self._cursor.move_to(position)
 
-    @property
-    def element_spec(self) -> Any:
-        """What each element looks like."""
-        return self._stage.spec
+    def _announce(self, op: str) -> None:
+        announce(op)
 
-    def get_next(self) -> Any:
-        """Returns the next element.
+    def _at_end(self) -> OutOfRangeError:
+        return at_next(OutOfRangeError, "End of sequence")
 
-        Raises:
-          OutOfRangeError: there is none.
-        """
-        try:
-            return next(self)
-        except StopIteration:
-            raise at_next(OutOfRangeError, "End of sequence") from None
-
-    def get_next_as_optional(self) -> Optional:
-        """Returns the next element in an optional, which is empty after the last one."""
-        graph = open_graph()
-        if hasattr(graph, "call"):
-            return self._next_optional_in(graph)
-        announce("IteratorGetNextAsOptional")
-        with self._lock:
-            for element in self._elements:
-                self._taken += 1
-                return Optional(element, self._stage.spec, True)
-            return Optional(None, self._stage.spec, False)
-
-    def _next_optional_in(self, graph: Any) -> Optional:
-        """Returns what stands for the next optional in a function that is traced."""
-        spec = self._stage.spec
-        specs = [((), bool_), *[(leaf.shape, leaf.dtype) for leaf in flatten(spec)]]
-        has_value, *leaves = graph.call("IteratorGetNextAsOptional", self._next_optional_leaves, [], specs, True)
-        return Optional(pack_sequence_as(spec, leaves), spec, has_value)
-
-    def _next_optional_leaves(self, values: Sequence[Any]) -> Sequence[Any]:
-        return self.get_next_as_optional().leaves
-
-
-@during(INPUT)
-def _next_of(elements: PythonIterator[Any]) -> Any:
-    return next(elements)
+    def _optional_class(self) -> Callable[[Any, Any], Any]:
+        return Optional
 
 
 def _is_random(stage: Any) -> bool:
@@ -143,64 +79,96 @@ class Optional:
     <tf.Tensor: shape=(), dtype=int32, numpy=5>
     """
 
-    __slots__ = ("_has", "_value", "element_spec")
+    __slots__ = ("_handle", "element_spec")
 
-    def __init__(self, value: Any, element_spec: Any, has_value: bool) -> None:
-        """Takes the element, what it looks like, and whether it is there."""
-        self._value = value
+    def __init__(self, handle: Any, element_spec: Any) -> None:
+        """Takes a handle, whose object is a tuple of the element or of nothing, and what the element looks like."""
+        self._handle = handle
         self.element_spec: Any = element_spec
-        self._has = has_value
 
     @staticmethod
     def from_value(value: Any) -> Optional:
         """Returns one that holds a value."""
         element = on_host(as_element, value)
-        return Optional(element, spec_of(element), True)
+        return Optional(handle_of((element,)), spec_of(element))
 
     @staticmethod
     def empty(element_spec: Any) -> Optional:
         """Returns one that holds nothing."""
-        return Optional(None, element_spec, False)
-
-    # What a traced function makes of it: tensors
-
-    @property
-    def leaves(self) -> list[Any]:
-        """Whether there is an element, and its tensors; zeros in the place of those that are not there."""
-        if self._value is None:
-            specs = flatten(self.element_spec)
-            return [self._has, *[zeros([n or 0 for n in spec.shape.dims or ()], spec.dtype) for spec in specs]]
-        return [self._has, *flatten(self._value)]
-
-    @classmethod
-    def of_leaves(cls, spec: ElementSpec, leaves: Sequence[Any]) -> Optional:
-        """Returns an optional made of `leaves`."""
-        return cls(pack_sequence_as(spec.element_spec, leaves[1:]), spec.element_spec, leaves[0])
+        return Optional(handle_of(()), element_spec)
 
     def has_value(self, name: str | None = None) -> Tensor:
         """Tells, as a tensor, whether an element is there."""
+        graph = function_graph()
+        if graph is not None:
+            return graph.call("OptionalHasValue", self._has_value, [self._handle], [((), bool_)], True)[0]
+        return self._has_value([self._handle])[0]
+
+    @staticmethod
+    def _has_value(values: Sequence[Any]) -> list[Tensor]:
         announce("OptionalHasValue")
-        return on_host(as_tensor, self._has)
+        return [on_host(as_tensor, bool(object_of(values[0])))]
 
     def get_value(self, name: str | None = None) -> Any:
         """Returns the element.
 
         Raises:
-          InvalidArgumentError: there is none.
+          InvalidArgumentError: if there is none.
         """
+        graph = function_graph()
+        if graph is None:
+            return self._element([self._handle])
+        known, put_together = tensors_described(self.element_spec)
+        tensors = graph.call(
+            "OptionalGetValue", lambda values: tensors_in(self._element(values)), [self._handle], known, True
+        )
+        return put_together(iter(tensors))
+
+    @staticmethod
+    def _element(values: Sequence[Any]) -> Any:
         announce("OptionalGetValue")
-        graph = open_graph()
-        if hasattr(graph, "call") and not isinstance(self._has, bool):
-            specs = [(leaf.shape, leaf.dtype) for leaf in flatten(self.element_spec)]
-            leaves = graph.call("OptionalGetValue", self._checked_leaves, self.leaves, specs, True)
-            return pack_sequence_as(self.element_spec, leaves)
-        if not self._has:
+        content = object_of(values[0])
+        if not content:
             text = "The given optional does not have a value."
             raise InvalidArgumentError(wrap_message("OptionalGetValue_output_types_1", text))
-        return self._value
+        return content[0]
 
-    def _checked_leaves(self, values: Sequence[Any]) -> Sequence[Any]:
-        return flatten(Optional.of_leaves(ElementSpec(self.element_spec), values).get_value())
+    @property
+    def _type_spec(self) -> OptionalSpec:
+        return OptionalSpec(self.element_spec)
+
+    def _taken_apart(self) -> tuple[OptionalSpec, Sequence[Any]]:
+        return self._type_spec, [self._handle]
+
+
+class OptionalSpec:
+    """Says of a value that it is an optional, and what its element looks like."""
+
+    def __init__(self, element_spec: Any) -> None:
+        """Takes the structure of the element."""
+        self._element_spec: Any = element_spec
+
+    def is_compatible_with(self, spec_or_value: Any) -> bool:
+        """Tells whether an optional, or the one that another spec describes, has such an element."""
+        return self == getattr(spec_or_value, "_type_spec", spec_or_value)
+
+    def _stand_in(self) -> Optional:
+        return self._put_together([tensor_like((), variant)])
+
+    def _put_together(self, items: Sequence[Any]) -> Optional:
+        return Optional(items[0], self._element_spec)
+
+    def __eq__(self, other: object) -> bool:
+        """Equal if the elements are alike."""
+        return isinstance(other, OptionalSpec) and self._element_spec == other._element_spec
+
+    def __hash__(self) -> int:
+        """The hash of its text."""
+        return hash(repr(self))
+
+    def __repr__(self) -> str:
+        """`OptionalSpec(TensorSpec(shape=(), dtype=tf.int64, name=None),)`."""
+        return f"OptionalSpec({self._element_spec!r},)"
 
 
 class NumpyIterator:

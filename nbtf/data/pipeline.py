@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Self
 
-from nbtf._runtime.context import open_graph
+from nbtf._graph.handles import function_graph, handle_of
+from nbtf._graph.iteration import PYTHON_LOOP
 from nbtf._runtime.conversion import as_tensor
 from nbtf._runtime.tensor import Tensor
 from nbtf._types import int64
@@ -31,11 +32,15 @@ class Pipeline:
         Raises:
           OperatorNotAllowedInGraphError: a function is being traced, in which Python cannot count the elements.
         """
-        if hasattr(open_graph(), "call"):
-            raise OperatorNotAllowedInGraphError(
-                "`tf.data.Dataset` only supports Python-style iteration in eager mode or within tf.function."
-            )
+        if function_graph() is not None:
+            raise OperatorNotAllowedInGraphError(PYTHON_LOOP.format("tf.data.Dataset"))
         return Iterator(self)
+
+    _iterator_class = Iterator
+
+    @property
+    def _handle(self) -> Tensor:
+        return handle_of(self)
 
     def __bool__(self) -> bool:
         """A dataset is true, also an empty one."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from nbtf._graph.lengths import NotKnownError
 from nbtf._ops.arrays.creation import constant
 from nbtf._runtime.blocks import current_scope
 from nbtf._runtime.scopes import SCOPE
@@ -65,12 +64,13 @@ class ReplicaContext:
           Its result; of distributed values this replica's own.
 
         Raises:
-          RuntimeError: another replica does not call it.
+          RuntimeError: another replica does not call it, or it is called inside a branch, a loop or a `tf.function` of a
+            replica.
           UnimplementedError: the other replicas cannot wait, since threads cannot start here.
         """
         if self._replicas is None:
             return self._strategy._alone(merge_fn, args, kwargs or {})
-        _check_traceable()
+        self._replicas.check_graph()
         return self._replicas.meet(self._number, merge_fn, args, kwargs or {})
 
     def merge_in_the_end(self, merge_fn: Callable[..., Any], args: Sequence[Any] = ()) -> Any:
@@ -80,7 +80,7 @@ class ReplicaContext:
         """
         if self._replicas is None:
             return self._strategy._alone(merge_fn, args, {})
-        _check_traceable()
+        self._replicas.check_graph()
         return self._replicas.meet(self._number, merge_fn, args, {}, deferrable=True)
 
     def all_reduce(self, reduce_op: Any, value: Any, options: Any = None) -> Any:
@@ -114,13 +114,6 @@ class ReplicaContext:
         from nbtf.distribute.reduction import all_gathered_here
 
         return all_gathered_here(self, value, axis)
-
-
-def _check_traceable() -> None:
-    """Raises `NotKnownError` where each replica traces a function for itself: then there are no others to meet."""
-    scope = SCOPE()
-    if scope is not None and getattr(scope.graph, "replica", None) is not None:
-        raise NotKnownError("replicas that meet run the function as it is")
 
 
 def current() -> Strategy | ReplicaContext | None:

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from nbtf._graph.handles import function_graph, handle_of, stand_in, tensor_like
+from nbtf._graph.iteration import PYTHON_LOOP, Cursor, ElementIterator, Incomplete
 from nbtf._ops.arrays.creation import zeros_like
 from nbtf._ops.arrays.identity import identity
+from nbtf._ops.structure import flatten
 from nbtf._runtime.arguments import check_has
 from nbtf._runtime.conversion import as_tensor
 from nbtf._runtime.device import device
-from nbtf._runtime.phases import INPUT, during
-from nbtf.distribute.values import mapped, regrouped
-from nbtf.errors import OutOfRangeError
-
-if TYPE_CHECKING:
-    from nbtf.data.iterators import Optional
+from nbtf._shapes import TensorSpec
+from nbtf._types import variant
+from nbtf.distribute.values import PerReplica, mapped, regrouped
+from nbtf.errors import OperatorNotAllowedInGraphError, OutOfRangeError
 
 
 class InputContext:
@@ -53,126 +54,186 @@ class PerReplicaSpec:
         """Takes a spec for each replica."""
         self._specs = specs
 
+    @property
+    def value_type(self) -> type[PerReplica]:
+        """The class of what it describes."""
+        return PerReplica
+
     def is_compatible_with(self, spec_or_value: Any) -> bool:
         """Tells whether the values of all replicas look like this."""
-        values = spec_or_value._specs if isinstance(spec_or_value, PerReplicaSpec) else spec_or_value.values
+        values = getattr(spec_or_value, "_specs", None) or getattr(spec_or_value, "_values", ())
         pairs = zip(self._specs, values, strict=False)
         return len(values) == len(self._specs) and all(spec.is_compatible_with(value) for spec, value in pairs)
+
+    def _stand_in(self) -> PerReplica:
+        return PerReplica([stand_in(spec) for spec in self._specs])
+
+    def __eq__(self, other: object) -> bool:
+        """Equal if the specs of all replicas are."""
+        return isinstance(other, PerReplicaSpec) and self._specs == other._specs
+
+    def __hash__(self) -> int:
+        """The hash of the specs."""
+        return hash(self._specs)
 
     def __repr__(self) -> str:
         """Lists the specs."""
         return f"PerReplicaSpec({', '.join(map(repr, self._specs))})"
 
 
+class _Shares:
+    """The elements of a dataset of global batches, each split among the replicas."""
+
+    def __init__(self, dataset: Any, devices: Sequence[str]) -> None:
+        """Takes the dataset and the replicas' devices."""
+        self.dataset, self.devices = dataset, tuple(devices)
+        spec = check_has(dataset, "element_spec", "dataset", "a dataset").element_spec
+        self.spec: Any = spec if len(self.devices) == 1 else mapped(self._distributed_spec, spec)
+
+    def __iter__(self) -> Cursor:
+        """Begins a pass, which ends with the last row."""
+        return Cursor(self)
+
+    def start(self) -> Iterator[Any]:
+        """Returns the elements, from the beginning."""
+        for batch in self.dataset:
+            yield regrouped(
+                [self._put_on_device(self._take_rows(batch, number), number) for number in range(len(self.devices))]
+            )
+
+    def _distributed_spec(self, spec: Any) -> PerReplicaSpec:
+        """Returns the spec of a batch that is split; how many rows a replica gets is known if all get equally many."""
+        if isinstance(spec, TensorSpec) and spec.shape.rank:
+            rows = spec.shape[0]
+            share = None if rows is None or rows % len(self.devices) else rows // len(self.devices)
+            spec = TensorSpec((share, *spec.shape[1:]), spec.dtype)
+        return PerReplicaSpec(*[spec for _ in self.devices])
+
+    def _take_rows(self, batch: Any, number: int) -> Any:
+        return mapped(partial(part_of, number, len(self.devices)), batch)
+
+    def _put_on_device(self, rows: Any, number: int) -> Any:
+        with device(self.devices[number]):
+            return mapped(identity, rows)
+
+
+class _Dealt(_Shares):
+    """The elements of a dataset of batches that go to one replica after another."""
+
+    def start(self) -> Iterator[Any]:
+        """Returns the elements, from the beginning; replicas for which no batch is left get one without rows."""
+        batches = iter(self.dataset)
+        shapes = [getattr(leaf, "shape", None) for leaf in flatten(self.dataset.element_spec)]
+        has_fixed_shape = all([shape is not None and shape.is_fully_defined() for shape in shapes])
+        while dealt := [batch for _, batch in zip(self.devices, batches, strict=False)]:
+            missing = len(self.devices) - len(dealt)
+            dealt += [mapped(_nothing_of, dealt[0])] * missing
+            element = regrouped([self._put_on_device(batch, number) for number, batch in enumerate(dealt)])
+            yield Incomplete(element) if missing and has_fixed_shape else element
+
+    def _distributed_spec(self, spec: Any) -> PerReplicaSpec:
+        return PerReplicaSpec(*[spec for _ in self.devices])
+
+
+class DistributedIterator(ElementIterator):
+    """Gives the elements of a distributed dataset, one after another."""
+
+    __slots__ = ()
+
+    _noun = "tf.distribute.DistributedIterator"
+
+    def _at_end(self) -> OutOfRangeError:
+        from nbtf.data.elements import at_next  # a program without datasets does not load it
+
+        return at_next(OutOfRangeError, "End of sequence")
+
+    def _optional_class(self) -> Any:
+        from nbtf.data.iterators import Optional
+
+        return Optional
+
+
 class DistributedDataset:
     """A dataset whose batches are split among replicas; each loop over it starts anew."""
 
-    def __init__(self, dataset: Any, devices: Sequence[str]) -> None:
-        """Takes a dataset of global batches and the replicas' devices."""
-        self._dataset, self._devices = dataset, tuple(devices)
-        self.element_spec: Any = self._spec(check_has(dataset, "element_spec", "dataset", "a dataset").element_spec)
+    _iterator_class = DistributedIterator
+
+    def __init__(self, stage: Any) -> None:
+        """Takes what begins a pass over the elements."""
+        self._stage: Any = stage
+        self.element_spec: Any = stage.spec
+        self._held: Any = None
 
     @property
     def cardinality(self) -> Any:
         """How many elements there are, where that is known."""
-        return self._dataset.cardinality()
+        return self._stage.dataset.cardinality()
 
-    def _spec(self, spec: Any) -> Any:
-        from nbtf._shapes import TensorSpec
+    @property
+    def _handle(self) -> Any:
+        if self._held is None:
+            self._held = handle_of(self._stage)
+        return self._held
 
-        if len(self._devices) == 1:
-            return spec
+    @property
+    def _type_spec(self) -> DistributedDatasetSpec:
+        return DistributedDatasetSpec(self.element_spec)
 
-        def distribute_spec(spec: Any) -> Any:
-            has_rows = isinstance(spec, TensorSpec) and spec.shape.rank
-            replica_spec = TensorSpec((None, *spec.shape[1:]), spec.dtype) if has_rows else spec
-            return PerReplicaSpec(*(replica_spec for _ in self._devices))
-
-        return mapped(distribute_spec, spec)
+    def _taken_apart(self) -> tuple[DistributedDatasetSpec, Sequence[Any]]:
+        return self._type_spec, [self._handle]
 
     def __iter__(self) -> DistributedIterator:
-        """Starts from the beginning."""
-        return DistributedIterator(self._elements(), self.element_spec)
+        """Starts from the beginning.
 
-    def _elements(self) -> Iterator[Any]:
-        for batch in self._dataset:
-            yield regrouped(
-                [self._put_on_device(self._take_rows(batch, number), number) for number in range(len(self._devices))]
-            )
-
-    def _take_rows(self, batch: Any, number: int) -> Any:
-        return mapped(partial(part_of, number, len(self._devices)), batch)
-
-    def _put_on_device(self, rows: Any, number: int) -> Any:
-        with device(self._devices[number]):
-            return mapped(identity, rows)
+        Raises:
+          OperatorNotAllowedInGraphError: if a function is being traced, in which Python cannot count the elements.
+        """
+        if function_graph() is not None:
+            raise OperatorNotAllowedInGraphError(PYTHON_LOOP.format("tf.distribute.DistributedDataset"))
+        return DistributedIterator(self._stage)
 
 
-class _Dealt(DistributedDataset):
-    """A dataset whose batches go to one replica after another."""
+class DistributedDatasetSpec:
+    """Says of an argument that it is a distributed dataset, and what its elements look like."""
 
-    def _spec(self, spec: Any) -> Any:
-        return spec if len(self._devices) == 1 else mapped(self._each, spec)
+    def __init__(self, element_spec: Any) -> None:
+        """Takes the structure of the elements."""
+        self.element_spec: Any = element_spec
 
-    def _each(self, spec: Any) -> PerReplicaSpec:
-        return PerReplicaSpec(*(spec for _ in self._devices))
+    @property
+    def value_type(self) -> type[DistributedDataset]:
+        """The class of what it describes."""
+        return DistributedDataset
 
-    def _elements(self) -> Iterator[Any]:
-        batches = iter(self._dataset)
-        while True:
-            dealt = [batch for _, batch in zip(self._devices, batches, strict=False)]
-            if not dealt:
-                return
-            if len(dealt) < len(self._devices):
-                dealt += [mapped(_nothing_of, dealt[0])] * (len(self._devices) - len(dealt))
-            yield regrouped([self._put_on_device(batch, number) for number, batch in enumerate(dealt)])
+    def is_compatible_with(self, spec_or_value: Any) -> bool:
+        """Tells whether a distributed dataset, or the one that another spec describes, has such elements."""
+        return self == getattr(spec_or_value, "_type_spec", spec_or_value)
+
+    def _stand_in(self) -> DistributedDataset:
+        return self._put_together([tensor_like((), variant)])
+
+    def _put_together(self, items: Sequence[Any]) -> DistributedDataset:
+        dataset = DistributedDataset.__new__(DistributedDataset)
+        dataset._held, dataset.element_spec, dataset._stage = items[0], self.element_spec, None
+        return dataset
+
+    def __eq__(self, other: object) -> bool:
+        """Equal if the elements are alike."""
+        return isinstance(other, DistributedDatasetSpec) and self.element_spec == other.element_spec
+
+    def __hash__(self) -> int:
+        """The hash of its text."""
+        return hash(repr(self))
+
+    def __repr__(self) -> str:
+        """`DistributedDatasetSpec(PerReplicaSpec(...),)`."""
+        return f"DistributedDatasetSpec({self.element_spec!r},)"
 
 
 def _nothing_of(batch: Any) -> Any:
     """Returns no rows; 0 where an element has no rows, as TensorFlow does."""
     tensor = as_tensor(batch)
     return tensor[:0] if tensor._array.ndim else zeros_like(tensor)
-
-
-class DistributedIterator:
-    """Gives the elements of a distributed dataset, one after another."""
-
-    def __init__(self, elements: Iterator[Any], element_spec: Any) -> None:
-        """Takes what yields them."""
-        self._elements = elements
-        self.element_spec: Any = element_spec
-
-    def __iter__(self) -> DistributedIterator:
-        """Goes on where it is."""
-        return self
-
-    def __next__(self) -> Any:
-        """Returns the next element."""
-        return _next_of(self._elements)
-
-    def get_next_as_optional(self) -> Optional:
-        """Returns the next element in an optional, which is empty after the last one."""
-        from nbtf.data.iterators import Optional  # a program without datasets does not load it
-
-        for element in self._elements:
-            return Optional(element, self.element_spec, True)
-        return Optional(None, self.element_spec, False)
-
-    def get_next(self) -> Any:
-        """Returns the next element.
-
-        Raises:
-          OutOfRangeError: there is none.
-        """
-        try:
-            return _next_of(self._elements)
-        except StopIteration:
-            raise OutOfRangeError("End of sequence") from None
-
-
-@during(INPUT)
-def _next_of(elements: Iterator[Any]) -> Any:
-    return next(elements)
 
 
 def part_of(number: int, replicas: int, batch: Any) -> Any:
@@ -185,6 +246,11 @@ def part_of(number: int, replicas: int, batch: Any) -> Any:
         return tensor[number * size : (number + 1) * size]
 
 
+def split_among(dataset: Any, devices: Sequence[str]) -> DistributedDataset:
+    """Returns a dataset of global batches as one whose batches are split among replicas."""
+    return DistributedDataset(_Shares(dataset, devices))
+
+
 def of_function(dataset_fn: Callable[[InputContext], Any], devices: Sequence[str]) -> DistributedDataset:
     """Returns the dataset that a function makes for all replicas of this computer."""
-    return _Dealt(dataset_fn(InputContext(num_replicas_in_sync=len(devices))), devices)
+    return DistributedDataset(_Dealt(dataset_fn(InputContext(num_replicas_in_sync=len(devices))), devices))

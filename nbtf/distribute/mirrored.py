@@ -7,7 +7,7 @@ from typing import Any
 from weakref import ref
 
 from nbtf._devices.collectives import RING
-from nbtf._ops.variables.creation import VariableSynchronization
+from nbtf._ops.variables.creation import VariableAggregation, VariableSynchronization
 from nbtf._ops.variables.variable import Variable
 from nbtf._runtime.arguments import check_several, unexpected
 from nbtf._runtime.configuration import LogicalDevice
@@ -15,12 +15,13 @@ from nbtf._runtime.context import CURRENT
 from nbtf._runtime.device import device
 from nbtf._runtime.logger import get_logger
 from nbtf._runtime.scopes import merged
+from nbtf._runtime.tape import CONTINUOUS
 from nbtf.distribute.cluster_resolver import TFConfigClusterResolver
 from nbtf.distribute.reduction import CollectiveAllReduce, CrossDeviceOps
 from nbtf.distribute.replacing import replace_devices
 from nbtf.distribute.strategy import Strategy
 from nbtf.distribute.values import PerReplica, mapped
-from nbtf.distribute.variables import MirroredVariable, SyncOnReadVariable
+from nbtf.distribute.variables import DistributedVariable, MirroredVariable, SyncOnReadVariable
 from nbtf.distribute.workers import connect_with, count_workers, devices_of_workers, simulated_hosts
 
 _MOST_NAMES = 16
@@ -73,7 +74,16 @@ class MirroredStrategy(Strategy):
         return mapped(lambda *values: PerReplica(values), *structures)
 
     def _create(self, next_creator: Callable[..., Any], **kwargs: Any) -> Any:
-        """Makes a copy on each device; the initial value is computed once."""
+        """Makes a copy on each device; the initial value is computed once.
+
+        Raises:
+          ValueError: if copies could not be kept equal, or not be averaged, in TensorFlow's words.
+        """
+        if kwargs.get("synchronization") is VariableSynchronization.NONE:
+            raise ValueError(
+                "`NONE` variable synchronization mode is not supported with tf.distribute strategy. Please change the "
+                f"`synchronization` for variable: {kwargs.get('name')}"
+            )
         copies: list[Variable] = []
         name = kwargs.pop("name", None)
         for number, device_name in enumerate(self.extended.worker_devices):
@@ -82,10 +92,28 @@ class MirroredStrategy(Strategy):
                     kwargs["initial_value"] = copies[0].read_value()
                 full = name if not number else f"{name or 'Variable'}/replica_{number}"
                 copies.append(next_creator(name=full, **kwargs))
+            if kwargs.get("aggregation") is VariableAggregation.MEAN and copies[0].dtype not in CONTINUOUS:
+                raise ValueError(
+                    "creating distributed tf.Variable with aggregation=MEAN and a non-floating dtype is not supported, "
+                    "please use a different aggregation or dtype"
+                )
         on_read = kwargs.get("synchronization") is VariableSynchronization.ON_READ
         variable = (SyncOnReadVariable if on_read else MirroredVariable).of(self, copies)
         self._variables.append(ref(variable, self._variables.remove))
         return variable
+
+    def _copies_of(self, variable: Any) -> tuple[Any, ...]:
+        """Returns the copies of a variable.
+
+        Raises:
+          AssertionError: if the variable was not made in the scope of a strategy: it would be updated once a replica.
+        """
+        if not isinstance(variable, DistributedVariable):
+            raise AssertionError(
+                f"The variable {getattr(variable, 'name', variable)!r} was not made in the scope of this strategy, so it "
+                "has no copy for each replica. Make the model and its optimizer inside `with strategy.scope():`."
+            )
+        return variable.values
 
     def variables(self) -> list[Any]:
         """Returns all variables made in its scope that are still there."""

@@ -22,6 +22,8 @@ class OneDeviceStrategy(Strategy):
     np.float32(2.0)
     """
 
+    _replicas_meet = False
+
     def __init__(self, device: str) -> None:
         """Takes the name of the device."""
         super().__init__(_full_names([device]))

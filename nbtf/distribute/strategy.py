@@ -9,18 +9,20 @@ from functools import partial
 from typing import Any
 
 from nbtf._devices.names import short_name
+from nbtf._graph.autograph.conversion import converted_in_graphs
+from nbtf._graph.function import Function
 from nbtf._ops.arrays.joining import concat
 from nbtf._ops.reductions.means_and_extremes import reduce_mean
 from nbtf._ops.reductions.sums import reduce_sum
 from nbtf._ops.variables.variable import Variable
-from nbtf._runtime.blocks import ScopeStack, current_scope, leaving
+from nbtf._runtime.blocks import ScopeStack, current_scope, leaving, within
 from nbtf._runtime.context import CURRENT
 from nbtf._runtime.device import device
-from nbtf._runtime.scopes import EMPTY
+from nbtf._runtime.scopes import EMPTY, Scope, merged
 from nbtf.distribute.contexts import ReplicaContext, current, require_cross_replica
-from nbtf.distribute.datasets import DistributedDataset, InputContext, of_function
+from nbtf.distribute.datasets import InputContext, of_function, split_among
 from nbtf.distribute.reduction import CPU, CrossDeviceOps, ReduceOp, copy_value_to, reduce_values, reduced_over
-from nbtf.distribute.replicas import Replicas, across
+from nbtf.distribute.replicas import Replicas, across, open_scope
 from nbtf.distribute.values import DistributedValues, Mirrored, PerReplica, mapped, of_replica, regrouped
 from nbtf.distribute.variables import DistributedVariable, not_distributed
 
@@ -66,6 +68,8 @@ class Strategy:
     """
 
     _cross_device_ops = CrossDeviceOps()
+    _replicas_meet = True
+    """Whether replicas wait for each other, even a single one: then they all add ops to the same graph."""
 
     def __init__(self, devices: Sequence[str]) -> None:
         """Takes the full names of the devices, one for each replica."""
@@ -104,6 +108,8 @@ class Strategy:
     ) -> Any:
         """Runs a function once in each replica, with the replica's device as `tf.device`, one after another.
 
+        A `tf.function` is traced once for all replicas.
+
         Args:
           fn: the function.
           args: its arguments; of `PerReplica` values each replica gets its own.
@@ -122,7 +128,12 @@ class Strategy:
             raise ValueError(f"positional args must be a list or tuple, got {type(args)}")
         self._check_no_other()
         require_cross_replica()
-        return Replicas(self, fn, args, kwargs or {}).run()
+        if isinstance(fn, Function):
+            return fn.wrapped_for(self, self._run_replicas)(args, kwargs or {})
+        return self._run_replicas(fn, args, kwargs or {})
+
+    def _run_replicas(self, fn: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+        return Replicas(self, converted_in_graphs(fn), args, kwargs).run()
 
     def note_replica(self, error: BaseException, number: int) -> None:
         """Adds to an error in which replica it happened, where there are several and it does not say so yet."""
@@ -179,7 +190,7 @@ class Strategy:
           dataset: a `tf.data.Dataset` of global batches.
           options: accepted and ignored.
         """
-        return DistributedDataset(dataset, self._extended.worker_devices)
+        return split_among(dataset, self._extended.worker_devices)
 
     def distribute_datasets_from_function(self, dataset_fn: Callable[[InputContext], Any], options: Any = None) -> Any:
         """Returns a dataset whose batches go to one replica after another.
@@ -216,6 +227,10 @@ class Strategy:
     def _create(self, next_creator: Callable[..., Any], **kwargs: Any) -> Any:
         """Makes a variable in the scope; `next_creator` makes one on the current device."""
         return next_creator(**kwargs)
+
+    def _copies_of(self, variable: Any) -> tuple[Any, ...]:
+        """Returns the copies of a variable: of most strategies it is the only one."""
+        return variable.values if isinstance(variable, DistributedVariable) else (variable,)
 
     def _alone(self, merge_fn: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
         """Calls the function of a `merge_call` where there is a single replica that nobody runs."""
@@ -280,12 +295,78 @@ class StrategyExtended:
           group: whether the results are put together; else they come as a tuple.
         """
         require_cross_replica()
-        copies = var.values if isinstance(var, DistributedVariable) else (var,)
+        copies = self._strategy._copies_of(var)
+        return self._on_each([copy.device for copy in copies], fn, copies, args, kwargs, group)
+
+    def update_non_slot(
+        self, colocate_with: Any, fn: Callable[..., Any], args: Sequence[Any] = (), kwargs: Any = None, group: bool = True
+    ) -> Any:
+        """Calls a function on each device, for what is kept beside the variables.
+
+        Args:
+          colocate_with: the devices, as `non_slot_devices` returns them.
+          fn: called with its device's part of the arguments.
+          args: arguments; of distributed values each call gets its own.
+          kwargs: arguments with names.
+          group: whether the results are put together; else they come as a tuple.
+        """
+        require_cross_replica()
+        devices = (colocate_with,) if isinstance(colocate_with, str) else tuple(colocate_with)
+        return self._on_each(devices, fn, [], args, kwargs, group)
+
+    def _on_each(
+        self,
+        devices: Sequence[str],
+        fn: Callable[..., Any],
+        copies: Sequence[Any],
+        args: Sequence[Any],
+        kwargs: Mapping[str, Any] | None,
+        group: bool,
+    ) -> Any:
+        fn = converted_in_graphs(fn)
         results: list[Any] = []
-        for number, copy in enumerate(copies):
-            with device(copy.device):
-                results.append(fn(copy, *of_replica(number, list(args)), **of_replica(number, kwargs or {})))
+        for number, device_name in enumerate(devices):
+            with within(partial(self._scope_of_update, number, device_name)):
+                positional = [*copies[number : number + 1], *of_replica(number, list(args))]
+                results.append(fn(*positional, **of_replica(number, dict(kwargs or {}))))
         return _join_results(results) if group else tuple(results)
+
+    def _scope_of_update(self, number: int, device_name: str, outer: Scope) -> Scope:
+        """Returns the scope in which a copy is updated: across replicas, but each variable is the copy of one."""
+        replica = number if len(self._devices) > 1 else None
+        scope = across(self._strategy, outer).with_(request=merged(device_name, None), replica=replica)
+        return open_scope(scope)
+
+    def non_slot_devices(self, var_list: Any) -> tuple[str, ...]:
+        """Returns the devices on which what is kept beside variables is updated."""
+        return self._devices
+
+    def call_for_each_replica(
+        self, fn: Callable[..., Any], args: Sequence[Any] = (), kwargs: Mapping[str, Any] | None = None
+    ) -> Any:
+        """Runs a function once in each replica, as `strategy.run` does.
+
+        Args:
+          fn: the function.
+          args: its arguments; of `PerReplica` values each replica gets its own.
+          kwargs: arguments with names.
+        """
+        return self._strategy.run(fn, args, kwargs)
+
+    def broadcast_to(self, tensor: Any, destinations: Any) -> Any:
+        """Returns a tensor on the devices of a variable, or on one device."""
+        require_cross_replica()
+        copies = [copy_value_to(device_name, tensor) for device_name in _list_devices(destinations)]
+        return copies[0] if len(copies) == 1 else Mirrored(copies)
+
+    def read_var(self, v: Any) -> Any:
+        """Returns the value of a variable, as a replica or as the program across replicas sees it."""
+        return v.read_value()
+
+    @property
+    def experimental_require_static_shapes(self) -> bool:
+        """Whether each tensor must have a known shape: never."""
+        return False
 
     def reduce_to(self, reduce_op: ReduceOp | str, value: Any, destinations: Any, options: Any = None) -> Any:
         """Joins the replicas' values, and puts the result on the devices of a variable, or on one device."""
@@ -344,6 +425,8 @@ def _join_results(results: list[Any]) -> Any:
 class _DefaultStrategy(Strategy):
     """No strategy: a single replica, on no device in particular."""
 
+    _replicas_meet = False
+
     def run(
         self,
         fn: Callable[..., Any],
@@ -354,7 +437,7 @@ class _DefaultStrategy(Strategy):
         """Calls the function."""
         if not isinstance(args, list | tuple):
             raise ValueError(f"positional args must be a list or tuple, got {type(args)}")
-        return fn(*args, **(kwargs or {}))
+        return converted_in_graphs(fn)(*args, **(kwargs or {}))
 
     def experimental_distribute_dataset(self, dataset: Any, options: Any = None) -> Any:
         """Returns the dataset."""

@@ -13,19 +13,23 @@ from nbtf._ops.math.division import truediv
 from nbtf._ops.variables.creation import VariableAggregation, alone
 from nbtf._ops.variables.resource import read_variable
 from nbtf._ops.variables.variable import NOTHING, Variable
+from nbtf._runtime.conversion import as_tensor
 from nbtf._runtime.device import device
 from nbtf._runtime.scopes import SCOPE
 from nbtf._runtime.tensor import Tensor
 from nbtf._shapes import TensorShape
 from nbtf._types import DType
 from nbtf.distribute.contexts import ReplicaContext, current
-from nbtf.distribute.reduction import ReduceOp, combined, copy_to, reduce_values
-from nbtf.distribute.values import DistributedValues, Mirrored, PerReplica, of_replica
+from nbtf.distribute.reduction import ReduceOp, combined, copy_value_to, reduce_values
+from nbtf.distribute.values import DistributedValues, Mirrored, PerReplica, of_replica, replica_number
 
 if TYPE_CHECKING:
     from nbtf.distribute.strategy import Strategy
 
 _REDUCE = {VariableAggregation.SUM: ReduceOp.SUM, VariableAggregation.MEAN: ReduceOp.MEAN}
+
+_NEVER_AGGREGATED = frozenset({"scatter_update", "scatter_min", "scatter_max"})
+"""Methods whose rows are not added up."""
 
 
 class DistributedVariable(Variable, DistributedValues):
@@ -181,16 +185,44 @@ class DistributedVariable(Variable, DistributedValues):
         self._everywhere(update_copy, *inputs)
         return self
 
+    def _scatter_rows(self, op: Any, sparse_delta: Any, name: str | None) -> Any:
+        self._check_scatter(f"scatter_{op.type.removeprefix('ResourceScatter').lower()}")
+        return self._written(lambda copy, delta: copy._scatter_rows(op, delta, name), sparse_delta, True)
+
+    def _check_scatter(self, method: str) -> None:
+        """Refuses to change rows where the replicas' rows cannot be aggregated.
+
+        Raises:
+          NotImplementedError: in TensorFlow's words.
+        """
+        if method in _NEVER_AGGREGATED and self._aggregation in _REDUCE:
+            raise NotImplementedError(
+                f"{method} is only supported for mirrored variable (variable created within certain "
+                "`tf.distribute.Strategy` scope) with NONE or `ONLY_FIRST_REPLICA` aggregation, got: "
+                f"{self._aggregation}."
+            )
+
     def _written(self, write: Callable[[Variable, Any], Any], value: Any, read_value: bool) -> Any:
-        context = current()
+        """Writes the copy of the replica that runs or is updated, or all of them; returns what was written."""
+        self._strategy._check_no_other()
+        replica, context = replica_number(), current()
         if not isinstance(context, ReplicaContext):
-            self._everywhere(write, value)
-            return self if read_value else NOTHING
-        if self._aggregation is VariableAggregation.NONE or len(self._values) == 1:
-            copy = write(self.__tf_variable__, value)
+            if replica is None:
+                return self._written_across(write, value, read_value)
+            written = write(self._values[replica], value)
+        elif self._is_aggregated():
+            written = context.merge_call(partial(self._written_by_all, write), args=(value,))
         else:
-            copy = context.merge_call(partial(self._written_by_all, write), args=(value,))
-        return copy if read_value else NOTHING
+            written = write(self.__tf_variable__, value)
+        return written if read_value else NOTHING
+
+    def _is_aggregated(self) -> bool:
+        """Tells whether what a replica writes is joined with what the others write."""
+        return self._aggregation is not VariableAggregation.NONE and len(self._values) > 1
+
+    def _written_across(self, write: Callable[[Variable, Any], Any], value: Any, read_value: bool) -> Any:
+        self._everywhere(write, value)
+        return self if read_value else NOTHING
 
     def _written_by_all(self, write: Callable[[Variable, Any], Any], strategy: Strategy, value: Any) -> Any:
         """Is called once for all replicas that give a value: aggregates, and writes all copies."""
@@ -231,10 +263,22 @@ class SyncOnReadVariable(DistributedVariable):
         return super()._read() if isinstance(current(), ReplicaContext) else self._total()
 
     def _total(self) -> Tensor:
-        """Returns what the copies are together, on the current device."""
-        if self._aggregation not in _REDUCE:
+        """Returns what the copies are together, on the current device.
+
+        Raises:
+          ValueError: if the variable has no aggregation, in TensorFlow's words.
+        """
+        self._check_aggregation()
+        if self._aggregation is VariableAggregation.ONLY_FIRST_REPLICA:
             return read_variable(self._values[0])
         return combined(_REDUCE[self._aggregation], [read_variable(copy) for copy in self._values])
+
+    def _check_aggregation(self) -> None:
+        if self._aggregation is VariableAggregation.NONE:
+            raise ValueError(
+                "Could not convert from `tf.VariableAggregation` VariableAggregationV2.NONE to`tf.distribute.ReduceOp` "
+                "type"
+            )
 
     def read_value(self) -> Tensor:
         """Returns the value of this moment, on the current device."""
@@ -244,19 +288,27 @@ class SyncOnReadVariable(DistributedVariable):
         """Returns the value as NumPy has it."""
         return self._read().numpy()
 
-    def _written(self, write: Callable[[Variable, Any], Any], value: Any, read_value: bool) -> Any:
-        if isinstance(current(), ReplicaContext):
-            copy = write(self.__tf_variable__, value)
-            return copy if read_value else NOTHING
-        if write is not Variable.assign and self._aggregation is VariableAggregation.SUM:
+    def _is_aggregated(self) -> bool:
+        return False
+
+    def _check_scatter(self, method: str) -> None:
+        raise NotImplementedError(f"Variables with `synchronization=ON_READ` doesn't support `{method}`")
+
+    def _written_across(self, write: Callable[[Variable, Any], Any], value: Any, read_value: bool) -> Any:
+        """Writes all copies so that reading them across replicas gives the value, and returns what it gives."""
+        is_summed = self._aggregation is VariableAggregation.SUM
+        if is_summed and write is not Variable.assign:
             raise ValueError(
-                "SyncOnReadVariable does not support `assign_add` in cross-replica context when aggregation is set to "
-                "`tf.VariableAggregation.SUM`."
+                f"SyncOnReadVariable does not support `{write.__name__}` in cross-replica context when aggregation is set "
+                "to `tf.VariableAggregation.SUM`."
             )
-        if self._aggregation is VariableAggregation.SUM and not isinstance(value, PerReplica):
-            value = truediv(value, len(self._values))  # so that the sum is the value
+        value = as_tensor(value, self._dtype)  # which refuses values that differ from replica to replica
+        if read_value:
+            self._check_aggregation()
+        if is_summed:
+            value = truediv(value, len(self._values))
         self._everywhere(write, value)
-        return self if read_value else NOTHING
+        return self.read_value() if read_value else NOTHING
 
 
 def aggregated(aggregation: VariableAggregation, value: Any, strategy: Strategy) -> Any:
@@ -271,7 +323,7 @@ def aggregated(aggregation: VariableAggregation, value: Any, strategy: Strategy)
     if isinstance(value, PerReplica):
         devices = strategy.extended.worker_devices
         total = reduce_values(op, value.values, devices[0])
-        return Mirrored([copy_to(device_name, total) for device_name in devices])
+        return Mirrored([copy_value_to(device_name, total) for device_name in devices])
     return not_distributed(op, value)
 
 

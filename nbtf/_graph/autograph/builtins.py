@@ -7,6 +7,8 @@ from collections.abc import Callable
 from typing import Any
 
 from nbtf._graph.autograph.symbolic import is_symbolic
+from nbtf._graph.handles import function_graph
+from nbtf._graph.iteration import begun
 from nbtf._graph.tensor import GraphTensor
 from nbtf._ops.arrays.ranges import range as tensor_range
 from nbtf._ops.arrays.shapes import shape
@@ -50,6 +52,13 @@ def _zip(*values: Any, **options: Any) -> Any:
     return zip(*values, **options)  # noqa: B905  # as the program calls it
 
 
+def _iter(*arguments: Any) -> Any:
+    values = arguments[0] if len(arguments) == 1 else None
+    if function_graph() is None or not hasattr(values, "element_spec"):
+        return iter(*arguments)
+    return begun(values) if hasattr(values, "_iterator_class") else values
+
+
 def _sorted(values: Any, **options: Any) -> Any:
     return sort(values) if values.__class__ is GraphTensor and not options else sorted(values, **options)
 
@@ -60,6 +69,7 @@ OVERLOADS: dict[Any, Callable[..., Any]] = {
     builtins.float: _float,
     builtins.range: _range,
     builtins.enumerate: _enumerate,
+    builtins.iter: _iter,
     builtins.zip: _zip,
     builtins.sorted: _sorted,
 }

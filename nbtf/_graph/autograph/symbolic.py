@@ -9,6 +9,8 @@ from typing import Any
 
 from nbtf._graph.autograph.jumps import RESULT
 from nbtf._graph.control_flow import Block, Spec, choose, repeat, repeat_for
+from nbtf._graph.handles import tensors_described
+from nbtf._graph.open_composites import closed, opened
 from nbtf._graph.tensor import GraphTensor
 from nbtf._ops.arrays.creation import zeros
 from nbtf._ops.arrays.shapes import shape as shape_of
@@ -46,6 +48,8 @@ class State:
         """Takes the function that reads the variables, and what reads the rest."""
         reader, *self._containers = readers
         self._cells: Sequence[CellType] = reader.__closure__ or ()
+        self._parts: dict[int, tuple[Any, Any]] = {}
+        """What composites were taken apart to, by id."""
         self.names: list[str] = [*reader.__code__.co_freevars, *[item.title for item in self._containers]]
 
     def counts(self, number: int, live: Sequence[str]) -> bool:
@@ -53,11 +57,16 @@ class State:
         return number >= len(self._cells) or self.names[number] in live
 
     def read(self) -> list[Any]:
-        """Returns the values, `UNBOUND` where there is none."""
-        return [*map(_read_cell, self._cells), *[item.read() for item in self._containers]]
+        """Returns the values, `UNBOUND` where there is none; composites as `Parts`, the same ones each time."""
+        return [self._opened(value) for value in (*map(_read_cell, self._cells), *[x.read() for x in self._containers])]
+
+    def _opened(self, value: Any) -> Any:
+        parts = opened(value)
+        return value if parts is value else self._parts.setdefault(id(value), (value, parts))[1]
 
     def write(self, values: Sequence[Any]) -> None:
         """Sets the values."""
+        values = [closed(value) for value in values]
         for cell, value in zip(self._cells, values, strict=False):
             if value is not UNBOUND:
                 cell.cell_contents = value
@@ -424,12 +433,11 @@ def loop_over_elements(
     elements: Any, body: Callable[[Any], None], goes_on: Callable[[], Any] | None, state: State, options: Any
 ) -> None:
     """Traces a loop over the elements of a dataset, or what is left of an iterator."""
-    spec = elements.element_spec
-    specs: list[Spec] = [(TensorShape(leaf.shape), leaf.dtype) for leaf in flatten(spec)]
+    specs, put_together = tensors_described(elements.element_spec)
     loop = _Loop(state, options)
 
     def turn(block: Block) -> None:
-        block.trace(lambda: body(pack_sequence_as(spec, block.arguments[: len(specs)])))
+        block.trace(lambda: body(put_together(iter(block.arguments[: len(specs)]))))
 
     loop.define(turn, specs)
     tests: Block | None = None
@@ -440,4 +448,4 @@ def loop_over_elements(
         tests.finish([tests.convert_result(conditions[0])])
     bodies = Block("while", [*specs, *loop.specs])
     bodies.finish(loop.results(bodies, loop.turn(bodies, turn)))
-    loop.leave(repeat_for(elements, tests, bodies, loop.tensors, loop.specs))
+    loop.leave(repeat_for(elements._handle, tests, bodies, loop.tensors, loop.specs))

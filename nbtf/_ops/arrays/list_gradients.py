@@ -45,7 +45,7 @@ def separate(values: Sequence[Any]) -> list[Any]:
         if is_list(value):
             elements = elements_of(value)
             return with_tensors(elements, [separate(tensor) for tensor in elements.tensors])
-        is_repeated = id(value) in ids and value.__class__ is Tensor
+        is_repeated = id(value) in ids and value.__class__ is Tensor and bool(continuous_in(value))
         ids.add(id(value))
         return identity(value) if is_repeated else value
 

@@ -20,6 +20,7 @@ from nbtf._ops.trackable import Trackable
 from nbtf._runtime.context import open_graph
 from nbtf._runtime.device import device
 from nbtf._runtime.phases import SLOTS, UPDATE, during, keeping
+from nbtf.distribute.strategy import DEFAULT
 from nbtf.keras.generation import is_legacy, of_keras_2
 from nbtf.keras.naming import auto_name, checked_name, inside, snake_case
 from nbtf.keras.optimizers.copies import Copy, Leader, bare, copies_of, values_of
@@ -289,6 +290,7 @@ class Optimizer(Trackable):
     @during(UPDATE)
     def _apply_all(self, strategy: Any, grads: Sequence[Any], weights: Sequence[Any]) -> None:
         """Is called outside of replicas: all copies are within reach."""
+        self._check_strategy(strategy, weights)
         graph = open_graph()
         if not hasattr(graph, "call_with"):
             self._build_for(weights)
@@ -298,6 +300,20 @@ class Optimizer(Trackable):
         if not self.built:
             graph.call_with("BuildOptimizer", self._build_for, list(weights))
         graph.call_with("ApplyGradients", self._apply_sums, self._summed(strategy, grads, weights), list(weights))
+
+    def _check_strategy(self, strategy: Any, weights: Sequence[Any]) -> None:
+        """Refuses weights and an optimizer that were not made for the strategy which trains.
+
+        Raises:
+          RuntimeError: if what it keeps beside weights would belong to another strategy, in TensorFlow's words.
+          AssertionError: if a weight has no copy for each replica: it would be changed once a replica.
+        """
+        if strategy.num_replicas_in_sync > 1:
+            own_strategy = getattr(bare(self._iterations), "distribute_strategy", DEFAULT)
+            if self.SLOTS and own_strategy is not strategy:
+                raise RuntimeError(f"Mixing different tf.distribute.Strategy objects: {strategy} is not {own_strategy}")
+            for weight in weights:
+                strategy._copies_of(bare(weight))
 
     def _build_for(self, weights: Sequence[Any]) -> None:
         if not self.built:

@@ -1,0 +1,254 @@
+"""How elements are taken one by one, at once or each time a traced function runs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from itertools import islice
+from typing import Any, NamedTuple, Self
+
+from nbtf._graph.handles import (
+    HANDLE,
+    function_graph,
+    handle_of,
+    object_of,
+    tensor_like,
+    tensors_described,
+    tensors_in,
+)
+from nbtf._locks import new_lock
+from nbtf._runtime.phases import INPUT, during
+from nbtf._types import variant
+from nbtf.errors import OperatorNotAllowedInGraphError, OutOfRangeError
+
+PYTHON_LOOP = "`{}` only supports Python-style iteration in eager mode or within tf.function."
+"""Why `for` fails in a traced function that is not converted: Python cannot count the elements."""
+
+
+class Incomplete(NamedTuple):
+    """An element in which some replicas have nothing though its shape says that they have."""
+
+    element: Any
+
+
+class Cursor:
+    """Where a pass over elements is: how many were taken, and those to come. Several threads may share it."""
+
+    __slots__ = ("__weakref__", "_elements", "_lock", "stage", "taken")
+
+    def __init__(self, stage: Any) -> None:
+        """Starts at the beginning.
+
+        Args:
+          stage: its `start()` returns the elements, its `spec` says what they look like.
+        """
+        self.stage: Any = stage
+        self.taken = 0
+        self._lock = new_lock()
+        self._elements: Iterator[Any] = stage.start()
+
+    def __iter__(self) -> Cursor:
+        """Goes on where it is."""
+        return self
+
+    def __next__(self) -> Any:
+        """Returns the next element, even if it is incomplete."""
+        element = self._take()
+        return element.element if element.__class__ is Incomplete else element
+
+    def complete(self) -> Any:
+        """Returns the next element; the first that is incomplete is the end.
+
+        Raises:
+          StopIteration: if there is none.
+        """
+        element = self._take()
+        if element.__class__ is Incomplete:
+            raise StopIteration
+        return element
+
+    def _take(self) -> Any:
+        with self._lock:
+            element = _next_of(self._elements)
+            self.taken += 1
+            return element
+
+    def move_to(self, position: int) -> None:
+        """Goes on behind so many elements, counted from the beginning."""
+        with self._lock:
+            self._elements, self.taken = self.stage.start(), position
+            for _ in islice(self._elements, position):
+                pass
+
+
+@during(INPUT)
+def _next_of(elements: Iterator[Any]) -> Any:
+    return next(elements)
+
+
+class ElementIterator:
+    """What the iterators of datasets have in common.
+
+    In a function that is traced, an iterator stands for the one that a call brings: it has a handle and no cursor.
+    """
+
+    __slots__ = ("__weakref__", "_cursor", "_held", "_spec")
+
+    _noun = "tf.data.Iterator"
+
+    def __init__(self, stage: Any) -> None:
+        """Starts at the beginning."""
+        self._spec: Any = None
+        self._cursor: Any = Cursor(stage)
+        self._held: Any = None
+
+    @classmethod
+    def of_handle(cls, handle: Any, element_spec: Any) -> Self:
+        """Returns the iterator that a handle of a graph stands for."""
+        iterator = cls.__new__(cls)
+        iterator._spec, iterator._cursor, iterator._held = element_spec, None, handle
+        return iterator
+
+    @property
+    def element_spec(self) -> Any:
+        """What each element looks like."""
+        return self._spec if self._cursor is None else self._cursor.stage.spec
+
+    @property
+    def _type_spec(self) -> IteratorSpec:
+        return IteratorSpec(type(self), self.element_spec)
+
+    @property
+    def _handle(self) -> Any:
+        if self._held is None:
+            self._held = handle_of(self._cursor)
+        return self._held
+
+    def _taken_apart(self) -> tuple[IteratorSpec, Sequence[Any]]:
+        return self._type_spec, [self._handle]
+
+    def __iter__(self) -> Self:
+        """Goes on where it is.
+
+        Raises:
+          OperatorNotAllowedInGraphError: if a function is being traced, in which Python cannot count the elements.
+        """
+        if function_graph() is not None:
+            raise OperatorNotAllowedInGraphError(PYTHON_LOOP.format(self._noun))
+        return self
+
+    def __next__(self) -> Any:
+        """Returns the next element."""
+        graph = function_graph()
+        if graph is not None:
+            return self._next_in(graph)
+        self._announce("IteratorGetNext")
+        return self._cursor.complete()
+
+    def get_next(self) -> Any:
+        """Returns the next element.
+
+        Raises:
+          OutOfRangeError: if there is none.
+        """
+        try:
+            return next(self)
+        except StopIteration:
+            raise self._at_end() from None
+
+    def get_next_as_optional(self) -> Any:
+        """Returns the next element in an optional, which is empty after the last one."""
+        optional = self._optional_class()
+        graph = function_graph()
+        if graph is not None:
+            (handle,) = graph.call(
+                "IteratorGetNextAsOptional",
+                lambda values: [handle_of(self._content(object_of(values[0])))],
+                [self._handle],
+                HANDLE,
+                True,
+            )
+            return optional(handle, self.element_spec)
+        self._announce("IteratorGetNextAsOptional")
+        return optional(handle_of(self._content(self._cursor)), self.element_spec)
+
+    @staticmethod
+    def _content(cursor: Cursor) -> tuple[Any, ...]:
+        """Returns what an optional holds: the next element in a tuple, which is empty after the last one."""
+        return tuple(islice(cursor, 1))
+
+    def _next_in(self, graph: Any) -> Any:
+        """Returns what stands for the next element in a function that is traced."""
+        known, put_together = tensors_described(self.element_spec)
+        return put_together(iter(graph.call("IteratorGetNext", self._next_tensors, [self._handle], known, True)))
+
+    def _next_tensors(self, values: Sequence[Any]) -> Sequence[Any]:
+        try:
+            return tensors_in(object_of(values[0]).complete())
+        except StopIteration:
+            raise self._at_end() from None
+
+    # For subclasses
+
+    def _announce(self, op: str) -> None:
+        """Tells observers of an op."""
+
+    def _at_end(self) -> OutOfRangeError:
+        """Returns the error that says that there are no more elements."""
+        return OutOfRangeError("End of sequence")
+
+    def _optional_class(self) -> Callable[[Any, Any], Any]:
+        """Returns what makes an optional of a handle and a spec."""
+        raise NotImplementedError
+
+
+class IteratorSpec:
+    """Says of an argument that it is an iterator, and what its elements look like."""
+
+    def __init__(self, iterator_class: type[ElementIterator], element_spec: Any) -> None:
+        """Takes the class of the iterator, and the structure of its elements."""
+        self.iterator_class = iterator_class
+        self.element_spec: Any = element_spec
+
+    @property
+    def value_type(self) -> type[ElementIterator]:
+        """The class of the iterator."""
+        return self.iterator_class
+
+    def is_compatible_with(self, spec_or_value: Any) -> bool:
+        """Tells whether an iterator, or the one that another spec describes, has such elements."""
+        other = getattr(spec_or_value, "_type_spec", spec_or_value)
+        return isinstance(other, IteratorSpec) and self == other
+
+    def _stand_in(self) -> ElementIterator:
+        return self._put_together([tensor_like((), variant)])
+
+    def _put_together(self, items: Sequence[Any]) -> ElementIterator:
+        return self.iterator_class.of_handle(items[0], self.element_spec)
+
+    def __eq__(self, other: object) -> bool:
+        """Equal if class and elements are."""
+        return isinstance(other, IteratorSpec) and (self.iterator_class, self.element_spec) == (
+            other.iterator_class,
+            other.element_spec,
+        )
+
+    def __hash__(self) -> int:
+        """The hash of its text."""
+        return hash(repr(self))
+
+    def __repr__(self) -> str:
+        """`IteratorSpec(TensorSpec(shape=(), dtype=tf.int64, name=None),)`."""
+        return f"{self.iterator_class.__name__.removeprefix('Owned')}Spec({self.element_spec!r},)"
+
+
+def begun(elements: Any) -> Any:
+    """Returns what `iter` gives for a dataset while a function is traced: each run begins a pass of its own."""
+    iterator_class: type[Any] = elements._iterator_class
+    (handle,) = function_graph().call(
+        "MakeIterator",
+        lambda values: [iterator_class(object_of(values[0]))._handle],
+        [elements._handle],
+        HANDLE,
+        True,
+    )
+    return iterator_class.of_handle(handle, elements.element_spec)

@@ -17,6 +17,7 @@ from nbtf._graph.handles import (
 )
 from nbtf._locks import new_lock
 from nbtf._runtime.phases import INPUT, during
+from nbtf._runtime.tensor import Tensor
 from nbtf._types import variant
 from nbtf.errors import OperatorNotAllowedInGraphError, OutOfRangeError
 
@@ -103,9 +104,10 @@ class ElementIterator:
 
     @classmethod
     def of_handle(cls, handle: Any, element_spec: Any) -> Self:
-        """Returns the iterator that a handle of a graph stands for."""
+        """Returns the iterator that a handle stands for: one of a graph, or one that a function has returned."""
         iterator = cls.__new__(cls)
-        iterator._spec, iterator._cursor, iterator._held = element_spec, None, handle
+        iterator._cursor = object_of(handle) if handle.__class__ is Tensor else None
+        iterator._spec, iterator._held = element_spec, handle
         return iterator
 
     @property

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from nbtf._graph.handles import tensor_like
 from nbtf._ops.ragged_and_sparse.ragged import RaggedTensor
 from nbtf._ops.ragged_and_sparse.sparse import SparseTensor
 from nbtf._ops.structure import _like_mapping, flatten, pack_sequence_as
@@ -58,6 +59,25 @@ class RaggedTensorSpec:
         self.ragged_rank: int = (0 if rank is None else rank - 1) if ragged_rank is None else ragged_rank
         self.row_splits_dtype: DType = as_dtype(row_splits_dtype)
 
+    def is_compatible_with(self, spec_or_value: Any) -> bool:
+        """Tells whether a ragged tensor, or one that another spec describes, looks like this."""
+        other = _spec_of_leaf(spec_or_value) if isinstance(spec_or_value, RaggedTensor) else spec_or_value
+        return isinstance(other, RaggedTensorSpec) and (
+            (self.dtype, self.ragged_rank, self.row_splits_dtype)
+            == (other.dtype, other.ragged_rank, other.row_splits_dtype)
+            and self.shape.is_compatible_with(other.shape)
+        )
+
+    def _stand_in(self) -> Any:
+        """Returns a ragged tensor of tensors that have no values."""
+        if not self.ragged_rank:
+            return tensor_like(self.shape, self.dtype)
+        value: Any = tensor_like((None, *self.shape[self.ragged_rank + 1 :]), self.dtype)
+        for axis in reversed(range(self.ragged_rank)):
+            rows = self.shape[0] if axis == 0 else None
+            value = RaggedTensor(value, tensor_like((None if rows is None else rows + 1,), self.row_splits_dtype))
+        return value
+
     def __repr__(self) -> str:
         """`RaggedTensorSpec(TensorShape([2, None]), tf.int32, 1, tf.int64)`."""
         return f"RaggedTensorSpec({self.shape!r}, {self.dtype!r}, {self.ragged_rank}, {self.row_splits_dtype!r})"
@@ -83,6 +103,19 @@ class SparseTensorSpec:
         self.shape: TensorShape = TensorShape(shape)
         self.dtype: DType = as_dtype(dtype)
 
+    def is_compatible_with(self, spec_or_value: Any) -> bool:
+        """Tells whether a sparse tensor, or one that another spec describes, looks like this."""
+        is_sparse = isinstance(spec_or_value, SparseTensor | SparseTensorSpec)
+        return (
+            is_sparse and spec_or_value.dtype is self.dtype and self.shape.is_compatible_with(spec_or_value.shape)
+        )
+
+    def _stand_in(self) -> SparseTensor:
+        """Returns a sparse tensor of tensors that have no values."""
+        rank = self.shape.rank
+        indices, lengths = tensor_like((None, rank), int64), tensor_like((rank,), int64)
+        return SparseTensor(indices, tensor_like((None,), self.dtype), lengths)
+
     def __repr__(self) -> str:
         """`SparseTensorSpec(TensorShape([2, 3]), tf.int32)`."""
         return f"SparseTensorSpec({self.shape!r}, {self.dtype!r})"
@@ -98,6 +131,9 @@ class SparseTensorSpec:
 
 class NoneTensorSpec:
     """Says of a value that it is None."""
+
+    def _stand_in(self) -> None:
+        """Returns None."""
 
     def __repr__(self) -> str:
         """`NoneTensorSpec()`."""

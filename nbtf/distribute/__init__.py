@@ -15,6 +15,9 @@ from nbtf.distribute.local_cluster import LocalCluster as LocalCluster
 from nbtf.distribute.mirrored import MirroredStrategy as MirroredStrategy
 from nbtf.distribute.mirrored import MultiWorkerMirroredStrategy as MultiWorkerMirroredStrategy
 from nbtf.distribute.one_device import OneDeviceStrategy as OneDeviceStrategy
+from nbtf.distribute.options import InputOptions as InputOptions
+from nbtf.distribute.options import InputReplicationMode as InputReplicationMode
+from nbtf.distribute.options import RunOptions as RunOptions
 from nbtf.distribute.reduction import CrossDeviceOps as CrossDeviceOps
 from nbtf.distribute.reduction import HierarchicalCopyAllReduce as HierarchicalCopyAllReduce
 from nbtf.distribute.reduction import NcclAllReduce as NcclAllReduce

@@ -6,16 +6,20 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Any
 
-from nbtf._graph.handles import function_graph, handle_of, stand_in, tensor_like
+from nbtf._graph.handles import function_graph, handle_of, object_of, stand_in, tensor_like
 from nbtf._graph.iteration import PYTHON_LOOP, Cursor, ElementIterator, Incomplete
+from nbtf._graph.signature import tensors_taken
 from nbtf._ops.arrays.creation import zeros_like
 from nbtf._ops.arrays.identity import identity
+from nbtf._ops.ragged_and_sparse.ragged import RaggedTensor
 from nbtf._ops.structure import flatten
 from nbtf._runtime.arguments import check_has
 from nbtf._runtime.conversion import as_tensor
 from nbtf._runtime.device import device
-from nbtf._shapes import TensorSpec
+from nbtf._runtime.tensor import Tensor
 from nbtf._types import variant
+from nbtf.distribute.options import InputOptions
+from nbtf.distribute.reduction import CPU
 from nbtf.distribute.values import PerReplica, mapped, regrouped
 from nbtf.errors import OperatorNotAllowedInGraphError, OutOfRangeError
 
@@ -84,9 +88,11 @@ class PerReplicaSpec:
 class _Shares:
     """The elements of a dataset of global batches, each split among the replicas."""
 
-    def __init__(self, dataset: Any, devices: Sequence[str]) -> None:
+    def __init__(self, dataset: Any, devices: Sequence[str], options: InputOptions | None = None) -> None:
         """Takes the dataset and the replicas' devices."""
-        self.dataset, self.devices = dataset, tuple(devices)
+        self.dataset = dataset
+        stays_on_host = options is not None and not options.experimental_fetch_to_device
+        self.devices = (CPU,) * len(devices) if stays_on_host else tuple(devices)
         spec = check_has(dataset, "element_spec", "dataset", "a dataset").element_spec
         self.spec: Any = spec if len(self.devices) == 1 else mapped(self._distributed_spec, spec)
 
@@ -97,24 +103,27 @@ class _Shares:
     def start(self) -> Iterator[Any]:
         """Returns the elements, from the beginning."""
         for batch in self.dataset:
-            yield regrouped(
-                [self._put_on_device(self._take_rows(batch, number), number) for number in range(len(self.devices))]
-            )
+            yield self._joined([self._take_rows(batch, number) for number in range(len(self.devices))])
+
+    def _joined(self, parts: Sequence[Any]) -> Any:
+        """Returns the parts of an element, each on the device of its replica."""
+        element: list[Any] = []
+        for device_name, part in zip(self.devices, parts, strict=True):
+            with device(device_name):
+                element.append(mapped(_passed_on, part))
+        return regrouped(element)
 
     def _distributed_spec(self, spec: Any) -> PerReplicaSpec:
         """Returns the spec of a batch that is split; how many rows a replica gets is known if all get equally many."""
-        if isinstance(spec, TensorSpec) and spec.shape.rank:
+        if getattr(spec, "shape", None) is not None and spec.shape.rank:
             rows = spec.shape[0]
             share = None if rows is None or rows % len(self.devices) else rows // len(self.devices)
-            spec = TensorSpec((share, *spec.shape[1:]), spec.dtype)
+            more = (spec.ragged_rank, spec.row_splits_dtype) if hasattr(spec, "ragged_rank") else ()
+            spec = spec.__class__((share, *spec.shape[1:]), spec.dtype, *more)
         return PerReplicaSpec(*[spec for _ in self.devices])
 
     def _take_rows(self, batch: Any, number: int) -> Any:
         return mapped(partial(part_of, number, len(self.devices)), batch)
-
-    def _put_on_device(self, rows: Any, number: int) -> Any:
-        with device(self.devices[number]):
-            return mapped(identity, rows)
 
 
 class _Dealt(_Shares):
@@ -127,12 +136,25 @@ class _Dealt(_Shares):
         has_fixed_shape = all([shape is not None and shape.is_fully_defined() for shape in shapes])
         while dealt := [batch for _, batch in zip(self.devices, batches, strict=False)]:
             missing = len(self.devices) - len(dealt)
-            dealt += [mapped(_nothing_of, dealt[0])] * missing
-            element = regrouped([self._put_on_device(batch, number) for number, batch in enumerate(dealt)])
+            element = self._joined(dealt + [mapped(_nothing_of, dealt[0])] * missing)
             yield Incomplete(element) if missing and has_fixed_shape else element
 
     def _distributed_spec(self, spec: Any) -> PerReplicaSpec:
         return PerReplicaSpec(*[spec for _ in self.devices])
+
+
+class _OfReplicas(_Dealt):
+    """The elements of several datasets, of which each replica has its own."""
+
+    def __init__(self, datasets: Sequence[Any], devices: Sequence[str], options: InputOptions | None) -> None:
+        """Takes a dataset and a device for each replica."""
+        super().__init__(datasets[0], devices, options)
+        self._datasets = datasets
+
+    def start(self) -> Iterator[Any]:
+        """Returns the elements, until a dataset has no more."""
+        for batches in zip(*self._datasets, strict=False):
+            yield self._joined(batches)
 
 
 class DistributedIterator(ElementIterator):
@@ -214,7 +236,8 @@ class DistributedDatasetSpec:
 
     def _put_together(self, items: Sequence[Any]) -> DistributedDataset:
         dataset = DistributedDataset.__new__(DistributedDataset)
-        dataset._held, dataset.element_spec, dataset._stage = items[0], self.element_spec, None
+        dataset._stage = object_of(items[0]) if items[0].__class__ is Tensor else None
+        dataset._held, dataset.element_spec = items[0], self.element_spec
         return dataset
 
     def __eq__(self, other: object) -> bool:
@@ -230,27 +253,50 @@ class DistributedDatasetSpec:
         return f"DistributedDatasetSpec({self.element_spec!r},)"
 
 
+def _passed_on(value: Any) -> Any:
+    """Returns a tensor, or what is made of several, on the current device."""
+    tensors: list[Any] = []
+    put_together = tensors_taken(value, tensors)
+    return put_together(iter([identity(tensor) for tensor in tensors]))
+
+
 def _nothing_of(batch: Any) -> Any:
     """Returns no rows; 0 where an element has no rows, as TensorFlow does."""
+    if isinstance(batch, RaggedTensor):
+        return batch[:0]
     tensor = as_tensor(batch)
     return tensor[:0] if tensor._array.ndim else zeros_like(tensor)
 
 
 def part_of(number: int, replicas: int, batch: Any) -> Any:
     """Returns a replica's rows of a batch; what has no rows is for all."""
-    tensor = as_tensor(batch)
-    if replicas == 1 or not tensor.shape.rank:
-        return tensor
-    size = -(-tensor.shape[0] // replicas)
+    rows = batch if isinstance(batch, RaggedTensor) else as_tensor(batch)
+    if replicas == 1 or not rows.shape.rank:
+        return rows
+    size = -(-rows.shape[0] // replicas)
     with device("/CPU:0"):
-        return tensor[number * size : (number + 1) * size]
+        return rows[number * size : (number + 1) * size]
 
 
-def split_among(dataset: Any, devices: Sequence[str]) -> DistributedDataset:
-    """Returns a dataset of global batches as one whose batches are split among replicas."""
-    return DistributedDataset(_Shares(dataset, devices))
+def split_among(dataset: Any, devices: Sequence[str], options: InputOptions | None) -> DistributedDataset:
+    """Returns a dataset of global batches as one whose batches are split among replicas.
+
+    Raises:
+      NotImplementedError: if the options ask for a dataset of each replica, in TensorFlow's words.
+    """
+    if options is not None and options.is_per_replica:
+        raise NotImplementedError(
+            "InputReplicationMode.PER_REPLICA is only supported in `distribute_datasets_from_function`."
+        )
+    return DistributedDataset(_Shares(dataset, devices, options))
 
 
-def of_function(dataset_fn: Callable[[InputContext], Any], devices: Sequence[str]) -> DistributedDataset:
-    """Returns the dataset that a function makes for all replicas of this computer."""
-    return DistributedDataset(_Dealt(dataset_fn(InputContext(num_replicas_in_sync=len(devices))), devices))
+def of_function(
+    dataset_fn: Callable[[InputContext], Any], devices: Sequence[str], options: InputOptions | None
+) -> DistributedDataset:
+    """Returns the dataset that a function makes for all replicas of this computer, or a dataset for each of them."""
+    count = len(devices)
+    if options is None or not options.is_per_replica:
+        return DistributedDataset(_Dealt(dataset_fn(InputContext(num_replicas_in_sync=count)), devices, options))
+    datasets = [dataset_fn(InputContext(count, number, count)) for number in range(count)]
+    return DistributedDataset(_OfReplicas(datasets, devices, options))

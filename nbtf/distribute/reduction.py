@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from enum import Enum
+from math import prod
 from typing import Any
 
 from nbtf._devices.base import Device
@@ -12,9 +13,11 @@ from nbtf._ops.arrays.broadcasting import reshape
 from nbtf._ops.arrays.identity import identity
 from nbtf._ops.arrays.joining import concat, split
 from nbtf._ops.collectives import all_reduce
-from nbtf._ops.math.arithmetic import add_n
+from nbtf._ops.arrays.shapes import shape
+from nbtf._ops.math.arithmetic import add_n, cast
 from nbtf._ops.math.division import truediv
 from nbtf._ops.ragged_and_sparse.indexed_slices import IndexedSlices, join_indices
+from nbtf._ops.reductions.means_and_extremes import reduce_prod
 from nbtf._ops.reductions.sums import reduce_sum
 from nbtf._ops.structure import flatten, pack_sequence_as
 from nbtf._runtime.arguments import check_has, check_number
@@ -287,7 +290,7 @@ def copy_value_to(device_name: str, value: Any) -> Any:
 
 
 @during(ALL_REDUCE)
-def reduced_over(reduce_op: ReduceOp, value: DistributedValues, axis: int | None) -> Any:
+def reduced_over(reduce_op: ReduceOp, value: DistributedValues, axis: Any) -> Any:
     """Returns what `strategy.reduce` does, on CPU:0: of the replicas' values, and of their rows if there is an axis."""
     values: Sequence[Any] = value.values
     _log_reduction(CPU, (CPU,))
@@ -297,11 +300,23 @@ def reduced_over(reduce_op: ReduceOp, value: DistributedValues, axis: int | None
     if reduce_op is ReduceOp.SUM:
         return reduce_values(reduce_op, sums, CPU)
     with device(CPU):
-        rows = sum(as_tensor(replica_value).shape[axis] for replica_value in values)
-        return truediv(add_n(sums), rows)
+        total = add_n(sums)
+        counts = [_count(replica_value, axis) for replica_value in values]
+        if all([isinstance(count, int) for count in counts]):
+            return truediv(total, sum(counts))
+        return truediv(total, cast(add_n(counts), total.dtype))
 
 
-def _sum(value: Any, axis: int) -> Tensor:
+def _count(value: Any, axis: Any) -> Any:
+    """Returns how many elements are added up along axes: a number, or a tensor where only a run can tell."""
+    tensor = as_tensor(value)
+    axes: list[int] = [axis] if isinstance(axis, int) else list(axis)
+    lengths = [tensor.shape[axis] for axis in axes]
+    known = all([isinstance(length, int) for length in lengths])
+    return prod(lengths) if known else reduce_prod([shape(tensor)[axis] for axis in axes])
+
+
+def _sum(value: Any, axis: Any) -> Tensor:
     tensor = as_tensor(value)
     with device(tensor.device):
         return reduce_sum(tensor, axis)

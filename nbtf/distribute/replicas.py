@@ -164,8 +164,8 @@ class Replicas:
         Raises:
           RuntimeError: in TensorFlow's words.
         """
-        scope = SCOPE()
-        if self._strategy._replicas_meet and scope is not None and scope.graph is not self._outer.graph:
+        graph = (SCOPE() or EMPTY).graph
+        if self._strategy._replicas_meet and graph is not None and graph is not self._outer.graph:
             raise RuntimeError(IN_OTHER_GRAPH)
 
     def meet(
@@ -221,7 +221,10 @@ class Replicas:
 
     def _call_merged(self, requests: Sequence[MergeRequest]) -> Any:
         """Calls a function across replicas."""
-        with within(lambda _: across(self._strategy, self._outer)):
+        outer = self._outer
+        if (SCOPE() or EMPTY).graph is None and outer.graph is not None:  # in a `tf.init_scope`, whose ops run at once
+            outer = outer.with_(graph=None, tapes=())
+        with within(lambda _: across(self._strategy, outer)):
             args = regrouped([tuple(request.args) for request in requests])
             kwargs = regrouped([dict(request.kwargs) for request in requests])
             return requests[0].fn(self._strategy, *args, **kwargs)

@@ -23,7 +23,15 @@ from nbtf.distribute.contexts import ReplicaContext, current, require_cross_repl
 from nbtf.distribute.datasets import InputContext, of_function, split_among
 from nbtf.distribute.reduction import CPU, CrossDeviceOps, ReduceOp, copy_value_to, reduce_values, reduced_over
 from nbtf.distribute.replicas import Replicas, across, open_scope
-from nbtf.distribute.values import DistributedValues, Mirrored, PerReplica, mapped, of_replica, regrouped
+from nbtf.distribute.values import (
+    DistributedValues,
+    Mirrored,
+    PerReplica,
+    has_replica_values,
+    mapped,
+    of_replica,
+    regrouped,
+)
 from nbtf.distribute.variables import DistributedVariable, not_distributed
 
 _NOTE = re.compile(r"in replica \d+ of \d+ on ")
@@ -188,18 +196,21 @@ class Strategy:
 
         Args:
           dataset: a `tf.data.Dataset` of global batches.
-          options: accepted and ignored.
+          options: a `tf.distribute.InputOptions`.
+
+        Raises:
+          NotImplementedError: if the options ask for a dataset of each replica.
         """
-        return split_among(dataset, self._extended.worker_devices)
+        return split_among(dataset, self._extended.worker_devices, options)
 
     def distribute_datasets_from_function(self, dataset_fn: Callable[[InputContext], Any], options: Any = None) -> Any:
         """Returns a dataset whose batches go to one replica after another.
 
         Args:
           dataset_fn: is given an `InputContext`, and returns a dataset of batches for one replica.
-          options: accepted and ignored.
+          options: a `tf.distribute.InputOptions`.
         """
-        return of_function(dataset_fn, self._extended.worker_devices)
+        return of_function(dataset_fn, self._extended.worker_devices, options)
 
     experimental_distribute_datasets_from_function = distribute_datasets_from_function
 
@@ -434,10 +445,13 @@ class _DefaultStrategy(Strategy):
         kwargs: Mapping[str, Any] | None = None,
         options: Any = None,
     ) -> Any:
-        """Calls the function."""
+        """Calls the function; of `PerReplica` values, which another strategy has made, with the first replica's."""
         if not isinstance(args, list | tuple):
             raise ValueError(f"positional args must be a list or tuple, got {type(args)}")
-        return converted_in_graphs(fn)(*args, **(kwargs or {}))
+        arguments = [args, kwargs or {}]
+        if has_replica_values(arguments):
+            arguments = of_replica(0, arguments)
+        return converted_in_graphs(fn)(*arguments[0], **arguments[1])
 
     def experimental_distribute_dataset(self, dataset: Any, options: Any = None) -> Any:
         """Returns the dataset."""

@@ -105,6 +105,17 @@ def of_replica(number: int, structure: Any) -> Any:
     return mapped(pick_value, structure)
 
 
+def has_replica_values(structure: Any) -> bool:
+    """Tells whether a structure has values of which each replica has its own."""
+    if isinstance(structure, list | tuple):
+        items: Any = structure  # pyright: ignore[reportUnknownVariableType]
+        return any([has_replica_values(item) for item in items])
+    if isinstance(structure, dict):
+        entries: dict[Any, Any] = structure
+        return any([has_replica_values(item) for item in entries.values()])
+    return isinstance(structure, PerReplica | Mirrored)
+
+
 def regrouped(structures: Sequence[Any]) -> Any:
     """Returns one structure for those of all replicas: equal Python values as they are, others as `PerReplica`."""
     return structures[0] if len(structures) == 1 else mapped(_together, *structures)

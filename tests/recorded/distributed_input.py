@@ -402,12 +402,16 @@ CHOICES = (
 """Strategy, structure and source: all of each, but not each with all others."""
 
 
+WAYS_OF_PLAIN = [way for way in WAYS if way not in ("last_kept", "gradient")]
+"""TensorFlow takes no gradient through a loop over a plain dataset, and keeps no distributed values in it; nbtf does."""
+
+
 def cases(tf: Any) -> Iterator[tuple[str, Case]]:
     """Yields the name of each program, and the program."""
     made = strategies(tf)
     for title, structure, source in CHOICES:
         make = sources(tf, made[title], structure)[source]
-        for way in WAYS:
+        for way in WAYS if source != "plain" else WAYS_OF_PLAIN:
             yield f"{title}.{structure}.{source}.{way}", getattr(Ways(tf, made[title], make), way)
 
 

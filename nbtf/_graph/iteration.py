@@ -16,6 +16,7 @@ from nbtf._graph.handles import (
     tensors_in,
 )
 from nbtf._locks import new_lock
+from nbtf._runtime.context import CURRENT, open_graph
 from nbtf._runtime.phases import INPUT, during
 from nbtf._runtime.tensor import Tensor
 from nbtf._types import variant
@@ -53,7 +54,9 @@ class Cursor:
 
     def __next__(self) -> Any:
         """Returns the next element, even if it is incomplete."""
-        element = self._take()
+        with self._lock:
+            element = _next_of(self._elements)
+            self.taken += 1
         return element.element if element.__class__ is Incomplete else element
 
     def complete(self) -> Any:
@@ -62,16 +65,12 @@ class Cursor:
         Raises:
           StopIteration: if there is none.
         """
-        element = self._take()
-        if element.__class__ is Incomplete:
-            raise StopIteration
-        return element
-
-    def _take(self) -> Any:
         with self._lock:
             element = _next_of(self._elements)
             self.taken += 1
-            return element
+        if element.__class__ is Incomplete:
+            raise StopIteration
+        return element
 
     def move_to(self, position: int) -> None:
         """Goes on behind so many elements, counted from the beginning."""
@@ -140,10 +139,11 @@ class ElementIterator:
 
     def __next__(self) -> Any:
         """Returns the next element."""
-        graph = function_graph()
-        if graph is not None:
+        graph = open_graph()
+        if graph is not None and hasattr(graph, "call"):
             return self._next_in(graph)
-        self._announce("IteratorGetNext")
+        if CURRENT.context.watched:
+            self._announce("IteratorGetNext")
         return self._cursor.complete()
 
     def get_next(self) -> Any:

@@ -296,7 +296,9 @@ class StrategyExtended:
     def update(
         self, var: Any, fn: Callable[..., Any], args: Sequence[Any] = (), kwargs: Any = None, group: bool = True
     ) -> Any:
-        """Calls a function for each copy of a variable, on its device.
+        """Calls a function for each copy of a variable, on its device; a replica waits for the others first.
+
+        While the function runs, each variable of the strategy stands for its copy beside the one that is updated.
 
         Args:
           var: a variable.
@@ -305,7 +307,13 @@ class StrategyExtended:
           kwargs: arguments with names.
           group: whether the results are put together; else they come as a tuple.
         """
-        require_cross_replica()
+        context = current()
+        if isinstance(context, ReplicaContext):
+
+            def update(strategy: Strategy, *args: Any, **kwargs: Any) -> Any:
+                return strategy.extended.update(var, fn, args, kwargs, group)
+
+            return context.merge_call(update, args, kwargs)
         copies = self._strategy._copies_of(var)
         return self._on_each([copy.device for copy in copies], fn, copies, args, kwargs, group)
 

@@ -100,7 +100,12 @@ class DistributedVariable(Variable, DistributedValues):
         return self._read()
 
     def read_value(self) -> Tensor:
-        """Returns the value of this moment, on the current device."""
+        """Returns the value of this moment, on the current device.
+
+        Raises:
+          RuntimeError: if another strategy's block is open.
+        """
+        self._strategy._check_no_other()
         return identity(self._read())
 
     def numpy(self) -> Any:
@@ -282,6 +287,7 @@ class SyncOnReadVariable(DistributedVariable):
 
     def read_value(self) -> Tensor:
         """Returns the value of this moment, on the current device."""
+        self._strategy._check_no_other()
         return self._read()
 
     def numpy(self) -> Any:

@@ -186,6 +186,7 @@ def test_a_trace_after_one_that_failed_says_so() -> None:
 def test_traces_of_replicas_say_so() -> None:
     with machine(2), tf.runtime.recording() as record:
         strategy = tf.distribute.MirroredStrategy(["GPU:0", "GPU:1"])
-        strategy.run(tf.function(lambda: tf.constant(1.0) + 1.0))
+        function = tf.function(lambda: tf.constant(1.0) + 1.0)
+        strategy.run(lambda: function())
 
     assert ["first", "replica"] == [trace.cause for trace in record.traces]

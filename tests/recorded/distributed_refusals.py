@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import nullcontext
 from functools import partial
 from itertools import product
 from pathlib import Path
@@ -156,12 +157,14 @@ class Training:
             name
         ]
 
+    def scope(self, inside: bool) -> Any:
+        return self.strategy.scope() if inside else nullcontext()
+
     def step(self, weights_inside: bool, optimizer_inside: bool, name: str, traced: bool) -> Any:
         tf = self.tf
-        outer = tf.distribute.get_strategy()
-        with (self.strategy if weights_inside else outer).scope():
+        with self.scope(weights_inside):
             weight = tf.Variable(1.0)
-        with (self.strategy if optimizer_inside else outer).scope():
+        with self.scope(optimizer_inside):
             optimizer = self.optimizer(name)
 
         def step() -> None:
@@ -175,12 +178,11 @@ class Training:
 
     def fit(self, weights_inside: bool, optimizer_inside: bool, name: str) -> Any:
         tf = self.tf
-        outer = tf.distribute.get_strategy()
-        with (self.strategy if weights_inside else outer).scope():
+        with self.scope(weights_inside):
             dense = tf.keras.layers.Dense(1, kernel_initializer="ones")
             dense.build((None, 1))
             model = tf.keras.Sequential([dense])
-        with (self.strategy if optimizer_inside else outer).scope():
+        with self.scope(optimizer_inside):
             model.compile(self.optimizer(name), "mse")
         model.fit(tf.ones((4, 1)), tf.zeros((4, 1)), batch_size=4, verbose=0)
         return model.get_weights()
@@ -270,10 +272,11 @@ def cases(tf: Any) -> Iterator[tuple[str, Callable[[], Any]]]:
     strategy = strategies["two"]
     training, variables = Training(tf, strategy), Variables(tf, strategy)
     for inside, optimizer_inside, name in product((True, False), (True, False), ("sgd", "momentum", "adam")):
-        for traced in (True, False):
+        for traced in (True, False) if name == "sgd" else (False,):  # TensorFlow fails to make slots in a function
             title = f"training.step.{inside}.{optimizer_inside}.{traced}.{name}"
             yield title, partial(training.step, inside, optimizer_inside, name, traced)
-        yield f"training.fit.{inside}.{optimizer_inside}.{name}", partial(training.fit, inside, optimizer_inside, name)
+        if inside and (optimizer_inside or name == "sgd"):  # `fit` of nbtf makes slots and copies where they are missing
+            yield f"training.fit.{optimizer_inside}.{name}", partial(training.fit, inside, optimizer_inside, name)
     for aggregation, synchronization in product(AGGREGATIONS, ("AUTO", "ON_WRITE", "ON_READ", "NONE")):
         for value in (1.0, 1, True):
             title = f"variable.make.{aggregation}.{synchronization}.{type(value).__name__}"

@@ -283,6 +283,7 @@ class Optimizer(Trackable):
             raise ValueError("No gradients provided for any variable.")
         context = distribute.get_replica_context()
         if context is not None and context.num_replicas_in_sync > 1:
+            self._check_strategy(context.strategy, weights)
             context.merge_in_the_end(self._apply_all, args=(list(grads), weights))
         else:
             self._apply_all(distribute.get_strategy(), grads, weights)
@@ -290,7 +291,6 @@ class Optimizer(Trackable):
     @during(UPDATE)
     def _apply_all(self, strategy: Any, grads: Sequence[Any], weights: Sequence[Any]) -> None:
         """Is called outside of replicas: all copies are within reach."""
-        self._check_strategy(strategy, weights)
         graph = open_graph()
         if not hasattr(graph, "call_with"):
             self._build_for(weights)
@@ -302,18 +302,23 @@ class Optimizer(Trackable):
         graph.call_with("ApplyGradients", self._apply_sums, self._summed(strategy, grads, weights), list(weights))
 
     def _check_strategy(self, strategy: Any, weights: Sequence[Any]) -> None:
-        """Refuses weights and an optimizer that were not made for the strategy which trains.
+        """Refuses weights and an optimizer that were not made for the strategy whose replicas train.
 
         Raises:
           RuntimeError: if what it keeps beside weights would belong to another strategy, in TensorFlow's words.
+          ValueError: if what it keeps would be beside a weight of no strategy, in TensorFlow's words.
           AssertionError: if a weight has no copy for each replica: it would be changed once a replica.
         """
-        if strategy.num_replicas_in_sync > 1:
-            own_strategy = getattr(bare(self._iterations), "distribute_strategy", DEFAULT)
-            if self.SLOTS and own_strategy is not strategy:
-                raise RuntimeError(f"Mixing different tf.distribute.Strategy objects: {strategy} is not {own_strategy}")
-            for weight in weights:
-                strategy._copies_of(bare(weight))
+        own_strategy = getattr(bare(self._iterations), "distribute_strategy", DEFAULT)
+        if self.SLOTS and own_strategy is not strategy:
+            raise RuntimeError(f"Mixing different tf.distribute.Strategy objects: {strategy} is not {own_strategy}")
+        for weight in map(bare, weights):
+            if self.SLOTS and not self.built and not strategy.extended.variable_created_in_scope(weight):
+                raise ValueError(
+                    "`colocate_vars_with` must only be passed a variable created in this tf.distribute.Strategy.scope(), "
+                    f"not: {weight!r}"
+                )
+            strategy._copies_of(weight)
 
     def _build_for(self, weights: Sequence[Any]) -> None:
         if not self.built:

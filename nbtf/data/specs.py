@@ -106,9 +106,7 @@ class SparseTensorSpec:
     def is_compatible_with(self, spec_or_value: Any) -> bool:
         """Tells whether a sparse tensor, or one that another spec describes, looks like this."""
         is_sparse = isinstance(spec_or_value, SparseTensor | SparseTensorSpec)
-        return (
-            is_sparse and spec_or_value.dtype is self.dtype and self.shape.is_compatible_with(spec_or_value.shape)
-        )
+        return is_sparse and spec_or_value.dtype is self.dtype and self.shape.is_compatible_with(spec_or_value.shape)
 
     def _stand_in(self) -> SparseTensor:
         """Returns a sparse tensor of tensors that have no values."""

@@ -64,8 +64,7 @@ class ReplicaContext:
           Its result; of distributed values this replica's own.
 
         Raises:
-          RuntimeError: another replica does not call it, or it is called inside a branch, a loop or a `tf.function` of a
-            replica.
+          RuntimeError: another replica does not call it, or a branch, a loop or a `tf.function` of the replica does.
           UnimplementedError: the other replicas cannot wait, since threads cannot start here.
         """
         if self._replicas is None:

@@ -110,8 +110,8 @@ class MirroredStrategy(Strategy):
         """
         if not isinstance(variable, DistributedVariable):
             raise AssertionError(
-                f"The variable {getattr(variable, 'name', variable)!r} was not made in the scope of this strategy, so it "
-                "has no copy for each replica. Make the model and its optimizer inside `with strategy.scope():`."
+                f"The variable {getattr(variable, 'name', variable)!r} was not made in the scope of this strategy, so "
+                "it has no copy for each replica. Make the model and its optimizer inside `with strategy.scope():`."
             )
         return variable.values
 

@@ -12,8 +12,8 @@ from nbtf._devices.collectives import AUTO, HIERARCHICAL, RING, STAR
 from nbtf._ops.arrays.broadcasting import reshape
 from nbtf._ops.arrays.identity import identity
 from nbtf._ops.arrays.joining import concat, split
-from nbtf._ops.collectives import all_reduce
 from nbtf._ops.arrays.shapes import shape
+from nbtf._ops.collectives import all_reduce
 from nbtf._ops.math.arithmetic import add_n, cast
 from nbtf._ops.math.division import truediv
 from nbtf._ops.ragged_and_sparse.indexed_slices import IndexedSlices, join_indices

@@ -26,14 +26,15 @@ if TYPE_CHECKING:
 UNEQUAL = "Some replicas made a different number of replica_context().merge_call() calls."
 
 IN_OTHER_GRAPH = (
-    "`merge_call` called while defining a new graph or a tf.function. This can often happen if the function `fn` passed "
-    "to `strategy.run()` contains a nested `@tf.function`, and the nested `@tf.function` contains a synchronization "
-    "point, such as aggregating gradients (e.g, optimizer.apply_gradients), or if the function `fn` uses a control flow "
-    "statement which contains a synchronization point in the body. Such behaviors are not yet supported. Instead, please "
-    "avoid nested `tf.function`s or control flow statements that may potentially cross a synchronization boundary, for "
-    "example, wrap the `fn` passed to `strategy.run` or the entire `strategy.run` inside a `tf.function` or move the "
-    "control flow out of `fn`. If you are subclassing a `tf.keras.Model`, please avoid decorating overridden methods "
-    "`test_step` and `train_step` in `tf.function`."
+    "`merge_call` called while defining a new graph or a tf.function. This can often happen if the function "
+    "`fn` passed to `strategy.run()` contains a nested `@tf.function`, and the nested `@tf.function` contains "
+    "a synchronization point, such as aggregating gradients (e.g, optimizer.apply_gradients), or if the "
+    "function `fn` uses a control flow statement which contains a synchronization point in the body. Such "
+    "behaviors are not yet supported. Instead, please avoid nested `tf.function`s or control flow statements "
+    "that may potentially cross a synchronization boundary, for example, wrap the `fn` passed to "
+    "`strategy.run` or the entire `strategy.run` inside a `tf.function` or move the control flow out of `fn`. "
+    "If you are subclassing a `tf.keras.Model`, please avoid decorating overridden methods `test_step` and "
+    "`train_step` in `tf.function`."
 )
 
 

@@ -318,7 +318,12 @@ class StrategyExtended:
         return self._on_each([copy.device for copy in copies], fn, copies, args, kwargs, group)
 
     def update_non_slot(
-        self, colocate_with: Any, fn: Callable[..., Any], args: Sequence[Any] = (), kwargs: Any = None, group: bool = True
+        self,
+        colocate_with: Any,
+        fn: Callable[..., Any],
+        args: Sequence[Any] = (),
+        kwargs: Any = None,
+        group: bool = True,
     ) -> Any:
         """Calls a function on each device, for what is kept beside the variables.
 

@@ -305,8 +305,8 @@ class SyncOnReadVariable(DistributedVariable):
         is_summed = self._aggregation is VariableAggregation.SUM
         if is_summed and write is not Variable.assign:
             raise ValueError(
-                f"SyncOnReadVariable does not support `{write.__name__}` in cross-replica context when aggregation is set "
-                "to `tf.VariableAggregation.SUM`."
+                f"SyncOnReadVariable does not support `{write.__name__}` in cross-replica context when aggregation is "
+                "set to `tf.VariableAggregation.SUM`."
             )
         value = as_tensor(value, self._dtype)  # which refuses values that differ from replica to replica
         if read_value:

@@ -1,4 +1,4 @@
-"""What short programs answer, as text: recorded with TensorFlow on two logical CPUs, and compared with what nbtf answers.
+"""What short programs answer, as text: recorded with TensorFlow on two logical CPUs, and compared with nbtf.
 
 A table of programs is a function that takes `tf` and yields names and programs; a command of its own records it, and
 compares all of it; pytest takes a share.
@@ -43,7 +43,9 @@ def _reason(text: str) -> str:
     """What an error says, without the lines and nodes around it."""
     lines = [line.strip() for line in text.strip().splitlines() if line.strip()] or [""]
     if lines[0] == "in user code:":
-        lines = [line.partition(": ")[2] for line in lines if re.match(r"\w+(Error|Exception|Iteration): ?", line)] or [""]
+        lines = [line.partition(": ")[2] for line in lines if re.match(r"\w+(Error|Exception|Iteration): ?", line)] or [
+            ""
+        ]
     if lines[0].startswith(("Graph execution error", "{{function_node")) or "root error(s) found" in lines[0]:
         return "at run time"
     return _plain(lines[0].removeprefix("Tried to convert 'tensor' to a tensor and failed. Error: "))

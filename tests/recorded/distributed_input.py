@@ -1,7 +1,7 @@
 """Programs that take distributed elements: each strategy, source, structure and way of iterating, in functions too.
 
-    python -m tests.recorded.distributed_input                       # compare all of them with what is recorded
-    python -m tests.recorded.distributed_input --module tensorflow   # record what TensorFlow 2.21 does
+python -m tests.recorded.distributed_input                       # compare all of them with what is recorded
+python -m tests.recorded.distributed_input --module tensorflow   # record what TensorFlow 2.21 does
 """
 
 from __future__ import annotations
@@ -240,7 +240,7 @@ class Ways:
         @tf.function
         def run() -> Any:
             total = 0.0
-            for epoch in range(3):
+            for _ in range(3):
                 for element in data:
                     total += self.total(element)
             return total
@@ -253,7 +253,7 @@ class Ways:
         @tf.function
         def run() -> Any:
             total = 0.0
-            for epoch in tf.range(2):
+            for _ in tf.range(2):
                 for element in data:
                     total += self.total(element)
             return total
@@ -403,7 +403,7 @@ CHOICES = (
 
 
 WAYS_OF_PLAIN = [way for way in WAYS if way not in ("last_kept", "gradient")]
-"""TensorFlow takes no gradient through a loop over a plain dataset, and keeps no distributed values in it; nbtf does."""
+"""TensorFlow takes no gradient through a loop over a plain dataset, and no distributed values through it."""
 
 
 def cases(tf: Any) -> Iterator[tuple[str, Case]]:

@@ -1,7 +1,7 @@
 """What TensorFlow's strategies refuse, and what they allow beside it: each program ends with a value or an error.
 
-    python -m tests.recorded.distributed_refusals                       # compare all of them with what is recorded
-    python -m tests.recorded.distributed_refusals --module tensorflow   # record what TensorFlow 2.21 does
+python -m tests.recorded.distributed_refusals                       # compare all of them with what is recorded
+python -m tests.recorded.distributed_refusals --module tensorflow   # record what TensorFlow 2.21 does
 """
 
 from __future__ import annotations
@@ -153,9 +153,11 @@ class Training:
 
     def optimizer(self, name: str) -> Any:
         optimizers = self.tf.keras.optimizers
-        return {"sgd": optimizers.SGD(0.1), "momentum": optimizers.SGD(0.1, momentum=0.9), "adam": optimizers.Adam(0.1)}[
-            name
-        ]
+        return {
+            "sgd": optimizers.SGD(0.1),
+            "momentum": optimizers.SGD(0.1, momentum=0.9),
+            "adam": optimizers.Adam(0.1),
+        }[name]
 
     def scope(self, inside: bool) -> Any:
         return self.strategy.scope() if inside else nullcontext()
@@ -269,14 +271,20 @@ def cases(tf: Any) -> Iterator[tuple[str, Callable[[], Any]]]:
     }
     for (title, strategy), place, act in product(strategies.items(), Meetings.PLACES, Meetings.ACTS):
         yield f"meeting.{title}.{place}.{act}", partial(_meeting, tf, strategy, place, act)
-    strategy = strategies["two"]
-    training, variables = Training(tf, strategy), Variables(tf, strategy)
+    yield from _training_cases(Training(tf, strategies["two"]))
+    yield from _variable_cases(tf, Variables(tf, strategies["two"]))
+
+
+def _training_cases(training: Training) -> Iterator[tuple[str, Callable[[], Any]]]:
     for inside, optimizer_inside, name in product((True, False), (True, False), ("sgd", "momentum", "adam")):
         for traced in (True, False) if name == "sgd" else (False,):  # TensorFlow fails to make slots in a function
             title = f"training.step.{inside}.{optimizer_inside}.{traced}.{name}"
             yield title, partial(training.step, inside, optimizer_inside, name, traced)
-        if inside and (optimizer_inside or name == "sgd"):  # `fit` of nbtf makes slots and copies where they are missing
+        if inside and (optimizer_inside or name == "sgd"):  # else `fit` of nbtf makes what is missing
             yield f"training.fit.{optimizer_inside}.{name}", partial(training.fit, inside, optimizer_inside, name)
+
+
+def _variable_cases(tf: Any, variables: Variables) -> Iterator[tuple[str, Callable[[], Any]]]:
     for aggregation, synchronization in product(AGGREGATIONS, ("AUTO", "ON_WRITE", "ON_READ", "NONE")):
         for value in (1.0, 1, True):
             title = f"variable.make.{aggregation}.{synchronization}.{type(value).__name__}"

@@ -1,7 +1,7 @@
 """Writes to the variables of a strategy: each kind of write, value and place, for each aggregation and synchronization.
 
-    python -m tests.recorded.distributed_writes                       # compare all of them with what is recorded
-    python -m tests.recorded.distributed_writes --module tensorflow   # record what TensorFlow 2.21 does
+python -m tests.recorded.distributed_writes                       # compare all of them with what is recorded
+python -m tests.recorded.distributed_writes --module tensorflow   # record what TensorFlow 2.21 does
 """
 
 from __future__ import annotations

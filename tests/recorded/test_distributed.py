@@ -1,4 +1,4 @@
-"""Do strategies take elements, write variables and refuse as TensorFlow's do? Each table has a command for all of it."""
+"""Do strategies take elements, write variables and refuse as TensorFlow's do? A command compares each whole table."""
 
 from __future__ import annotations
 

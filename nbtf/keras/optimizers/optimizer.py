@@ -315,8 +315,8 @@ class Optimizer(Trackable):
         for weight in map(bare, weights):
             if self.SLOTS and not self.built and not strategy.extended.variable_created_in_scope(weight):
                 raise ValueError(
-                    "`colocate_vars_with` must only be passed a variable created in this tf.distribute.Strategy.scope(), "
-                    f"not: {weight!r}"
+                    "`colocate_vars_with` must only be passed a variable created in this "
+                    f"tf.distribute.Strategy.scope(), not: {weight!r}"
                 )
             strategy._copies_of(weight)
 

@@ -20,7 +20,7 @@ from nbtf._runtime.context import CURRENT, open_graph
 from nbtf._runtime.phases import INPUT, during
 from nbtf._runtime.tensor import Tensor
 from nbtf._types import variant
-from nbtf.errors import OperatorNotAllowedInGraphError, OutOfRangeError
+from nbtf.errors import OperatorNotAllowedInGraphError, OpError, OutOfRangeError
 
 PYTHON_LOOP = "`{}` only supports Python-style iteration in eager mode or within tf.function."
 """Why `for` fails in a traced function that is not converted: Python cannot count the elements."""
@@ -162,21 +162,16 @@ class ElementIterator:
         optional = self._optional_class()
         graph = function_graph()
         if graph is not None:
-            (handle,) = graph.call(
-                "IteratorGetNextAsOptional",
-                lambda values: [handle_of(self._content(object_of(values[0])))],
-                [self._handle],
-                HANDLE,
-                True,
-            )
+            (handle,) = graph.call("IteratorGetNextAsOptional", self._next_optional, [self._handle], HANDLE, True)
             return optional(handle, self.element_spec)
         self._announce("IteratorGetNextAsOptional")
-        return optional(handle_of(self._content(self._cursor)), self.element_spec)
+        return optional(self._next_optional([self._handle])[0], self.element_spec)
 
     @staticmethod
-    def _content(cursor: Cursor) -> tuple[Any, ...]:
-        """Returns what an optional holds: the next element in a tuple, which is empty after the last one."""
-        return tuple(islice(cursor, 1))
+    def _next_optional(values: Sequence[Any]) -> list[Any]:
+        """Returns the handle of what an optional holds: the next element in a tuple, empty after the last one."""
+        cursor: Iterator[Any] = object_of(values[0])
+        return [handle_of(tuple(islice(cursor, 1)))]
 
     def _next_in(self, graph: Any) -> Any:
         """Returns what stands for the next element in a function that is traced."""
@@ -194,7 +189,7 @@ class ElementIterator:
     def _announce(self, op: str) -> None:
         """Tells observers of an op."""
 
-    def _at_end(self) -> OutOfRangeError:
+    def _at_end(self) -> OpError:
         """Returns the error that says that there are no more elements."""
         return OutOfRangeError("End of sequence")
 
@@ -246,11 +241,9 @@ class IteratorSpec:
 def begun(elements: Any) -> Any:
     """Returns what `iter` gives for a dataset while a function is traced: each run begins a pass of its own."""
     iterator_class: type[Any] = elements._iterator_class
-    (handle,) = function_graph().call(
-        "MakeIterator",
-        lambda values: [iterator_class(object_of(values[0]))._handle],
-        [elements._handle],
-        HANDLE,
-        True,
-    )
+
+    def begin(values: Sequence[Any]) -> Sequence[Any]:
+        return [iterator_class(object_of(values[0]))._handle]
+
+    (handle,) = function_graph().call("MakeIterator", begin, [elements._handle], HANDLE, True)
     return iterator_class.of_handle(handle, elements.element_spec)

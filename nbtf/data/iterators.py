@@ -19,7 +19,7 @@ from nbtf._runtime.tensor import Tensor
 from nbtf._types import bool_, variant
 from nbtf.data.elements import announce, as_element, at_next, on_host, wrap_message
 from nbtf.data.specs import each, spec_of
-from nbtf.errors import InvalidArgumentError, OutOfRangeError, UnimplementedError
+from nbtf.errors import InvalidArgumentError, OpError, OutOfRangeError, UnimplementedError
 
 _RANDOM = frozenset({"_ShuffleDataset", "_RandomDataset"})
 
@@ -61,7 +61,7 @@ class Iterator(ElementIterator):
     def _announce(self, op: str) -> None:
         announce(op)
 
-    def _at_end(self) -> OutOfRangeError:
+    def _at_end(self) -> OpError:
         return at_next(OutOfRangeError, "End of sequence")
 
     def _optional_class(self) -> Callable[[Any, Any], Any]:
@@ -119,10 +119,11 @@ class Optional:
         if graph is None:
             return self._element([self._handle])
         known, put_together = tensors_described(self.element_spec)
-        tensors = graph.call(
-            "OptionalGetValue", lambda values: tensors_in(self._element(values)), [self._handle], known, True
-        )
-        return put_together(iter(tensors))
+        return put_together(iter(graph.call("OptionalGetValue", self._tensors, [self._handle], known, True)))
+
+    @staticmethod
+    def _tensors(values: Sequence[Any]) -> list[Any]:
+        return tensors_in(Optional._element(values))
 
     @staticmethod
     def _element(values: Sequence[Any]) -> Any:

@@ -75,7 +75,8 @@ class RaggedTensorSpec:
         value: Any = tensor_like((None, *self.shape[self.ragged_rank + 1 :]), self.dtype)
         for axis in reversed(range(self.ragged_rank)):
             rows = self.shape[0] if axis == 0 else None
-            value = RaggedTensor(value, tensor_like((None if rows is None else rows + 1,), self.row_splits_dtype))
+            row_splits: Any = tensor_like((None if rows is None else rows + 1,), self.row_splits_dtype)
+            value = RaggedTensor(value, row_splits)
         return value
 
     def __repr__(self) -> str:

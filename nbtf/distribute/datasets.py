@@ -21,7 +21,7 @@ from nbtf._types import variant
 from nbtf.distribute.options import InputOptions
 from nbtf.distribute.reduction import CPU
 from nbtf.distribute.values import PerReplica, mapped, regrouped
-from nbtf.errors import OperatorNotAllowedInGraphError, OutOfRangeError
+from nbtf.errors import OperatorNotAllowedInGraphError, OpError, OutOfRangeError
 
 
 class InputContext:
@@ -164,7 +164,7 @@ class DistributedIterator(ElementIterator):
 
     _noun = "tf.distribute.DistributedIterator"
 
-    def _at_end(self) -> OutOfRangeError:
+    def _at_end(self) -> OpError:
         from nbtf.data.elements import at_next  # a program without datasets does not load it
 
         return at_next(OutOfRangeError, "End of sequence")

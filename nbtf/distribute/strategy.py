@@ -461,7 +461,7 @@ class _DefaultStrategy(Strategy):
         """Calls the function; of `PerReplica` values, which another strategy has made, with the first replica's."""
         if not isinstance(args, list | tuple):
             raise ValueError(f"positional args must be a list or tuple, got {type(args)}")
-        arguments = [args, kwargs or {}]
+        arguments: Any = (args, kwargs or {})
         if has_replica_values(arguments):
             arguments = of_replica(0, arguments)
         return converted_in_graphs(fn)(*arguments[0], **arguments[1])

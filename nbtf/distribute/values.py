@@ -111,7 +111,7 @@ def has_replica_values(structure: Any) -> bool:
         items: Any = structure  # pyright: ignore[reportUnknownVariableType]
         return any([has_replica_values(item) for item in items])
     if isinstance(structure, dict):
-        entries: dict[Any, Any] = structure
+        entries: dict[Any, Any] = structure  # pyright: ignore[reportUnknownVariableType]
         return any([has_replica_values(item) for item in entries.values()])
     return isinstance(structure, PerReplica | Mirrored)
 

@@ -7,18 +7,20 @@ python -m tests.recorded.distributed_input --module tensorflow   # record what T
 from __future__ import annotations
 
 import sys
-from collections import namedtuple
 from collections.abc import Callable, Iterator
 from itertools import product
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from tests.recorded.answers import run_command
 
 FILE = Path(__file__).parent / "distributed_input.json"
 Case = Callable[[], Any]
 
-Pair = namedtuple("Pair", ["left", "right"])
+
+class Pair(NamedTuple):
+    left: Any
+    right: Any
 
 
 def strategies(tf: Any) -> dict[str, Any]:

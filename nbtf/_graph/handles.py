@@ -1,4 +1,4 @@
-"""Objects that a traced function takes as tensors: iterators, datasets, optional elements; and what specs stand for.
+"""Objects that a traced function takes as tensors: iterators, datasets, optional elements; and the values that specs describe.
 
 Such an object is a composite, as a ragged tensor is: a spec, which is part of the function's signature, and a handle.
 The handle is a tensor of dtype `variant` whose value is the object, so that another call may bring another one.
@@ -23,7 +23,7 @@ from nbtf._shapes import ShapeLike, TensorShape, TensorSpec
 from nbtf._types import DType, variant
 
 HANDLE: Known = [(TensorShape(()), variant)]
-"""What a handle looks like."""
+"""Shape and dtype of a handle."""
 
 _SPECS = FunctionGraph("specs")
 """The graph of the tensors that stand for specs."""

@@ -41,7 +41,7 @@ class Cursor:
         """Starts at the beginning.
 
         Args:
-          stage: its `start()` returns the elements, its `spec` says what they look like.
+          stage: its `start()` returns the elements, its `spec` is their spec.
         """
         self.stage: Any = stage
         self.taken = 0
@@ -86,7 +86,7 @@ def _next_of(elements: Iterator[Any]) -> Any:
 
 
 class ElementIterator:
-    """What the iterators of datasets have in common.
+    """The base of the iterators of datasets.
 
     In a function that is traced, an iterator stands for the one that a call brings: it has a handle and no cursor.
     """
@@ -111,7 +111,7 @@ class ElementIterator:
 
     @property
     def element_spec(self) -> Any:
-        """What each element looks like."""
+        """The spec of each element."""
         return self._spec if self._cursor is None else self._cursor.stage.spec
 
     @property

@@ -1,4 +1,4 @@
-"""How branches and loops carry what is made of several tensors: as a tuple of its parts, of a class of its own.
+"""How branches and loops carry values that are made of several tensors: each as a tuple of a class of its own.
 
 So the functions on nested structures take such values apart and put them together as they do any tuple, and two values
 have the same structure if they are of one class and, say, have equally many replicas.
@@ -15,7 +15,7 @@ from nbtf._ops.structure import is_nested
 
 
 class Parts(tuple[Any, ...]):
-    """The parts of a composite; a subclass says of which."""
+    """The parts of a composite; each kind of composite has a subclass."""
 
     build: Any
     keys: tuple[Any, ...]

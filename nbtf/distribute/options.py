@@ -1,4 +1,4 @@
-"""What a program may ask for beside a dataset or a function: `InputOptions` and `RunOptions`."""
+"""Options of distributed datasets and of `strategy.run`: `InputOptions` and `RunOptions`."""
 
 from __future__ import annotations
 

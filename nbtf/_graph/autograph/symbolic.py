@@ -49,7 +49,7 @@ class State:
         reader, *self._containers = readers
         self._cells: Sequence[CellType] = reader.__closure__ or ()
         self._parts: dict[int, tuple[Any, Any]] = {}
-        """What composites were taken apart to, by id."""
+        """Composites and their parts, by the id of the composite."""
         self.names: list[str] = [*reader.__code__.co_freevars, *[item.title for item in self._containers]]
 
     def counts(self, number: int, live: Sequence[str]) -> bool:

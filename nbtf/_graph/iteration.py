@@ -175,8 +175,8 @@ class ElementIterator:
 
     def _next_in(self, graph: Any) -> Any:
         """Returns what stands for the next element in a function that is traced."""
-        known, put_together = tensors_described(self.element_spec)
-        return put_together(iter(graph.call("IteratorGetNext", self._next_tensors, [self._handle], known, True)))
+        specs, put_together = tensors_described(self.element_spec)
+        return put_together(iter(graph.call("IteratorGetNext", self._next_tensors, [self._handle], specs, True)))
 
     def _next_tensors(self, values: Sequence[Any]) -> Sequence[Any]:
         try:
@@ -213,8 +213,7 @@ class IteratorSpec:
 
     def is_compatible_with(self, spec_or_value: Any) -> bool:
         """Tells whether an iterator, or the one that another spec describes, has such elements."""
-        other = getattr(spec_or_value, "_type_spec", spec_or_value)
-        return isinstance(other, IteratorSpec) and self == other
+        return self == getattr(spec_or_value, "_type_spec", spec_or_value)
 
     def _stand_in(self) -> ElementIterator:
         return self._put_together([tensor_like((), variant)])
@@ -238,7 +237,7 @@ class IteratorSpec:
         return f"{self.iterator_class.__name__.removeprefix('Owned')}Spec({self.element_spec!r},)"
 
 
-def begun(elements: Any) -> Any:
+def begin_pass(elements: Any) -> Any:
     """Returns what `iter` gives for a dataset while a function is traced: each run begins a pass of its own."""
     iterator_class: type[Any] = elements._iterator_class
 

@@ -45,8 +45,8 @@ def _open(value: Any) -> Any:
     return _class_of(build, keys)([opened(item) for item in items])
 
 
-def _close(parts: Any) -> Any:
-    return packed(parts.build, parts.keys, [closed(item) for item in parts])
+def _close(composite: Any) -> Any:
+    return packed(composite.build, composite.keys, [closed(item) for item in composite])
 
 
 def _replaced(structure: Any, test: Callable[[Any], bool], replace: Callable[[Any], Any]) -> Any:

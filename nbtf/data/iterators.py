@@ -118,8 +118,8 @@ class Optional:
         graph = function_graph()
         if graph is None:
             return self._element([self._handle])
-        known, put_together = tensors_described(self.element_spec)
-        return put_together(iter(graph.call("OptionalGetValue", self._tensors, [self._handle], known, True)))
+        specs, put_together = tensors_described(self.element_spec)
+        return put_together(iter(graph.call("OptionalGetValue", self._tensors, [self._handle], specs, True)))
 
     @staticmethod
     def _tensors(values: Sequence[Any]) -> list[Any]:

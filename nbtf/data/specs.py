@@ -61,11 +61,11 @@ class RaggedTensorSpec:
 
     def is_compatible_with(self, spec_or_value: Any) -> bool:
         """Tells whether a ragged tensor, or one that another spec describes, looks like this."""
-        other = _spec_of_leaf(spec_or_value) if isinstance(spec_or_value, RaggedTensor) else spec_or_value
-        return isinstance(other, RaggedTensorSpec) and (
+        spec = _spec_of_leaf(spec_or_value) if isinstance(spec_or_value, RaggedTensor) else spec_or_value
+        return isinstance(spec, RaggedTensorSpec) and (
             (self.dtype, self.ragged_rank, self.row_splits_dtype)
-            == (other.dtype, other.ragged_rank, other.row_splits_dtype)
-            and self.shape.is_compatible_with(other.shape)
+            == (spec.dtype, spec.ragged_rank, spec.row_splits_dtype)
+            and self.shape.is_compatible_with(spec.shape)
         )
 
     def _stand_in(self) -> Any:

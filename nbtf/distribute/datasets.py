@@ -105,12 +105,12 @@ class _Shares:
         for batch in self.dataset:
             yield self._joined([self._take_rows(batch, number) for number in range(len(self.devices))])
 
-    def _joined(self, parts: Sequence[Any]) -> Any:
-        """Returns the parts of an element, each on the device of its replica."""
+    def _joined(self, shares: Sequence[Any]) -> Any:
+        """Returns the shares of an element, each on the device of its replica."""
         element: list[Any] = []
-        for device_name, part in zip(self.devices, parts, strict=True):
+        for device_name, share in zip(self.devices, shares, strict=True):
             with device(device_name):
-                element.append(mapped(_passed_on, part))
+                element.append(mapped(_passed_on, share))
         return regrouped(element)
 
     def _distributed_spec(self, spec: Any) -> PerReplicaSpec:
@@ -118,8 +118,8 @@ class _Shares:
         if getattr(spec, "shape", None) is not None and spec.shape.rank:
             rows = spec.shape[0]
             share = None if rows is None or rows % len(self.devices) else rows // len(self.devices)
-            more = (spec.ragged_rank, spec.row_splits_dtype) if hasattr(spec, "ragged_rank") else ()
-            spec = spec.__class__((share, *spec.shape[1:]), spec.dtype, *more)
+            ragged_traits = (spec.ragged_rank, spec.row_splits_dtype) if hasattr(spec, "ragged_rank") else ()
+            spec = spec.__class__((share, *spec.shape[1:]), spec.dtype, *ragged_traits)
         return PerReplicaSpec(*[spec for _ in self.devices])
 
     def _take_rows(self, batch: Any, number: int) -> Any:

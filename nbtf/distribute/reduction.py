@@ -312,8 +312,8 @@ def _count(value: Any, axis: Any) -> Any:
     tensor = as_tensor(value)
     axes: list[int] = [axis] if isinstance(axis, int) else list(axis)
     lengths = [tensor.shape[axis] for axis in axes]
-    known = all([isinstance(length, int) for length in lengths])
-    return prod(lengths) if known else reduce_prod([shape(tensor)[axis] for axis in axes])
+    are_numbers = all([isinstance(length, int) for length in lengths])
+    return prod(lengths) if are_numbers else reduce_prod([shape(tensor)[axis] for axis in axes])
 
 
 def _sum(value: Any, axis: Any) -> Tensor:

@@ -405,7 +405,7 @@ CHOICES = (
 
 
 WAYS_OF_PLAIN = [way for way in WAYS if way not in ("last_kept", "gradient")]
-"""TensorFlow takes no gradient through a loop over a plain dataset, and no distributed values through it."""
+"""TensorFlow takes no gradient through loops over plain datasets and over dictionaries, and no replica values through them."""
 
 
 def cases(tf: Any) -> Iterator[tuple[str, Case]]:
@@ -413,7 +413,8 @@ def cases(tf: Any) -> Iterator[tuple[str, Case]]:
     made = strategies(tf)
     for title, structure, source in CHOICES:
         make = sources(tf, made[title], structure)[source]
-        for way in WAYS if source != "plain" else WAYS_OF_PLAIN:
+        is_plain = title == "default" or source == "plain" or structure == "dict"
+        for way in WAYS if not is_plain else WAYS_OF_PLAIN:
             yield f"{title}.{structure}.{source}.{way}", getattr(Ways(tf, made[title], make), way)
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from nbtf._graph.autograph.symbolic import is_symbolic
 from nbtf._graph.handles import function_graph
-from nbtf._graph.iteration import begun
+from nbtf._graph.iteration import begin_pass
 from nbtf._graph.tensor import GraphTensor
 from nbtf._ops.arrays.ranges import range as tensor_range
 from nbtf._ops.arrays.shapes import shape
@@ -56,7 +56,7 @@ def _iter(*arguments: Any) -> Any:
     values = arguments[0] if len(arguments) == 1 else None
     if function_graph() is None or not hasattr(values, "element_spec"):
         return iter(*arguments)
-    return begun(values) if hasattr(values, "_iterator_class") else values
+    return begin_pass(values) if hasattr(values, "_iterator_class") else values
 
 
 def _sorted(values: Any, **options: Any) -> Any:

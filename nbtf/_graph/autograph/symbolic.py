@@ -61,8 +61,8 @@ class State:
         return [self._opened(value) for value in (*map(_read_cell, self._cells), *[x.read() for x in self._containers])]
 
     def _opened(self, value: Any) -> Any:
-        parts = opened(value)
-        return value if parts is value else self._parts.setdefault(id(value), (value, parts))[1]
+        structure = opened(value)
+        return value if structure is value else self._parts.setdefault(id(value), (value, structure))[1]
 
     def write(self, values: Sequence[Any]) -> None:
         """Sets the values."""

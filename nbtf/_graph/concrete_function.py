@@ -24,7 +24,7 @@ from nbtf._graph.signature import (
 )
 from nbtf._graph.steps import EndStep
 from nbtf._graph.tensor import GraphTensor
-from nbtf._graph.trial import inside
+from nbtf._graph.trial import inside, outside
 from nbtf._ops.arrays.tensor_array import flow_of
 from nbtf._ops.structure import map_structure
 from nbtf._ops.variables.variable import Variable
@@ -115,7 +115,7 @@ class ConcreteFunction:
         if graph is not self.graph or any([leaf.__class__ is GraphTensor for leaf in leaves]):
             raise ValueError(f"The initial value of a variable, {tensor!r}, is only known when the function is run.")
         scope = SCOPE() or EMPTY
-        with inside(scope.with_(graph=None, tapes=())):
+        with inside(outside(scope, tapes=())):
             (value,) = Plan(graph, [tensor], self._stand_ins).run(leaves)
         return value
 

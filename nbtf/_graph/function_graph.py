@@ -17,7 +17,7 @@ from nbtf._graph.signature import tensors_taken
 from nbtf._graph.steps import CompositeStep, ConstantStep, EndStep, GivenValue, OpStep, Step, UpdateStep
 from nbtf._graph.tensor import GraphTensor
 from nbtf._graph.trace import Trace
-from nbtf._graph.trial import inside
+from nbtf._graph.trial import inside, outside
 from nbtf._ops.op import Op
 from nbtf._ops.random.streams import seeds
 from nbtf._ops.variables.creation import made
@@ -391,7 +391,7 @@ class FunctionGraph(Trace):
         initial_value = self._initial(initial_value)
         scope = SCOPE() or EMPTY
         names = self.get_name_scope()
-        with inside(scope.with_(graph=None, tapes=(), names=f"{names}/" if names else "")):
+        with inside(outside(scope, tapes=(), names=f"{names}/" if names else "")):
             variable = made(Variable, initial_value, **traits)
         graph.variables.append(variable)
         return variable
@@ -401,7 +401,7 @@ class FunctionGraph(Trace):
         if callable(value):
             scope = SCOPE() or EMPTY
             try:
-                with inside(scope.with_(graph=None, tapes=())):
+                with inside(outside(scope, tapes=())):
                     return value()
             except TypeError:  # it takes tensors of the trace
                 value = value()

@@ -16,6 +16,7 @@ from nbtf._graph.tensor import GraphTensor
 from nbtf._ops.arrays.shapes import shape
 from nbtf._ops.math.arithmetic import AddV2
 from nbtf._ops.specs import broadcast
+from nbtf._runtime.scopes import EMPTY, SCOPE, requested
 from nbtf._shapes import TensorShape
 from nbtf._types import DType
 
@@ -25,6 +26,11 @@ _ELEMENTWISE = broadcast(AddV2).__code__
 
 class Trace(SymbolicGraph):
     """A graph in which unknown lengths are told from each other."""
+
+    def __init__(self) -> None:
+        """Begins empty, and keeps the device that is asked for around it: variables made inside are stored there."""
+        super().__init__()
+        self.request = requested(SCOPE() or EMPTY)
 
     def placeholder(self, dims: Sequence[int | None] | None, dtype: DType) -> GraphTensor:
         """Returns a tensor that stands for an argument.

@@ -15,7 +15,7 @@ from nbtf._ops.variables.resource import AssignVariableOp, VarHandleOp
 from nbtf._runtime.context import CURRENT
 from nbtf._runtime.events import Reason
 from nbtf._runtime.execute import execute
-from nbtf._runtime.scopes import EMPTY, SCOPE, Scope, set_scope
+from nbtf._runtime.scopes import EMPTY, SCOPE, Scope, requested, set_scope
 from nbtf._runtime.seeds import Seeds
 from nbtf._runtime.tensor import Tensor
 from nbtf._types import DType, string
@@ -59,7 +59,8 @@ class Trial:
     """Whether observers are told of nothing that happens in the scope."""
 
     def __init__(self) -> None:
-        """Starts with random numbers of its own."""
+        """Starts with random numbers of its own, and keeps the device that is asked for around it."""
+        self.request = requested(SCOPE() or EMPTY)
         self.seeds = Seeds()
         self._values: dict[int, tuple[Any, Buffer]] = {}
         self._handles: list[Any] = []
@@ -128,6 +129,11 @@ def inside(scope: Scope) -> Generator[None]:
         set_scope(outer)
 
 
+def outside(scope: Scope, **changes: Any) -> Scope:
+    """Returns the scope around all functions that are traced: ops run at once, on the device asked for there."""
+    return scope.with_(graph=None, request=requested(scope), **changes)
+
+
 def init_scope() -> AbstractContextManager[None]:
     """Returns a block whose ops run at once, also where a `tf.function` is traced; tapes do not hear of them.
 
@@ -140,7 +146,7 @@ def init_scope() -> AbstractContextManager[None]:
     <tf.Tensor: shape=(), dtype=int32, numpy=3>
     """
     scope = SCOPE()
-    return nullcontext() if scope is None or scope.graph is None else inside(scope.with_(graph=None, tapes=()))
+    return nullcontext() if scope is None or scope.graph is None else inside(outside(scope, tapes=()))
 
 
 def is_silent() -> bool:
@@ -153,5 +159,5 @@ def is_silent() -> bool:
 def in_earnest() -> Generator[None]:
     """Has the ops of a block run as they should, also inside a trial: weights are made there."""
     scope = SCOPE()
-    with nullcontext() if scope is None or not is_silent() else inside(scope.with_(graph=None)):
+    with nullcontext() if scope is None or not is_silent() else inside(outside(scope)):
         yield

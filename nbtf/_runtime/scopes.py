@@ -213,6 +213,11 @@ reset_scope = _STATE.reset
 EMPTY = Scope()
 
 
+def requested(scope: Scope) -> Request | None:
+    """Returns the device that a scope asks for; where a function is traced, also what is asked for around it."""
+    return scope.request or getattr(scope.graph, "request", None)
+
+
 class Here:
     """The devices whose express lanes are open in this process; written by `lanes.py`, for the Context, alone.
 

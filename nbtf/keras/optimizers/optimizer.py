@@ -230,7 +230,7 @@ class Optimizer(Trackable):
         """Makes one number beside each element of a weight."""
         value = bare(weight)
         path = getattr(weight, "path", None) or value.name
-        with inside(self.name), device(value.device):
+        with inside(self.name):
             return Variable(
                 value.read_value() if name == "average" else self.first(name, value),
                 trainable=False,

@@ -26,6 +26,8 @@ class FunctionTrace(Trace):
 
     silent = True
     """Whether observers are told of nothing that happens in the scope."""
+    is_trial = True
+    """Whether only the shapes and dtypes of results count: what the function adds to other objects does not."""
 
     def __init__(self) -> None:
         """Starts with random numbers of its own."""

@@ -57,6 +57,8 @@ class Trial:
 
     silent = True
     """Whether observers are told of nothing that happens in the scope."""
+    is_trial = True
+    """Whether only the shapes and dtypes of results count: what the function adds to other objects does not."""
 
     def __init__(self) -> None:
         """Starts with random numbers of its own, and keeps the device that is asked for around it."""
@@ -153,6 +155,12 @@ def is_silent() -> bool:
     """Tells whether a function is only traced or tried here."""
     scope = SCOPE()
     return scope is not None and getattr(scope.graph, "silent", False)
+
+
+def is_trial() -> bool:
+    """Tells whether a function is only called to learn the shapes and dtypes of its results."""
+    scope = SCOPE()
+    return scope is not None and getattr(scope.graph, "is_trial", False)
 
 
 @contextmanager

@@ -11,6 +11,10 @@ from typing import Any, Self
 from nbtf import nest
 from nbtf._graph.autograph.conversion import converted_in_graphs
 from nbtf._graph.trial import in_earnest
+from nbtf._ops.arrays.creation import is_tensor
+from nbtf._ops.arrays.shapes import shape
+from nbtf._ops.math.arithmetic import cast
+from nbtf._ops.math.division import divide_no_nan
 from nbtf._ops.trackable import restore_parts
 from nbtf._runtime.phases import in_layer
 from nbtf._runtime.scopes import HERE
@@ -272,8 +276,7 @@ class Layer(Described, Weights):
         A layer without either takes the short way from now on, if it can.
         """
         if self.activity_regularizer is not None:
-            for output in nest.flatten(outputs):
-                self.add_loss(self.activity_regularizer(output))
+            self._add_activity_losses(outputs)
         if masks is not None or type(self).compute_mask is not Layer.compute_mask:
             if masks is not None and not self.supports_masking:
                 self._refuse_masks()
@@ -283,6 +286,15 @@ class Layer(Described, Weights):
                 set_mask(outputs, mask)
         elif self._leaf and not self._quick and self.activity_regularizer is None:
             self._quick = not (self._facts.has_training or self._facts.has_mask or self._reads_as)
+
+    def _add_activity_losses(self, outputs: Any) -> None:
+        """Adds what large results cost: the mean over the rows of the batch."""
+        for output in nest.flatten(outputs):
+            if is_tensor(output):
+                loss = self.activity_regularizer(output)
+                if len(output.shape):
+                    loss = divide_no_nan(loss, cast(shape(output)[0], loss.dtype))
+                self.add_loss(loss)
 
     def _run(self, *args: Any, **kwargs: Any) -> Any:
         """Runs `call` with what it follows: `training`, the dtype of weights, the names of what is made."""
@@ -323,6 +335,8 @@ class Layer(Described, Weights):
 
     def _symbolic_call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Returns what stands for the results, and notes the use as a node."""
+        if Losses.count != self._losses_seen and CALL.get() is None:
+            self._clear_losses()
         if not self.built:
             self._build_for(args, kwargs)
         if self.input_spec is not None:

@@ -8,14 +8,17 @@ from typing import Any
 
 import numpy as np
 
-from nbtf._graph.trial import in_earnest
+from nbtf import nest
+from nbtf._graph.trial import in_earnest, is_trial
+from nbtf._ops.arrays.creation import is_tensor
 from nbtf._ops.trackable import Trackable
 from nbtf.keras import naming
 from nbtf.keras.dtypes import DTypePolicy, standardized
+from nbtf.keras.generation import is_legacy, of_keras_2
 from nbtf.keras.initializers import get as initializer_of
 from nbtf.keras.layers.calling import Losses
 from nbtf.keras.layers.tracking import Belonging, Changes, Owned, changed, each_once, owned
-from nbtf.keras.type_guards import is_list
+from nbtf.keras.symbolic import KerasTensor
 from nbtf.keras.variables import Variable
 
 
@@ -266,9 +269,30 @@ class Weights(Belonging, Trackable):
     # What it adds to the loss
 
     def add_loss(self, loss: Any) -> None:
-        """Adds something to the loss of the model that the layer is part of: a scalar, or several."""
-        Losses.count += 1
-        self._losses.extend(loss if is_list(loss) else [loss])
+        """Adds scalars to the loss of the model that the layer is part of, until the next call.
+
+        A symbolic call, such as one with `keras.Input`, adds nothing: each call with tensors adds its own.
+
+        Args:
+          loss: a tensor, computed in `call` or `build`; or several.
+
+        Raises:
+          ValueError: if something else is added, such as a Python number.
+        """
+        losses = nest.flatten(loss)
+        for entry in losses:
+            if isinstance(entry, KerasTensor) or not is_tensor(entry):
+                error = ValueError(
+                    "`add_loss()` can only be called from inside `build()` or `call()`, on a tensor input. Received "
+                    f"invalid value: {entry}"
+                )
+                if not is_legacy():
+                    raise of_keras_2(error)
+                if not callable(entry):
+                    raise error
+        if not is_trial():
+            Losses.count += 1
+            self._losses.extend(losses)
 
     def _clear_losses(self) -> None:
         object.__setattr__(self, "_losses_seen", Losses.count)
@@ -287,7 +311,19 @@ class Weights(Belonging, Trackable):
         return all_losses
 
     def add_metric(self, value: Any, name: str | None = None, aggregation: str | None = None) -> None:
-        """Follows a value with a mean of that name, as Keras 2 had it."""
+        """Follows a value with a mean of that name, as Keras 2 had it.
+
+        Raises:
+          NotImplementedError: if the program is not one for Keras 2.
+        """
+        if not is_legacy():
+            raise of_keras_2(
+                NotImplementedError(
+                    "Layer `add_metric()` method is deprecated. Add your metric in `Model.compile(metrics=[...])`, or "
+                    "create metric trackers in init() or build() when subclassing the layer or model, then call "
+                    "`metric.update_state()` whenever necessary."
+                )
+            )
         from nbtf.keras.metrics import Mean
 
         followed: dict[str, Any] = self.__dict__.setdefault("_followed", {})

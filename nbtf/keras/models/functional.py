@@ -12,6 +12,7 @@ from nbtf._ops.math.arithmetic import cast
 from nbtf._runtime.tensor import Tensor
 from nbtf._types import as_dtype
 from nbtf.keras import naming
+from nbtf.keras.generation import is_legacy
 from nbtf.keras.layers.base import Layer
 from nbtf.keras.layers.core import InputLayer
 from nbtf.keras.layers.input_spec import InputSpec
@@ -182,7 +183,7 @@ class Functional(Model):
 
     def add_loss(self, loss: Any) -> None:
         """Adds something to the loss: a scalar, or a symbolic one, which is computed in each call."""
-        if not isinstance(loss, KerasTensor):
+        if not isinstance(loss, KerasTensor) or not is_legacy():
             super().add_loss(loss)
             return
         self._added_losses.append(loss)
@@ -190,7 +191,7 @@ class Functional(Model):
 
     def add_metric(self, value: Any, name: str | None = None, aggregation: str | None = None) -> None:
         """Follows a value, or a symbolic one, with a mean of that name, as Keras 2 had it."""
-        if not isinstance(value, KerasTensor):
+        if not isinstance(value, KerasTensor) or not is_legacy():
             super().add_metric(value, name, aggregation)
             return
         self._added_metrics.append((value, name or value.name))

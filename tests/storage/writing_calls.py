@@ -22,6 +22,7 @@ ALLOWED = {
     ("nbtf/cli/own_wheel.py", "savez_compressed"): "into memory",
     ("nbtf/notebook/prediction/__main__.py", "fdopen"): "the pipe to the process that asked",
     ("nbtf/_cluster/dask_process.py", "os.write"): "likewise",
+    ("nbtf/_cluster/processes.py", "os.open"): "the null device",
 }
 """File and call, and why it may stand there."""
 

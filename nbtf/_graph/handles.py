@@ -1,4 +1,4 @@
-"""Objects that a traced function takes as tensors: iterators, datasets, optional elements; and the values that specs describe.
+"""Objects that a traced function takes as tensors (iterators, datasets, optionals), and the values that specs describe.
 
 Such an object is a composite, as a ragged tensor is: a spec, which is part of the function's signature, and a handle.
 The handle is a tensor of dtype `variant` whose value is the object, so that another call may bring another one.

@@ -308,7 +308,7 @@ def reduced_over(reduce_op: ReduceOp, value: DistributedValues, axis: Any) -> An
 
 
 def _count(value: Any, axis: Any) -> Any:
-    """Returns how many elements are added up along axes: a number, or a tensor if lengths are unknown while a function is traced."""
+    """Returns how many elements are added up along axes: a tensor where lengths are unknown."""
     tensor = as_tensor(value)
     axes: list[int] = [axis] if isinstance(axis, int) else list(axis)
     lengths = [tensor.shape[axis] for axis in axes]

@@ -405,7 +405,7 @@ CHOICES = (
 
 
 WAYS_OF_PLAIN = [way for way in WAYS if way not in ("last_kept", "gradient")]
-"""TensorFlow takes no gradient through loops over plain datasets and over dictionaries, and no replica values through them."""
+"""TensorFlow takes no gradient through loops over plain datasets and dictionaries, and no replica values."""
 
 
 def cases(tf: Any) -> Iterator[tuple[str, Case]]:

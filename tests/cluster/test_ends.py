@@ -48,7 +48,10 @@ def has_ended(pid: int) -> bool:
 @pytest.mark.skipif(not os.path.exists("/proc/self/stat"), reason="reads the states of processes from /proc")
 @pytest.mark.parametrize(
     ("ending", "started"),
-    [*((ending, "when it works") for ending in ENDINGS), ("killed", "while it starts"), ("replaced", "while it starts")],
+    [
+        *((ending, "when it works") for ending in ENDINGS),
+        *((ending, "while it starts") for ending in ("killed", "replaced")),
+    ],
 )
 def test_processes_of_a_cluster_end_with_the_notebook(ending: str, started: str) -> None:
     program = PROGRAM.replace("STARTED", STARTED[started]).replace("ENDING", ENDINGS[ending])

@@ -276,7 +276,11 @@ def test_gradients_are_as_differences_say(sample: Sample, lane: bool) -> None:
         np.testing.assert_allclose(as_tensor(grad).numpy(), differences(weighted_sum, array), rtol=1e-5, atol=1e-7)
 
 
-@pytest.mark.parametrize("type", [type for type in TYPES if OPS[type].has_gradient])
+COARSE = {"ResizeBilinear", "ResizeBicubic", "ScaleAndTranslate"}
+"""Ops that compute in float32 whatever they are given: `tests/ops/image` compares their gradients with TensorFlow's."""
+
+
+@pytest.mark.parametrize("type", [type for type in TYPES if OPS[type].has_gradient and type not in COARSE])
 def test_a_gradient_is_compared_with_differences(type: str) -> None:
     is_compared = any(sample.differentiable for sample in SAMPLES if sample.op == type)
     assert is_compared, f"no sample of {type} has `differentiable=[0]` or other numbers of inputs"

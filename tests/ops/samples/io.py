@@ -12,8 +12,8 @@ import nbtf as tf
 from tests.ops.samples import Sample
 
 PATH = Path(__file__)
-NUMBERS = np.array([[1, 2], [3, 4]], np.int16)
-MESSAGE = b'\x08\x05\x12\x08\x12\x02\x08\x02\x12\x02\x08\x02"\x08\x01\x00\x02\x00\x03\x00\x04\x00'
+NUMBERS = np.array([[1, 2], [3, 1025]], np.int16)
+MESSAGE = b'\x08\x05\x12\x08\x12\x02\x08\x02\x12\x02\x08\x02"\x08\x01\x00\x02\x00\x03\x00\x01\x04'
 EXAMPLE = tf.train.Example(
     features=tf.train.Features(feature={"a": tf.train.Feature(int64_list=tf.train.Int64List(value=[1, 2]))})
 ).SerializeToString()

@@ -11,6 +11,7 @@ from functools import lru_cache
 from typing import Any, cast
 
 from nbtf._graph.signature import packed, parts_of
+from nbtf._ops.arrays.tensor_array import TensorArray
 from nbtf._ops.structure import is_nested
 
 
@@ -37,7 +38,8 @@ def closed(structure: Any) -> Any:
 
 
 def _is_composite(value: Any) -> bool:
-    return not is_nested(value) and parts_of(value) is not None
+    """Tells composites from other values; a `TensorArray` is not opened, since loops know what they learn of it."""
+    return not is_nested(value) and not isinstance(value, TensorArray) and parts_of(value) is not None
 
 
 def _open(value: Any) -> Any:

@@ -55,6 +55,13 @@ def written_by_autograph(x: Any) -> Any:
     return ta.stack()
 
 
+def grown_by_autograph(x: Any) -> Any:
+    ta = tf.TensorArray(tf.float32, size=0, dynamic_size=True)  # the loop finds out the shape of its elements
+    for number in tf.range(3):
+        ta = ta.write(number, x[number] * x[0])
+    return ta.stack()
+
+
 def chosen(x: Any) -> Any:
     ta = array(x)
     return tf.cond(tf.reduce_sum(x) > 0, lambda: ta.write(0, x[1] * 2.0), lambda: ta).stack()
@@ -82,6 +89,7 @@ CALLS: dict[str, tuple[Callable[[Any], Any], Any]] = {
     ),
     "while_loop": (written_in_a_loop, ROWS * ROWS[:1]),
     "autograph": (written_by_autograph, np.stack([ROWS[0] * 0, ROWS[1] * ROWS[0], (ROWS[1] + ROWS[2]) * ROWS[0]])),
+    "autograph, no shape": (grown_by_autograph, ROWS * ROWS[:1]),
     "cond": (chosen, np.stack([ROWS[1] * 2, ROWS[1], ROWS[2]])),
 }
 

@@ -60,7 +60,7 @@ def symbolic_flows(node: Operation, grads: Sequence[Any], needed: Sequence[bool]
     recipe = _TRIED[key]
     if recipe is None:
         return None
-    graph = node.graph
+    graph = node.outputs[0].graph_here()
     real = [*_distinct(node), *node.outputs, *[tensor for tensor in grads if tensor is not None]]
     stands_for = dict(zip(recipe.given, real, strict=True))
     repeated(recipe.calls, stands_for, graph)

@@ -16,6 +16,7 @@ from nbtf._runtime.conversion import as_tensor
 from nbtf._runtime.scopes import EMPTY, HERE, SCOPE, set_scope
 from nbtf._runtime.tape import ALWAYS, AT_LENGTH, Call
 from nbtf._runtime.tensor import Tensor
+from nbtf.autodiff.sources import can_be_watched, is_symbolic
 from nbtf.autodiff.tape import GradientTape, UnconnectedGradients
 
 Function = Callable[..., Any]
@@ -43,6 +44,20 @@ class _OwnGradient:
         )
 
 
+def record_own_gradient(inputs: list[Any], outputs: list[Any], backward: Callable[..., Sequence[Any]]) -> None:
+    """Tells the open tapes how gradients of some tensors lead to those of others.
+
+    Args:
+      inputs: tensors that the outputs depend on.
+      outputs: tensors that the tapes have not heard of.
+      backward: takes the gradient of each output, and returns one for each input.
+    """
+    tapes = (SCOPE() or EMPTY).tapes
+    record = _OwnGradient(backward, outputs) if tapes else None
+    for tape in tapes:
+        tape.record(record, inputs, {}, outputs)
+
+
 class CustomGradient:
     """A function with a gradient of its own, made by `tf.custom_gradient`."""
 
@@ -57,32 +72,25 @@ class CustomGradient:
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Calls the function; open tapes learn of its gradient."""
-        _check_traceable()
+        graph = open_graph()
+        if hasattr(graph, "call_with_own_gradient"):
+            return graph.call_with_own_gradient(self._function, args, kwargs)
+        _check_traceable(graph)
         watcher = _Watcher()
         result, backward = _record_variables(watcher, self._function, args, kwargs)
         arguments = flatten(args)
         argument_ids = [id(argument) for argument in (*arguments, *flatten(kwargs))]
         variables = [variable for variable in watcher.variables.values() if id(variable) not in argument_ids]
-        if variables and not _takes_variables(backward):
-            raise TypeError(
-                "@tf.custom_gradient grad_fn must accept keyword argument 'variables', since function uses variables: "
-                f"{variables}"
-            )
-        if not variables:
-            _takes_variables(backward)  # raises for what cannot be called
+        check_takes_variables(backward, variables)
         outputs = [identity(result_tensor) for result_tensor in flatten(result)]
-        scope = SCOPE()
-        if scope is not None and scope.tapes:
+        if (SCOPE() or EMPTY).tapes:
             inputs = [as_tensor(operand) for operand in (*arguments, *variables)]
-            custom_op = _OwnGradient(_build_backward(backward, len(arguments), variables), outputs)
-            for tape in scope.tapes:
-                tape.record(custom_op, inputs, {}, outputs)
+            record_own_gradient(inputs, outputs, checked_backward(backward, len(arguments), variables))
         return pack_sequence_as(result, outputs)
 
 
-def _check_traceable() -> None:
+def _check_traceable(graph: Any) -> None:
     """Raises `NotKnownError` in a function that is traced without a tape: one around would not learn it."""
-    graph = open_graph()
     if hasattr(graph, "call") and not (SCOPE() or EMPTY).tapes:
         from nbtf._graph.lengths import NotKnownError
 
@@ -119,6 +127,15 @@ def _record_variables(watcher: _Watcher, function: Function, args: Any, kwargs: 
     return result, backward
 
 
+def check_takes_variables(backward: Any, variables: Sequence[Any]) -> None:
+    """Raises `TypeError` for a gradient function that cannot be called, or not with the variables that are used."""
+    if not _takes_variables(backward) and variables:
+        raise TypeError(
+            "@tf.custom_gradient grad_fn must accept keyword argument 'variables', since function uses variables: "
+            f"{variables}"
+        )
+
+
 def _takes_variables(backward: Any) -> bool:
     if not callable(backward):
         raise TypeError("unsupported callable")
@@ -128,10 +145,10 @@ def _takes_variables(backward: Any) -> bool:
     )
 
 
-def _build_backward(backward: Function, count: int, variables: list[Variable]) -> Callable[..., list[Any]]:
+def checked_backward(backward: Function, count: int, variables: Sequence[Any]) -> Callable[..., list[Any]]:
     """Returns a gradient function that gives one gradient for each input and variable."""
 
-    def checked_backward(*grads: Tensor) -> list[Any]:
+    def towards_inputs_and_variables(*grads: Tensor) -> list[Any]:
         towards_variables: list[Any] = []
         if variables:
             input_gradients, towards_variables = backward(*grads, variables=variables)
@@ -146,7 +163,7 @@ def _build_backward(backward: Function, count: int, variables: list[Variable]) -
             )
         return [*flat, *towards_variables]
 
-    return checked_backward
+    return towards_inputs_and_variables
 
 
 def custom_gradient(f: Function | None = None) -> Any:
@@ -226,11 +243,11 @@ def _rerun(f: Function, args: Any, kwargs: Any, upstream: Any, variables: Sequen
     inputs = map_structure(_copy_source, args)
     with GradientTape() as tape:
         for source in (*flatten(inputs), *variables):
-            if isinstance(source, Tensor | Variable):
+            if can_be_watched(source):
                 tape.watch(source)
         results = f(*inputs, **kwargs)
     flat_inputs = flatten(inputs)
-    sources = [source for source in (*flat_inputs, *variables) if isinstance(source, Tensor | Variable)]
+    sources = [source for source in (*flat_inputs, *variables) if can_be_watched(source)]
     gradients = tape.gradient(results, sources, list(upstream), UnconnectedGradients.ZERO)
     by_source = {id(source): grad for source, grad in zip(sources, gradients, strict=True)}
     towards_inputs = [by_source.get(id(flat_input)) for flat_input in flat_inputs]
@@ -239,7 +256,7 @@ def _rerun(f: Function, args: Any, kwargs: Any, upstream: Any, variables: Sequen
 
 def _copy_source(value: Any) -> Any:
     """Returns a tensor of its own, which a tape can watch."""
-    return identity(value) if isinstance(value, Tensor) else value
+    return identity(value) if isinstance(value, Tensor) or is_symbolic(value) else value
 
 
 def grad_pass_through(f: Function) -> CustomGradient:

@@ -8,26 +8,31 @@ from typing import Any
 
 from nbtf._ops.arrays.broadcasting import broadcast_to, reshape
 from nbtf._ops.arrays.creation import zeros
-from nbtf._ops.arrays.joining import stack
+from nbtf._ops.arrays.joining import concat, stack
 from nbtf._ops.arrays.ranges import one_hot
+from nbtf._ops.arrays.shapes import shape
 from nbtf._runtime.conversion import as_tensor
 from nbtf._runtime.tensor import Tensor
+from nbtf.autodiff.sources import lengths_of
 
 Walk = Callable[[Tensor | None, bool], list[Any]]
 """Returns the gradients of all sources from what the target's gradient starts with, and whether it is the last walk."""
 
+JacobianOf = Callable[[Walk, Any, list[Any]], list[Any]]
+"""`jacobian_of` or `batch_jacobian_of`."""
+
 
 def jacobian_of(walk: Walk, target: Tensor, sources: list[Any]) -> list[Any]:
     """Returns for each source a tensor of shape `target.shape + source.shape`, or None."""
-    shape: list[Any] = target.shape.as_list()
-    count = math.prod(shape)
-    rows = [walk(reshape(one_hot(i, count, dtype=target.dtype), shape), i == count - 1) for i in range(count)]
-    return _stack_rows(rows or [walk(None, True)], sources, 0, lambda source: [*shape, *source.shape.as_list()])
+    lengths: list[Any] = lengths_of(target).as_list()
+    count = math.prod(lengths)
+    rows = [walk(reshape(one_hot(i, count, dtype=target.dtype), lengths), i == count - 1) for i in range(count)]
+    return _stack_rows(rows or [walk(None, True)], sources, 0, lambda source: [*lengths, *lengths_of(source).as_list()])
 
 
 def batch_jacobian_of(walk: Walk, target: Tensor, sources: list[Any]) -> list[Any]:
     """Returns for each source a tensor of shape `target.shape + source.shape[1:]`, or None."""
-    lengths: list[Any] = target.shape.as_list()
+    lengths: list[Any] = lengths_of(target).as_list()
     batch, inner_shape = lengths[0], lengths[1:]
     count = math.prod(inner_shape)
     rows: list[list[Any]] = []
@@ -35,7 +40,7 @@ def batch_jacobian_of(walk: Walk, target: Tensor, sources: list[Any]) -> list[An
         column = broadcast_to(one_hot(i, count, dtype=target.dtype), [batch, count])
         rows.append(walk(reshape(column, [batch, *inner_shape]), i == count - 1))
     return _stack_rows(
-        rows or [walk(None, True)], sources, 1, lambda source: [batch, *inner_shape, *source.shape.as_list()[1:]]
+        rows or [walk(None, True)], sources, 1, lambda source: [batch, *inner_shape, *lengths_of(source).as_list()[1:]]
     )
 
 
@@ -44,12 +49,26 @@ def _stack_rows(
 ) -> list[Any]:
     jacobians: list[Any] = []
     for source, grads in zip(sources, zip(*rows, strict=True), strict=True):
-        shape = shape_for(source)
+        lengths = shape_for(source)
         if grads[0] is not None:
-            jacobians.append(reshape(stack([as_tensor(grad) for grad in grads], axis), shape))
+            jacobians.append(reshape(stack([as_tensor(grad) for grad in grads], axis), lengths))
         else:
-            jacobians.append(None if math.prod(shape) else zeros(shape, source.dtype))
+            jacobians.append(None if math.prod(lengths) else zeros(lengths, source._dtype))
     return jacobians
+
+
+def zeros_between(target: Any, source: Any, skipped: int) -> Tensor:
+    """Returns the jacobian of a target that does not depend on a source.
+
+    Args:
+      target: a tensor.
+      source: a tensor or a variable, or the handle of one.
+      skipped: how many axes of the source the jacobian has in common with the target.
+    """
+    lengths = [*(lengths_of(target).dims or [None]), *(lengths_of(source).dims or [None])[skipped:]]
+    if None not in lengths:
+        return zeros(lengths, source._dtype)
+    return zeros(concat([shape(target), shape(source)[skipped:]], 0), source._dtype)
 
 
 def check_batches(target: Any, source: Any) -> None:
@@ -61,7 +80,7 @@ def check_batches(target: Any, source: Any) -> None:
     length = target.shape.dims[0]
     target.shape.with_rank_at_least(2)
     source.shape.with_rank_at_least(2)
-    if length != source.shape[0]:
+    if None not in (length, source.shape[0]) and length != source.shape[0]:
         raise ValueError(
             f"Need first dimension of target shape ({target.shape}) and source shape ({source.shape}) to match."
         )

@@ -56,12 +56,32 @@ def _find_source(value: Any) -> Any:
         return value.values
     if isinstance(value, Tensor | Variable) or is_symbolic(value):
         return value
+    if hasattr(value, "__tf_source__"):  # a variable of a session's graph
+        return value.__tf_source__
     if value is None or isinstance(value, str):
         raise TypeError(f"Cannot convert the argument `type_value`: {value!r} to a TensorFlow DType.")
     value_class: type[Any] = value.__class__
     lacking = "_id" if hasattr(value, "dtype") else "dtype"
     name = f"numpy.{value_class.__name__}" if value_class.__module__ == "numpy" else value_class.__name__
     raise AttributeError(f"'{name}' object has no attribute '{lacking}'")
+
+
+def can_be_watched(value: Any) -> bool:
+    """Tells whether a value is a tensor or a variable, with a value or of a graph."""
+    return isinstance(value, Tensor | Variable) or is_symbolic(value) or hasattr(value, "__tf_source__")
+
+
+def lengths_of(value: Any) -> Any:
+    """Returns the shape of a tensor, or of the variable that a handle stands for."""
+    return value._shape if is_symbolic(value) else value.shape
+
+
+def session_graph_of(values: list[Any]) -> Any:
+    """Returns the graph that some values are tensors of, where a session runs it; None for all others."""
+    for value in values:
+        if value.__class__ is not Tensor and is_symbolic(value) and not value._graph.building_function:
+            return value._graph
+    return None
 
 
 def is_symbolic(value: Any) -> bool:
@@ -79,7 +99,7 @@ def watchable(structure: Any) -> Iterator[Any]:
         variable = getattr(value, "__tf_variable__", None)
         if variable is not None:
             yield from watchable(variable)
-        elif isinstance(value, Tensor | Variable) or is_symbolic(value):
+        elif can_be_watched(value):
             yield value
         elif hasattr(value, "flat_values"):
             yield value.flat_values

@@ -9,7 +9,7 @@ from sys import getrefcount
 from typing import Any
 from weakref import ref
 
-from nbtf._ops.arrays.creation import fill, ones_like, zeros, zeros_like
+from nbtf._ops.arrays.creation import fill, ones_like, zeros_like
 from nbtf._ops.structure import flatten
 from nbtf._ops.variables.variable import Variable
 from nbtf._runtime.blocks import (
@@ -22,6 +22,7 @@ from nbtf._runtime.blocks import (
     leaving,
 )
 from nbtf._runtime.changes import Change, block
+from nbtf._runtime.context import open_graph
 from nbtf._runtime.conversion import as_tensor
 from nbtf._runtime.logger import get_logger
 from nbtf._runtime.phases import BACKWARD, during
@@ -30,8 +31,8 @@ from nbtf._runtime.tape import ALWAYS, CONTINUOUS, Tape
 from nbtf._runtime.tensor import Tensor
 from nbtf._types import FLOATS
 from nbtf.autodiff.backward import as_gradient, flow_back, ndarray, put, sum_gradients, unheard_device
-from nbtf.autodiff.jacobian import batch_jacobian_of, check_batches, jacobian_of
-from nbtf.autodiff.sources import flat, pack_as, watchable
+from nbtf.autodiff.jacobian import batch_jacobian_of, check_batches, jacobian_of, zeros_between
+from nbtf.autodiff.sources import flat, lengths_of, pack_as, session_graph_of, watchable
 
 _SPENT = "A non-persistent GradientTape can only be used to compute one set of gradients (or jacobians)"
 
@@ -169,6 +170,9 @@ class GradientTape(ScopeStack):
                 raise AttributeError("'NoneType' object has no attribute '_tape'")  # TensorFlow's own slip
             if isinstance(source, Variable):
                 self._tape.watch_variable(source)
+            elif source.__class__ is not Tensor and hasattr(source, "__tf_source__"):
+                self._tape.watch_variable(source)
+                self._tape.watch(source.__tf_source__)
             elif source._dtype in CONTINUOUS:
                 self._tape.watch(source)
 
@@ -257,6 +261,8 @@ class GradientTape(ScopeStack):
         flat_sources = flat(sources)
         seeds = None if output_gradients is None else _seeds(targets, output_gradients)
         walk = _walk_observed if HERE.watched else GradientTape._walk
+        if target.__class__ is not Tensor and session_graph_of(targets) is not None:
+            walk = _walk_nodes
         results = walk(self, tape, targets, seeds, flat_sources, not self._persistent)
         if unconnected_gradients is not _NONE:
             results = _replace_missing(results, flat_sources, unconnected_gradients)
@@ -386,7 +392,7 @@ class GradientTape(ScopeStack):
         check_batches(target, source)
         (jacobian,) = self._jacobians(batch_jacobian_of, target, flat(source), _NONE, experimental_use_pfor, "batch_")
         if jacobian is None:
-            return zeros([*target.shape, *source.shape[1:]], target.dtype)
+            return zeros_between(target, source, 1)
         return jacobian
 
     @during(BACKWARD)
@@ -400,6 +406,7 @@ class GradientTape(ScopeStack):
         prefix: str,
     ) -> list[Any]:
         tape = self._finish_recording()
+        way_back = GradientTape._walk if session_graph_of([target]) is None else _walk_nodes
         if not vectorized and not self._persistent:
             between = " with" if prefix else "with "  # TensorFlow's own blanks
             raise RuntimeError(
@@ -409,18 +416,32 @@ class GradientTape(ScopeStack):
 
         def walk(seed: Tensor | None, last: bool) -> list[Any]:
             seeds = [] if seed is None else [seed]
-            return self._walk(tape, [target] * len(seeds), seeds, sources, last and not self._persistent)
+            return way_back(self, tape, [target] * len(seeds), seeds, sources, last and not self._persistent)
 
-        jacobians = of(walk, target, sources)
+        if way_back is _walk_nodes and not all([lengths_of(end).is_fully_defined() for end in (target, *sources)]):
+            jacobians = open_graph().jacobians(lambda seed: walk(seed, True), target, sources, of)
+        else:
+            jacobians = of(walk, target, sources)
         if UnconnectedGradients(unconnected) is UnconnectedGradients.NONE:
             return jacobians
         return [
-            zeros([*target.shape, *source.shape], source.dtype) if grad is None else grad
+            zeros_between(target, source, 0) if grad is None else grad
             for source, grad in zip(sources, jacobians, strict=True)
         ]
 
 
 _walk_observed = during(BACKWARD)(GradientTape._walk)
+
+
+def _walk_nodes(
+    block: GradientTape, tape: Tape, targets: list[Any], seeds: list[Any] | None, sources: list[Any], last: bool
+) -> list[Any]:
+    """Walks back through the nodes of a session's graph, as `GradientTape._walk` does through ops that have run."""
+    try:
+        return session_graph_of(targets).flow_back(tape, targets, seeds, sources)
+    finally:
+        if last:
+            block._variables, block._tape = tape.variables, None
 
 
 def ones_for(target: Any) -> Tensor:

@@ -36,6 +36,8 @@ class Branch(Graph):
         self.seed = outer.seed
         self.taken: dict[GraphTensor, GraphTensor] = {}
         """Tensors of the outer graph, and what stands for them here."""
+        self._origins: dict[GraphTensor, GraphTensor] = {}
+        """The same, the other way round."""
         self.waits_for: dict[Operation, None] = {}
         """Nodes of the outer graph that the node it is for waits for."""
         self._streams: dict[Operation, Stream] = {}
@@ -117,7 +119,16 @@ class Branch(Graph):
         if own is None:
             own = self.taken[value] = self.add_input(value._shape, value._dtype)
             own._link = value._link
+            self._origins[own] = value
         return own
+
+    def origin_of(self, tensor: GraphTensor) -> GraphTensor:
+        """Returns the tensor from outside that one of the branch stands for; others as they are."""
+        return self._origins.get(tensor, tensor)
+
+    def stand_in_for(self, tensor: GraphTensor) -> GraphTensor:
+        """Returns what stands in the branch for a tensor from outside; others as they are."""
+        return self.taken.get(tensor, tensor)
 
     def sources(self) -> list[GraphTensor]:
         """Returns the tensors of the outer graph that it takes, those of graphs further out handed in."""

@@ -6,13 +6,15 @@ import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from nbtf._graph.tensor import GraphTensor
+from nbtf._graph.shapes import Known
 from nbtf._ops.arrays.creation import zeros_like
+from nbtf._ops.arrays.identity import identity
 from nbtf._ops.structure import flatten, pack_sequence_as
 from nbtf._runtime.conversion import as_tensor
 from nbtf.autodiff import custom
+from nbtf.compat._v1._graph.branch import Branch
 from nbtf.compat._v1._graph.defaults import building
-from nbtf.compat._v1._graph.deferred import Deferred
+from nbtf.compat._v1._graph.deferred import Deferred, WayBack
 from nbtf.compat._v1._graph.graph import Graph
 
 Function = Callable[..., Any]
@@ -40,31 +42,82 @@ def custom_gradient(f: Function | None = None) -> Any:
     @functools.wraps(f)
     def decorated(*args: Any, **kwargs: Any) -> Any:
         graph = building()
-        if graph is None:
-            return at_once(*args, **kwargs)
-        with graph.inside():
-            return _built(graph, f, args, kwargs)
+        return at_once(*args, **kwargs) if graph is None else call_with_own_gradient(graph, f, args, kwargs)
 
     return decorated
 
 
-def _built(graph: Graph, f: Function, args: Any, kwargs: Any) -> Any:
+def call_with_own_gradient(graph: Graph, f: Function, args: Any, kwargs: Any) -> Any:
+    """Returns the results of a function, which no gradient leaves but by the function's own way.
+
+    Raises:
+      ValueError: there are keyword arguments, as TensorFlow says it.
+      TypeError: the function uses variables, and its gradient function does not take them.
+    """
+    if kwargs:
+        raise ValueError(
+            "The custom_gradient decorator currently supports keywords arguments only when eager execution is enabled."
+        )
+    with graph.inside():
+        return _built(graph, f, args)
+
+
+def _built(graph: Graph, f: Function, args: Any) -> Any:
     inputs: list[Any] = [as_tensor(argument) for argument in flatten(args)]
-    result, backward = f(*pack_sequence_as(args, inputs), **kwargs)
+    first = graph.version
+    result, backward = f(*pack_sequence_as(args, inputs))
     values: list[Any] = [as_tensor(item) for item in flatten(result)]
+    variables = _variables_read(graph, first)
+    custom.check_takes_variables(backward, variables)
+    towards = custom.checked_backward(backward, len(inputs), variables)
+    inputs += [variable.__tf_source__ for variable in variables]
     count = len(values)
 
     def way_back(grads: Sequence[Any]) -> list[Any]:
         arrived = [zeros_like(output) if grad is None else grad for grad, output in zip(grads, values, strict=True)]
-        returned = backward(*arrived)
-        flows: list[Any] = [returned] if isinstance(returned, GraphTensor) else flatten(returned)
-        if len(flows) != len(inputs):
-            counts = f"{len(inputs)} gradients, but returned {len(flows)} instead."
-            raise ValueError(f"custom_gradient function expected to return {counts}")
-        return [*[None] * count, *flows]  # nothing flows back through what the function itself did
+        return [*[None] * count, *towards(*arrived)]  # nothing flows back through what the function itself did
 
-    record = Deferred("IdentityN", lambda tensors: tensors[:count], own_gradient=way_back)
+    def run(tensors: Sequence[Any]) -> Sequence[Any]:
+        outputs = [identity(tensor) for tensor in tensors[:count]] if repeat else tensors[:count]
+        if repeat:
+            custom.record_own_gradient(list(tensors), outputs, lambda *grads: repeat(tensors, grads))
+        return outputs
+
     graph.settle()
     specs = [(output._shape, output._dtype) for output in values]
-    outputs = graph.add_known(record, [*values, *inputs], {}, "IdentityN", lambda name: specs).outputs
+    taken, repeat = _traced(graph, way_back, specs, count + len(inputs)) if isinstance(graph, Branch) else ([], None)
+    record = Deferred("IdentityN", run, own_gradient=way_back)
+    outputs = graph.add_known(record, [*values, *inputs, *taken], {}, "IdentityN", lambda name: specs).outputs
     return pack_sequence_as(result, outputs)
+
+
+def _traced(graph: Branch, way_back: WayBack, specs: Known, count: int) -> tuple[list[Any], Callable[..., list[Any]]]:
+    """Returns a way back that can be repeated with values, since a branch is run again for its gradient.
+
+    Args:
+      graph: the branch.
+      way_back: builds the gradients of the node's first inputs.
+      specs: shape and dtype of each output.
+      count: how many inputs the node has besides what the way back takes from the branch.
+
+    Returns:
+      What the node has to take as well, and a function from its inputs and the gradients to those of its inputs.
+    """
+    back = Branch(graph)
+    arriving = [back.add_input(shape, dtype) for shape, dtype in specs]
+    flows = back.built(lambda: way_back(arriving), ())
+    taken = back.sources()
+    numbers = [number for number, flow in enumerate(flows) if flow is not None]
+
+    def repeat(tensors: Sequence[Any], grads: Sequence[Any]) -> list[Any]:
+        values = dict(zip([*arriving, *back.taken.values()], [*grads, *tensors[count:]], strict=True))
+        returned = dict(zip(numbers, back.run([flows[number] for number in numbers], values), strict=True))
+        return [returned.get(number) for number in range(len(tensors))]
+
+    return taken, repeat
+
+
+def _variables_read(graph: Graph, first: int) -> list[Any]:
+    """Returns the trainable variables that the nodes made since the graph had some number of nodes take."""
+    variables = graph.variables_read_by(graph.get_operations()[first:])
+    return [variable for variable in variables if variable.trainable]

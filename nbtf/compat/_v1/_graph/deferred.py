@@ -21,6 +21,7 @@ from nbtf._runtime.scopes import EMPTY, SCOPE, NodeScope, set_scope
 from nbtf._runtime.tape import CONTINUOUS
 from nbtf._runtime.tensor import Tensor
 from nbtf._types import DType
+from nbtf.autodiff.custom import record_own_gradient
 from nbtf.autodiff.tape import GradientTape, UnconnectedGradients
 
 if TYPE_CHECKING:
@@ -158,7 +159,10 @@ class _Running:
 
 
 def _alias(tensor: Tensor) -> Tensor:
-    """Returns another tensor with the same memory; a list of other tensors where it holds a list."""
+    """Returns another tensor with the same memory; a list of other tensors where it holds a list.
+
+    A tape around it passes gradients on, so that orders add up.
+    """
     if is_list(tensor):
         elements = elements_of(tensor)
         return with_tensors(elements, [None if inner is None else _alias(inner) for inner in elements.tensors])
@@ -168,4 +172,5 @@ def _alias(tensor: Tensor) -> Tensor:
         twin._host = True
     if tensor._allocation is not None:
         twin._allocation = tensor._allocation
+    record_own_gradient([tensor], [twin], lambda grad: [grad])
     return twin

@@ -22,6 +22,7 @@ from nbtf._runtime.tape import CONTINUOUS
 from nbtf._types import int32, variant
 from nbtf.autodiff import graphs as eager
 from nbtf.autodiff.backward import sum_gradients
+from nbtf.autodiff.jacobian import jacobian_of
 from nbtf.autodiff.tape import UnconnectedGradients
 from nbtf.compat._v1._graph.defaults import building
 from nbtf.compat._v1._graph.node_gradients import flows_through
@@ -78,9 +79,9 @@ def gradients(
         targets = [_tensor(y) for y in _as_list(ys)]
         sources = [_source(x) for x in _as_list(xs)]
         stops = {_tensor(value).op for value in _as_list(stop_gradients or [])}
-        owner = next((tensor.graph for tensor in (*targets, *sources)), graph)
+        owner = next((tensor.graph_here() for tensor in (*targets, *sources)), graph)
         with owner.inside(), owner.name_scope(name or "gradients"):
-            walk = _Walk(owner, targets, sources, stops, colocate_gradients_with_ops)
+            walk = Walk(owner, targets, sources, stops, colocate_gradients_with_ops)
             flows = walk.run(_seeds(walk, targets, grad_ys))
         if unconnected is UnconnectedGradients.ZERO:
             return [zeros_like(x) if flow is None else flow for flow, x in zip(flows, sources, strict=True)]
@@ -106,7 +107,7 @@ def _source(value: Any) -> GraphTensor:
     return node.outputs[0] if isinstance(node, Operation) else _tensor(value)
 
 
-def _seeds(walk: _Walk, targets: Sequence[GraphTensor], given: Any) -> list[GraphTensor]:
+def _seeds(walk: Walk, targets: Sequence[GraphTensor], given: Any) -> list[GraphTensor]:
     """Returns what the gradients of the targets start with."""
     seeds = [None] * len(targets) if given is None else _as_list(given)
     if len(seeds) != len(targets):
@@ -143,8 +144,17 @@ def _check_seed(seed: Any, target: GraphTensor) -> None:
     raise TypeError(f"Gradient type {kind.name} generated for {said.format(target, wanted.name)}")
 
 
-class _Walk:
-    """One way back through a graph: each node between the sources and the targets is met once."""
+class Walk:
+    """One way back through a graph: each node between the sources and the targets is met once.
+
+    Args:
+      graph: what the nodes of the gradients are added to.
+      targets: where the gradients start.
+      sources: where they end.
+      stops: nodes through which nothing flows back.
+      colocate: whether each gradient stands on the device of the node that it belongs to.
+      within: the nodes that count; all where None.
+    """
 
     def __init__(
         self,
@@ -153,12 +163,13 @@ class _Walk:
         sources: Sequence[GraphTensor],
         stops: set[Operation],
         colocate: bool,
+        within: set[Operation] | None = None,
     ) -> None:
         self._graph = graph
         self._targets = targets
         self._sources = sources
         self._colocate = colocate
-        self._reached = _reached(sources)
+        self._reached = _reached(sources, within)
         self._waiting = self._between()
         self._stops = stops | _ends(sources, self._waiting)
         self._arrived: dict[GraphTensor, list[Flow]] = {}
@@ -228,15 +239,16 @@ class _Walk:
         return grads[0]
 
 
-def _reached(sources: Sequence[GraphTensor]) -> set[Operation]:
-    """Returns the nodes that depend on the sources, as far as gradients flow."""
+def _reached(sources: Sequence[GraphTensor], within: set[Operation] | None) -> set[Operation]:
+    """Returns the nodes that depend on the sources, as far as gradients flow and the nodes count."""
     nodes: set[Operation] = set()
     todo = [source.op for source in sources]
     while todo:
         node = todo.pop()
         if node not in nodes:
             nodes.add(node)
-            todo += [reader for output in node.outputs if output._dtype in CONTINUOUS for reader in output.consumers()]
+            readers = [reader for output in node.outputs if output._dtype in CONTINUOUS for reader in output.consumers()]
+            todo += [reader for reader in readers if within is None or reader in within]
     return nodes
 
 
@@ -257,13 +269,12 @@ def hessians(
 
     Args:
       ys: a tensor or a list of tensors.
-      xs: a tensor or a variable, or a list of them, whose shapes the graph knows: each element makes nodes of its own.
+      xs: a tensor or a variable, or a list of them; where the graph knows the shape, each element makes its own nodes.
       colocate_gradients_with_ops: whether gradients stand on the device of the node that they belong to.
       gate_gradients, aggregation_method: accepted for TensorFlow's sake, without effect.
 
     Raises:
       LookupError: an op on the way has no gradient.
-      ValueError: the shape of one of `xs` is not known.
       RuntimeError: ops run at once.
 
     >>> import nbtf.compat.v1 as tf1
@@ -283,10 +294,13 @@ def hessians(
 
 
 def _rows(slope: Any, x: Any, colocate: bool) -> Any:
-    count = x.shape.num_elements()
+    source = _source(x)
+    count = source._shape.num_elements()
     if count is None:
-        raise ValueError(f"The shape of {x!r} must be known for its hessian.")
+        graph = building()
+        assert graph is not None
+        return graph.jacobians(lambda seed: gradients(slope, x, seed), slope, [source], jacobian_of)[0]
     flat = reshape(slope, [-1])
-    lengths = x.shape.as_list()
+    lengths = source._shape.as_list()
     rows = [gradients(flat[position], x, colocate_gradients_with_ops=colocate)[0] for position in range(count)]
     return reshape(stack([zeros_like(flat) if row is None else reshape(row, [-1]) for row in rows]), lengths * 2)

@@ -12,6 +12,7 @@ from nbtf._graph.operation import Operation
 from nbtf._graph.seeds import seeds_of
 from nbtf._graph.shapes import Known
 from nbtf._graph.tensor import GraphTensor
+from nbtf._runtime.scopes import SCOPE
 from nbtf._shapes import TensorShape
 from nbtf.compat._v1._graph.collections import Collections
 from nbtf.compat._v1._graph.deferred import Deferred
@@ -39,6 +40,8 @@ class Graph(SymbolicGraph, Collections, Requests):
         self.seed: int | None = None
         self._unseeded = 0
         """How many random ops had no seed of their own while the graph had one."""
+        self.variable_of: dict[GraphTensor, Any] = {}
+        """The resource variables, by their handles."""
 
     def as_default(self) -> AbstractContextManager[Any]:
         """Makes this graph the one that ops are added to, inside a `with`."""
@@ -55,6 +58,49 @@ class Graph(SymbolicGraph, Collections, Requests):
         counts = self.seed is not None and op_seed is None
         self._unseeded += counts
         return seeds_of(self.seed, op_seed, self._unseeded - counts)
+
+    def _made(self, *arguments: Any, **more: Any) -> Operation:
+        node = super()._made(*arguments, **more)
+        scope = SCOPE()
+        if scope is not None and scope.tapes:
+            from nbtf.compat._v1._graph.taping import note_node
+
+            variables = self.variables_read_by([node])
+            for tape in scope.tapes:
+                note_node(tape, node, variables)
+        return node
+
+    def variables_read_by(self, nodes: Sequence[Operation]) -> list[Any]:
+        """Returns the resource variables whose handles some nodes take, each once."""
+        inputs = [self.origin_of(tensor) for node in nodes for tensor in node.inputs if tensor._link == "handle"]
+        variables = [getattr(tensor._graph, "variable_of", {}).get(tensor) for tensor in dict.fromkeys(inputs)]
+        return [variable for variable in variables if variable is not None]
+
+    def flow_back(self, tape: Any, targets: Any, seeds: Any, sources: Any) -> list[Any]:
+        """Returns gradients through the nodes that a tape has heard; `tf.GradientTape` calls this."""
+        from nbtf.compat._v1._graph.taping import flow_back
+
+        return flow_back(tape, targets, seeds, sources)
+
+    def call_with_own_gradient(self, function: Any, args: Any, kwargs: Any) -> Any:
+        """Calls a function that brings its own gradient; `tf.custom_gradient` calls this."""
+        from nbtf.compat._v1._graph.custom_gradients import call_with_own_gradient
+
+        return call_with_own_gradient(self, function, args, kwargs)
+
+    def jacobians(self, way_back: Any, target: Any, sources: Any, of: Any) -> list[Any]:
+        """Returns the jacobians of a target whose lengths only a run tells; `tf.GradientTape` calls this."""
+        from nbtf.compat._v1._graph.jacobians import open_jacobians
+
+        return open_jacobians(self, way_back, target, sources, of)
+
+    def origin_of(self, tensor: GraphTensor) -> GraphTensor:
+        """Returns the tensor that another one of this graph stands for: itself, except in a branch."""
+        return tensor
+
+    def stand_in_for(self, tensor: GraphTensor) -> GraphTensor:
+        """Returns what stands in this graph for a tensor: itself, except in a branch that takes it from outside."""
+        return tensor
 
     # What its tensors and nodes ask it
 

@@ -43,6 +43,7 @@ class ResourceVariable(Variable):
             }
             with graph.grouped_with(own_name):
                 self._op = graph.add_known(VarHandleOp, [], attrs, scope, lambda node: shapes_and_dtypes, "handle")
+            graph.variable_of[self.handle] = self
             self._dtype = initial._dtype
             self._initial_value = initial
             with graph.name_scope("IsInitialized"):
@@ -67,6 +68,11 @@ class ResourceVariable(Variable):
     def create(self) -> Operation:
         """The node whose run gives it the initial value."""
         return self._initializer
+
+    @property
+    def __tf_source__(self) -> GraphTensor:
+        """The tensor that gradients with respect to it flow to."""
+        return self.handle
 
     def is_initialized(self, name: str | None = None) -> GraphTensor:
         """Returns a tensor that tells whether it has a value."""

@@ -200,6 +200,11 @@ class Variable(Changes, Operators[Any], metaclass=_Kinds):
         reaches = getattr(current, "reaches", None)
         return current if reaches is not None and reaches(self._graph) else self._graph
 
+    @property
+    def __tf_source__(self) -> GraphTensor:
+        """The tensor that gradients with respect to it flow to."""
+        return self._op.outputs[0]
+
     # Its value
 
     def value(self) -> GraphTensor:

@@ -210,6 +210,18 @@ class FunctionGraph(Trace):
         self._lives[number] = ref(handle, note_end)
         return handle
 
+    def kept(self, tensor: GraphTensor) -> GraphTensor:
+        """Returns what the program has of a tensor; one that the program let go is handed out again."""
+        life = self._lives.get(id(tensor))
+        handle = None if life is None else life()
+        if handle is not None:
+            return handle
+        ends = [step for step in self.steps if step.__class__ is EndStep and step.inputs[0] is tensor]
+        if not ends:
+            return tensor  # an argument, or a constant of a step
+        self.steps = [step for step in self.steps if step not in ends]
+        return self._hand_out(tensor)
+
     def call(
         self,
         type: str,
@@ -251,17 +263,23 @@ class FunctionGraph(Trace):
 
     def _tell_tapes(self, op: Any, tensors: Sequence[Any], attrs: Mapping[str, Any], result: Any) -> None:
         scope = SCOPE()
-        normalisers: Mapping[str, Callable[[Any], Any]] = getattr(op, "normalisers", {})
-        record = (
-            OpenGradient(op)
-            if scope is not None and scope.tapes and _depends_on_run(op, tensors, attrs, result)
-            else op
-        )
         for tape in () if scope is None else scope.tapes:
-            readers = {name: read for name, read in normalisers.items() if not has_tensors(attrs[name])}
-            tape.record(
-                record, tensors, {**attrs, **{name: read(attrs[name]) for name, read in readers.items()}}, result
-            )
+            self.tell(tape, op, tensors, attrs, result)
+
+    def tell(self, tape: Any, op: Any, tensors: Sequence[Any], attrs: Mapping[str, Any], result: Any) -> None:
+        """Records an op on a tape, with the attributes that are known read as the op reads them.
+
+        Args:
+          tape: what records it.
+          op: the op, or a composite.
+          tensors: its inputs.
+          attrs: its attributes.
+          result: its output as the program has it, or a list of them.
+        """
+        normalisers: Mapping[str, Callable[[Any], Any]] = getattr(op, "normalisers", {})
+        record = OpenGradient(op) if _depends_on_run(op, tensors, attrs, result) else op
+        readers = {name: read for name, read in normalisers.items() if not has_tensors(attrs[name])}
+        tape.record(record, tensors, {**attrs, **{name: read(attrs[name]) for name, read in readers.items()}}, result)
 
     def constant(self, array: Any, dtype: DType, value: Any = None, requested: DType | None = None) -> GraphTensor:
         """Returns a constant; one that an op makes of a Python value belongs to the op's step."""

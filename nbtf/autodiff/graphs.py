@@ -1,8 +1,13 @@
-"""What of gradients belongs to graphs: names that programs mention, and functions that refuse."""
+"""What of gradients belongs to graphs: functions that refuse where ops run at once."""
 
 from __future__ import annotations
 
-from typing import Any, NoReturn
+from typing import Any
+
+from nbtf._ops.arrays.broadcasting import reshape
+from nbtf._ops.arrays.creation import zeros_like
+from nbtf._ops.arrays.joining import stack
+from nbtf._runtime.context import open_graph
 
 _EAGER = "tf.gradients is not supported when eager execution is enabled. Use tf.GradientTape instead."
 
@@ -24,39 +29,76 @@ def gradients(
     gate_gradients: bool = False,
     aggregation_method: int | None = None,
     stop_gradients: Any = None,
-    unconnected_gradients: Any = None,
-) -> NoReturn:
-    """Refuses, as in TensorFlow: gradients of what runs at once need a `tf.GradientTape`.
+    unconnected_gradients: Any = "none",
+) -> list[Any]:
+    """Returns tensors for the derivatives of the sum of `ys` with respect to each of `xs`, in a `tf.function`.
 
     Args:
-      ys: accepted and ignored, as all that follows.
-      xs: as above.
-      grad_ys: as above.
-      name: as above.
-      gate_gradients: as above.
-      aggregation_method: as above.
-      stop_gradients: as above.
-      unconnected_gradients: as above.
+      ys: a tensor or a list of tensors.
+      xs: a tensor or a variable, or a list of them.
+      grad_ys: what the gradient of each of `ys` starts with; ones where None.
+      name: accepted and ignored.
+      gate_gradients: accepted and ignored.
+      aggregation_method: accepted and ignored.
+      stop_gradients: tensors through which nothing flows back.
+      unconnected_gradients: `tf.UnconnectedGradients` or its text: what stands for one of `xs` that `ys` do not depend
+        on.
+
+    Returns:
+      For each of `xs` a tensor, `tf.IndexedSlices` if only rows of it were read, or None.
 
     Raises:
-      RuntimeError: always.
+      RuntimeError: if ops run at once; use a `tf.GradientTape` there.
+      LookupError: if an op on the way has no gradient.
+      ValueError: if `grad_ys` has not as many values as `ys`, or `unconnected_gradients` is unknown.
+
+    >>> slope = tf.function(lambda x: tf.gradients(x * x, x))
+    >>> slope(tf.constant(3.0))[0].numpy()
+    np.float32(6.0)
     """
-    raise RuntimeError(_EAGER)
+    graph = open_graph()
+    if not getattr(graph, "building_function", False):
+        raise RuntimeError(_EAGER)
+    from nbtf.autodiff.traced import function_gradients
+
+    return function_gradients(graph, ys, xs, grad_ys, stop_gradients, unconnected_gradients or "none")
 
 
 def hessians(
     ys: Any, xs: Any, gate_gradients: bool = False, aggregation_method: int | None = None, name: str = "hessians"
-) -> NoReturn:
-    """Refuses, as in TensorFlow: use `GradientTape.jacobian` of a gradient.
+) -> list[Any]:
+    """Returns the second derivatives of the sum of `ys` with respect to each of `xs`, in a `tf.function`.
 
     Args:
-      ys: accepted and ignored, as all that follows.
-      xs: as above.
-      gate_gradients: as above.
-      aggregation_method: as above.
-      name: as above.
+      ys: a tensor or a list of tensors.
+      xs: a tensor or a variable, or a list of them, whose shapes are known.
+      gate_gradients: accepted and ignored.
+      aggregation_method: accepted and ignored.
+      name: accepted and ignored.
+
+    Returns:
+      For each of `xs` a tensor of shape `x.shape + x.shape`.
 
     Raises:
-      RuntimeError: always.
+      RuntimeError: if ops run at once; use `GradientTape.jacobian` of a gradient there.
+      ValueError: if the shape of one of `xs` is not known.
+
+    >>> bend = tf.function(lambda x: tf.hessians(tf.reduce_sum(x * x * x), x))
+    >>> bend(tf.constant([1.0, 2.0]))[0].numpy()
+    array([[ 6.,  0.],
+           [ 0., 12.]], dtype=float32)
     """
-    raise RuntimeError(_EAGER)
+    sources: list[Any] = list(xs) if isinstance(xs, list | tuple) else [xs]
+    return [_second_slopes(slope, x) for slope, x in zip(gradients(ys, sources), sources, strict=True)]
+
+
+def _second_slopes(slope: Any, x: Any) -> Any:
+    count = x.shape.num_elements()
+    if count is None:
+        raise ValueError(
+            f"The shape of {x!r} must be known for its hessian in a tf.function. Give the function an input_signature "
+            "with all lengths, or call tape.jacobian on a gradient."
+        )
+    flat = reshape(slope, [-1])
+    rows = [gradients(flat[number], x)[0] for number in range(count)]
+    return reshape(stack([zeros_like(flat) if row is None else reshape(row, [-1]) for row in rows]), [*x.shape, *x.shape])

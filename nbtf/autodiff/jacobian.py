@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from nbtf._ops.arrays.broadcasting import broadcast_to, reshape
-from nbtf._ops.arrays.creation import zeros
+from nbtf._ops.arrays.creation import fill, zeros
 from nbtf._ops.arrays.joining import concat, stack
 from nbtf._ops.arrays.ranges import one_hot
 from nbtf._ops.arrays.shapes import shape
@@ -68,7 +68,7 @@ def zeros_between(target: Any, source: Any, skipped: int) -> Tensor:
     lengths = [*(lengths_of(target).dims or [None]), *(lengths_of(source).dims or [None])[skipped:]]
     if None not in lengths:
         return zeros(lengths, source._dtype)
-    return zeros(concat([shape(target), shape(source)[skipped:]], 0), source._dtype)
+    return fill(concat([shape(target), shape(source)[skipped:]], 0), as_tensor(0, source._dtype))
 
 
 def check_batches(target: Any, source: Any) -> None:

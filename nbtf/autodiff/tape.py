@@ -449,6 +449,8 @@ def ones_for(target: Any) -> Tensor:
     if target.__class__ is not Tensor and not target.shape.is_fully_defined():
         return ones_like(target)
     shape, dtype = target._array.shape, target._dtype
+    if any([length is None for length in shape]):
+        return ones_like(target)
     return fill(shape, as_tensor(1, dtype)) if shape else as_tensor(1, dtype)
 
 

@@ -893,14 +893,6 @@ def stop_gradient(tf: Any, x: Any) -> Any:
     return tape.gradient(y, x), tape.gradient(z, x)
 
 
-@body
-def prevented_gradient(tf: Any, x: Any) -> Any:
-    with tf.GradientTape() as tape:
-        tape.watch(x)
-        y = tf.raw_ops.PreventGradient(input=x, message="no")
-    return tape.gradient(y, x)
-
-
 # Variables
 
 

@@ -16,6 +16,7 @@ from nbtf._ops.list_lane import has_list_lane, run_with_lists
 from nbtf._ops.specs import Dims, broadcast, spec_of
 from nbtf._runtime.conversion import NotYetError, as_tensor
 from nbtf._runtime.execute import execute
+from nbtf._runtime.operator_types import Operators
 from nbtf._runtime.tape import AT_LENGTH, PLAIN, Call
 from nbtf._runtime.tensor import Tensor
 from nbtf._types import DType
@@ -369,6 +370,9 @@ def _are_ranked(inputs: Sequence[Any]) -> bool:
 
 _SPELLED = {"bool": "bool_"}
 
+_OURS = (Buffer, Operators)
+"""What has a dtype that counts. Other people's objects may have a `_dtype` too: it says nothing of what they become."""
+
 _READ_AT_ONCE = (Buffer, CPU.xp.ndarray, int, float, complex)
 
 
@@ -407,15 +411,14 @@ def _dtype_of_name(name: str) -> DType:
 def _dtype_of(value: Any) -> DType | None:
     if value.__class__ is list or value.__class__ is tuple:
         return next((d for d in map(_dtype_of, value) if d is not None), None)
-    return getattr(value, "_dtype", None)
+    return getattr(value, "_dtype", None) if isinstance(value, _OURS) else None
 
 
 def _converted(value: Any, target: DType | None) -> Tensor:
     if value.__class__ is Tensor:
         return value
-    tensor: Any = as_tensor(
-        value, None if isinstance(value, Buffer) else target
-    )  # a variable has its dtype, for `check`
+    has_dtype = isinstance(value, Buffer) or hasattr(value, "_watch")  # a variable, a tensor of a graph: see `check`
+    tensor: Any = as_tensor(value, None if has_dtype else target)
     if tensor.__class__ is not Tensor and hasattr(tensor, "not_yet"):
         raise tensor.not_yet
     return tensor

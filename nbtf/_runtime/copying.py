@@ -14,7 +14,8 @@ from nbtf._runtime.context import CURRENT, Context
 from nbtf._runtime.events import CopyKind
 from nbtf._runtime.notes import note_of_copy
 from nbtf._runtime.phases import part_of
-from nbtf._runtime.scopes import SCOPE
+from nbtf._runtime.scopes import EMPTY, SCOPE
+from nbtf._runtime.tape import AT_LENGTH, Call
 from nbtf._runtime.tensor import Tensor, tensor_of
 from nbtf._types import int32
 from nbtf.errors import FailedPreconditionError, InvalidArgumentError
@@ -78,6 +79,30 @@ def copied_to(tensor: Tensor, device: Device, copy_kind: CopyKind = "move") -> T
     scope = SCOPE()
     call_site = find_call_site(part_of(scope)) if context.observers.listening else None
     return tensor_of(copy(context, tensor, source, device, call_site, copy_kind), tensor._dtype, device)
+
+
+class _Move:
+    """Stands in a tape for `x.cpu()` and `x.gpu()`: gradients go back to the device that the tensor came from."""
+
+    taped = AT_LENGTH
+    resource = no_gradient = freezes = keeps_outputs = False
+    keeps_inputs = has_gradient = True
+
+    def gradients(self, call: Call, grad: Tensor) -> list[Tensor]:
+        """Returns the gradient of the tensor that was moved."""
+        return [move_to(grad, call.inputs[0]._device)]
+
+
+_MOVE = _Move()
+
+
+def move_to(tensor: Tensor, device: Device) -> Tensor:
+    """Returns what `copied_to` returns; open tapes hear of it."""
+    result = copied_to(tensor, device)
+    if result is not tensor:
+        for tape in (SCOPE() or EMPTY).tapes:
+            tape.record(_MOVE, [tensor], {}, [result])
+    return result
 
 
 def copy(

@@ -200,9 +200,9 @@ class Tensor(Buffer, Operators["Tensor"], metaclass=_SymbolicToo):
         name = f"/job:localhost/replica:0/task:0/device:{device_type}:{index}"
         if name not in context.devices.by_name:
             raise RuntimeError(f"{device_type}:{index} unknown device.")
-        from nbtf._runtime.copying import copied_to
+        from nbtf._runtime.copying import move_to
 
-        return copied_to(self, context.devices.by_name[name])
+        return move_to(self, context.devices.by_name[name])
 
     # Its text
 

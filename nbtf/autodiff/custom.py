@@ -21,6 +21,11 @@ from nbtf.autodiff.tape import GradientTape, UnconnectedGradients
 
 Function = Callable[..., Any]
 
+ONLY_EAGER_KEYWORDS = (
+    "The custom_gradient decorator currently supports keywords arguments only when eager execution is enabled."
+)
+"""What TensorFlow says of keyword arguments in a graph."""
+
 
 class _OwnGradient:
     """Stands in a tape for the call of a function that brings its gradient."""
@@ -75,7 +80,7 @@ class CustomGradient:
         graph = open_graph()
         if hasattr(graph, "call_with_own_gradient"):
             return graph.call_with_own_gradient(self._function, args, kwargs)
-        _check_traceable(graph)
+        _check_traceable(graph, kwargs)
         watcher = _Watcher()
         result, backward = _record_variables(watcher, self._function, args, kwargs)
         arguments = flatten(args)
@@ -89,8 +94,10 @@ class CustomGradient:
         return pack_sequence_as(result, outputs)
 
 
-def _check_traceable(graph: Any) -> None:
+def _check_traceable(graph: Any, kwargs: Any) -> None:
     """Raises `NotKnownError` in a function that is traced without a tape: one around would not learn it."""
+    if kwargs and graph is not None:
+        raise ValueError(ONLY_EAGER_KEYWORDS)
     if hasattr(graph, "call") and not (SCOPE() or EMPTY).tapes:
         from nbtf._graph.lengths import NotKnownError
 

@@ -378,6 +378,8 @@ class Variable(VariableParts):
         raise _refused("var **= value", "var.assign(var ** value)", "var ** value")
 
     def __repr__(self) -> str:
+        if getattr(open_graph(), "building_function", False):
+            return f"<tf.Variable '{self._name}' shape={self.shape} dtype={self._dtype.name}>"
         return (
             f"<tf.Variable '{self._name}' shape={self.shape} dtype={self._dtype.name}, "
             f"numpy={self._displayed_value()._numpy_text()}>"

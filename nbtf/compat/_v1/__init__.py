@@ -230,7 +230,7 @@ _MOVED = _name_modules(
 """Names of TensorFlow 1 that stand elsewhere today: the namespace, and the name there if it is another."""
 
 _EAGER = frozenset({"Variable"})
-"""Names for which the eager ones of `nbtf` stand after `enable_eager_execution`."""
+"""Names for which the eager ones of `nbtf` stand after `enable_eager_execution`, outside of graphs."""
 
 _SWITCHED = _EAGER | {"TensorShape"}
 """Names that are fetched each time: what they mean may change without a switch, by `tf.runtime.restart`."""
@@ -251,6 +251,7 @@ def forget() -> None:
 
 def _find(name: str) -> _Any:
     import nbtf
+    from nbtf.compat._v1._graph.defaults import building
     from nbtf.compat._v1._graph.process import process
 
     now = process()
@@ -258,7 +259,7 @@ def _find(name: str) -> _Any:
         from nbtf.compat._v1._graph.dimension import DimensionedShape
 
         return DimensionedShape
-    if name in _FROM and not (now.eager and name in _EAGER and hasattr(nbtf, name)):
+    if name in _FROM and not (name in _EAGER and now.eager and building() is None and hasattr(nbtf, name)):
         module = _FROM[name]
         return getattr(_import_module(module if module.startswith("nbtf.") else _V1 + module), name)
     if name in _NAMESPACES:

@@ -55,9 +55,7 @@ def call_with_own_gradient(graph: Graph, f: Function, args: Any, kwargs: Any) ->
       TypeError: the function uses variables, and its gradient function does not take them.
     """
     if kwargs:
-        raise ValueError(
-            "The custom_gradient decorator currently supports keywords arguments only when eager execution is enabled."
-        )
+        raise ValueError(custom.ONLY_EAGER_KEYWORDS)
     with graph.inside():
         return _built(graph, f, args)
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import nbtf
+from nbtf._devices.base import Buffer
 from nbtf._graph.tensor import GraphTensor
 from nbtf._ops.math.arithmetic import preferring
 from nbtf._ops.math.comparison import Where
@@ -18,7 +19,7 @@ from nbtf.compat._v1._surface.scoping import inside, opened, tensor_called
 
 def _operands(x: Any, y: Any) -> tuple[Any, Any]:
     """Returns both operands as tensors of one dtype; the constants made of them are called `x` and `y`."""
-    first = tensor_called("x", x, getattr(y, "dtype", None) if isinstance(y, GraphTensor) else None)
+    first = tensor_called("x", x)
     second = preferring(y, first._dtype)
     return first, second.called("y") if isinstance(second, GraphTensor) else second
 
@@ -31,7 +32,9 @@ def truediv(x: Any, y: Any, name: str | None = None) -> Any:
 
 def divide(x: Any, y: Any, name: str | None = None) -> Any:
     """Divides element by element, as `x / y` does."""
-    return truediv(x, y, name)
+    takes_dtype = isinstance(y, GraphTensor) and not isinstance(x, GraphTensor | Buffer)
+    with inside():
+        return truediv(as_tensor(x, y._dtype) if takes_dtype else x, y, name)
 
 
 def div(x: Any, y: Any, name: str | None = None) -> Any:
@@ -43,7 +46,8 @@ def div(x: Any, y: Any, name: str | None = None) -> Any:
     [np.int32(3), np.float32(3.5)]
     """
     with opened("div", name) as scope:
-        first, second = _operands(x, y)
+        first = tensor_called("x", x)
+        second = tensor_called("y", y, first._dtype)
         return (FloorDiv if first._dtype.is_integer else RealDiv)(first, second, name=scope)
 
 

@@ -126,10 +126,4 @@ def boolean_mask(tensor: Any, mask: Any, name: str = "boolean_mask", axis: Any =
 def range(start: Any, limit: Any = None, delta: Any = 1, dtype: DTypeLike | None = None, name: str = "range") -> Any:
     """Returns numbers in a row; see `nbtf.range`."""
     with inside():
-        range_dtype = dtype
-        if range_dtype is None:
-            dtypes = [bound.dtype for bound in (start, limit, delta) if isinstance(bound, GraphTensor)]
-            range_dtype = dtypes[0] if dtypes else None
-        if limit is None:
-            start, limit = 0, start
-        return nbtf.range(start, limit, delta, range_dtype, name)
+        return nbtf.range(start, limit, delta, dtype, name)

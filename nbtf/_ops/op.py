@@ -465,7 +465,7 @@ def op(rule: str, **options: Any) -> Callable[[Callable[..., Any]], Op]:
     return record
 
 
-def ufunc(type: str, function: str, rule: str, **options: Any) -> Op:
+def ufunc(type: str, function: str, rule: str, names: Sequence[str] = (), **options: Any) -> Op:
     """Makes the record of an elementwise op whose kernel NumPy and CuPy both have, by its name."""
 
     def unary(xp: Any, x: Any) -> Any:
@@ -475,7 +475,7 @@ def ufunc(type: str, function: str, rule: str, **options: Any) -> Op:
         return getattr(xp, function)(x, y)
 
     kernel = binary if len(rule.partition("->")[0].split()) == 2 else unary
-    names = kernel.__code__.co_varnames[1:]
+    names = names or kernel.__code__.co_varnames[1:]
     return _recorded(Op(type, kernel, rule, names, function=function, broadcasts=True, **_sorted_out(options)))
 
 

@@ -231,7 +231,7 @@ def _(call: Call, grad: Tensor) -> Gradients:
     return [grad * reciprocal(subtract(1.0, square(conj(call.inputs[0]))))]
 
 
-Atan2 = ufunc("Atan2", "arctan2", "T T -> T", T=FLOATS)
+Atan2 = ufunc("Atan2", "arctan2", "T T -> T", ("y", "x"), T=FLOATS)
 
 
 @Atan2.express

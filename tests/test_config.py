@@ -289,7 +289,7 @@ def test_numbers_of_threads_are_only_taken_down() -> None:
 # Memory figures
 
 
-@pytest.mark.parametrize("name", ["GPU:0", "/GPU:0", "/device:GPU:0", "gpu:0", f"{LOCAL}GPU:0", "/job:localhost/GPU:0"])
+@pytest.mark.parametrize("name", ["GPU:0", "/GPU:0", "/gpu:0", "/device:GPU:0", "/device:GPU", f"{LOCAL}GPU:0", "/job:localhost/GPU:0"])
 def test_memory_info_takes_any_spelling(name: str) -> None:
     with machine(1):
         assert {"current": SCRATCH, "peak": SCRATCH} == tf.config.experimental.get_memory_info(name)
@@ -323,6 +323,22 @@ def test_peak_stays_until_it_is_reset() -> None:
             'and a device index, like "GPU:0".',
         ),
         ("CPU:0", "Allocator stats not available for device 'CPU:0'"),
+        *[
+            (name, f"No matching devices found for '{name}'")
+            for name in ["unknown_device:0", "gpu:0", "XLA_GPU:0", "/device:FOO:0", "/CPU:0/GPU:7", "/task:3", "GPU:07"]
+        ],
+        *[
+            (name, f"Multiple devices match the provided string '{name}': '{LOCAL}CPU:0' and '{LOCAL}GPU:0'.")
+            for name in ["", "/", "/task:0", "/job:localhost", "/job:localhost/job:localhost", "/replica:0"]
+        ],
+        *[
+            (
+                name,
+                f"Failed parsing device name: '{name}'. Note a valid device string should at least contain a device "
+                'type and a device index, like "GPU:0".',
+            )
+            for name in ["GPU:x", "GPU:-1", "GPU:*", " GPU:0", "GPU:0 ", "/gpu:0/", "//GPU:0", "device:GPU:0", "/job:/task:0"]
+        ],
     ],
 )
 def test_memory_info_refuses_other_names(name: str, message: str) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from nbtf._devices.names import DeviceSpec
+from nbtf._devices.patterns import matching
 from nbtf._runtime.arguments import check_flag
 from nbtf._runtime.configuration import LogicalDeviceConfiguration, PhysicalDevice
 from nbtf._runtime.context import CURRENT
@@ -268,23 +268,18 @@ class experimental:  # noqa: N801  # TensorFlow's name
 
 
 def _device_named(name: str) -> Any:
-    """Returns the device of a name with type and index; initialises the devices, as TensorFlow does."""
+    """Returns the one device that a name means; initialises the devices, as TensorFlow does."""
     machine = CURRENT.context.devices
     if not isinstance(name, str):  # pyright: ignore[reportUnnecessaryIsInstance]  # users do give device objects
         raise TypeError(f'a device is named by a text such as "GPU:0", got {name!r}')
-    try:
-        spec = DeviceSpec.from_string(name)
-    except ValueError:
-        spec = DeviceSpec()
-    if spec.device_type is None or spec.device_index is None:
+    names = matching(name, machine.by_name)
+    if names is None:
         raise ValueError(
             f"Failed parsing device name: '{name}'. Note a valid device string should at least contain a device type "
             'and a device index, like "GPU:0".'
         )
-    full_spec = DeviceSpec(
-        spec.job or "localhost", spec.replica or 0, spec.task or 0, spec.device_type, spec.device_index
-    )
-    device = machine.by_name.get(full_spec.to_string())
-    if device is None:
+    if not names:
         raise ValueError(f"No matching devices found for '{name}'")
-    return device
+    if len(names) > 1:
+        raise ValueError(f"Multiple devices match the provided string '{name}': '{names[0]}' and '{names[1]}'.")
+    return machine.by_name[names[0]]

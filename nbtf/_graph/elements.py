@@ -31,6 +31,8 @@ def element_of(obj: Any, graph: Any, nodes: Mapping[str, Operation], tensors: bo
     )
     if not types_allowed:
         raise ValueError("allow_tensor and allow_operation can't both be False.")
+    if isinstance(obj, bytes):
+        obj = obj.decode()
     if isinstance(obj, str):
         if ":" not in obj:
             return _operation(obj, nodes, operations, types_allowed)

@@ -9,6 +9,7 @@ from nbtf._storage.messages.message import Fields, Message
 from nbtf.compat._v1._config.cluster import ClusterDef, CoordinationServiceConfig, RPCOptions
 from nbtf.compat._v1._config.graph_options import GraphOptions as GraphOptions
 from nbtf.compat._v1._config.graph_options import OptimizerOptions as OptimizerOptions
+from nbtf.compat._v1._config.step_stats import StepStats
 
 # Numbers and kinds of the fields. Source: core/protobuf/config.proto of TensorFlow 2.21.
 
@@ -173,7 +174,7 @@ class ConfigProto(Message):
 
 
 class RunOptions(Message):
-    """The settings of one run. All of it is accepted and changes nothing."""
+    """The settings of one run. Of these `trace_level` counts: above `NO_TRACE` the run is measured."""
 
     TraceLevel: Enum = Enum(NO_TRACE=0, SOFTWARE_TRACE=1, HARDWARE_TRACE=2, FULL_TRACE=3)
 
@@ -202,6 +203,6 @@ class RunOptions(Message):
 
 
 class RunMetadata(Message):
-    """What one run tells of itself: nothing; recordings and views show where nodes ran."""
+    """What one run tells of itself: when each node ran, where `RunOptions.trace_level` asks for it."""
 
-    FIELDS: ClassVar[Fields] = {"session_metadata": (5, SessionMetadata)}
+    FIELDS: ClassVar[Fields] = {"step_stats": (1, StepStats), "session_metadata": (5, SessionMetadata)}

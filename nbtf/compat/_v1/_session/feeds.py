@@ -25,21 +25,33 @@ def fed_values(feed_dict: Mapping[Any, Any] | None, graph: Graph) -> dict[GraphT
       ValueError: a value has another shape, or the tensor may not be fed.
     """
     values_by_tensor: dict[GraphTensor, Array] = {}
+    if feed_dict is not None and not isinstance(feed_dict, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise TypeError(f"`feed_dict` is a dictionary of values by tensor. Got a {type(feed_dict).__name__}.")
     for key, value in _plain(feed_dict or {}):
-        try:
-            tensor = graph.as_graph_element(key, allow_operation=False)
-        except (TypeError, ValueError, KeyError) as error:
-            raise TypeError(f"Cannot interpret feed_dict key as Tensor: {error.args[0]}") from None
+        tensor = fed_tensor(key, graph)
         values_by_tensor[tensor] = _array(tensor, key, value)
         if not graph.is_feedable(tensor):
             raise ValueError(f"Tensor {tensor.name} may not be fed.")
     return values_by_tensor
 
 
+def fed_tensor(key: Any, graph: Graph) -> GraphTensor:
+    """Returns the tensor that a key of a feed stands for; `TypeError` if there is none."""
+    try:
+        return graph.as_graph_element(key, allow_operation=False)
+    except (TypeError, ValueError, KeyError) as error:
+        raise TypeError(f"Cannot interpret feed_dict key as Tensor: {error.args[0]}") from None
+
+
 def _plain(feed_dict: Mapping[Any, Any]) -> list[tuple[Any, Any]]:
-    """Returns keys and values; instead of a sparse tensor the tensors that it is made of."""
+    """Returns keys and values; instead of a sparse tensor, or of a tuple, the tensors that it is made of."""
     pairs: list[tuple[Any, Any]] = []
     for key, value in feed_dict.items():
+        if isinstance(key, tuple) and parts_of(key) is None:
+            if len(key) != len(value):
+                raise ValueError(f"A key of {len(key)} tensors was fed {len(value)} values: {key}.")
+            pairs += _plain(dict(zip(key, value, strict=True)))
+            continue
         components = None if key.__class__ is GraphTensor else parts_of(key)
         if components is None:
             pairs.append((key, value))

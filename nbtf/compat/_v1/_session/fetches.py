@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple, cast
 
@@ -54,10 +55,17 @@ def elements_in(fetches: Any, graph: Graph) -> list[Element]:
         return [element for item in fetches for element in elements_in(item, graph)]  # pyright: ignore[reportUnknownVariableType]
     if isinstance(fetches, Mapping):
         return [element for item in fetches.values() for element in elements_in(item, graph)]  # pyright: ignore[reportUnknownVariableType]
+    if hasattr(type(fetches), "__attrs_attrs__"):
+        return elements_in(_fields_of(fetches), graph)
     components = None if fetches.__class__ is GraphTensor else parts_of(fetches)
     if components is not None:
         return [_element(component, graph) for component in components if not _needs_no_run(component)]
     return [_element(fetches, graph)]
+
+
+def _fields_of(fetches: Any) -> list[Any]:
+    """Returns the values of an object of a class that `attrs` has made, in the order of their fields."""
+    return [getattr(fetches, field.name) for field in type(fetches).__attrs_attrs__]
 
 
 def _needs_no_run(component: Any) -> bool:
@@ -122,6 +130,8 @@ def values_like(fetches: Any, values: Iterator[Any]) -> Any:
     if isinstance(fetches, list | tuple):
         values_of_items = [values_like(item, values) for item in cast("list[Any]", fetches)]
         return values_of_items if isinstance(fetches, list) else _tuple_like(fetches, values_of_items)
+    if hasattr(type(fetches), "__attrs_attrs__"):
+        return type(fetches)(*values_like(_fields_of(fetches), values))
     components = None if fetches.__class__ is GraphTensor else parts_of(fetches)
     if components is not None:
         return _tuple_like(
@@ -131,7 +141,8 @@ def values_like(fetches: Any, values: Iterator[Any]) -> Any:
 
 
 def _mapping_like(like: Any, values: Iterator[Any]) -> Any:
-    return like.__class__([(key, values_like(like[key], values)) for key in like])
+    pairs = [(key, values_like(like[key], values)) for key in like]
+    return defaultdict(like.default_factory, pairs) if isinstance(like, defaultdict) else like.__class__(pairs)
 
 
 def _tuple_like(like: Any, items: list[Any]) -> Any:

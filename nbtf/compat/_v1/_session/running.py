@@ -22,6 +22,7 @@ from nbtf._runtime.scopes import SCOPE, set_scope
 from nbtf._runtime.seeds import Stream
 from nbtf._runtime.tensor import Tensor
 from nbtf.compat._v1._session.plan import Copy, Plan, Step
+from nbtf.compat._v1._session.stopwatch import Stopwatch
 from nbtf.compat._v1._variables.running import Values, outputs_on_variables, value_of
 from nbtf.errors import FailedPreconditionError, InvalidArgumentError, OpError
 
@@ -53,7 +54,13 @@ class Runner:
         self.constants.clear()
         self.streams.clear()
 
-    def run(self, plan: Plan, fed: Mapping[GraphTensor, np.ndarray[Any, Any]], host: Device) -> list[Any]:
+    def run(
+        self,
+        plan: Plan,
+        fed: Mapping[GraphTensor, np.ndarray[Any, Any]],
+        host: Device,
+        stopwatch: Stopwatch | None = None,
+    ) -> list[Any]:
         """Runs the steps in order, each in a scope of its own, and returns the values of the fetches.
 
         Of what a run makes only what variables took outlives an error or an interrupt, even while somebody looks at the
@@ -61,25 +68,27 @@ class Runner:
         """
         outer = SCOPE()
         try:
-            return self._run_steps(plan, fed, host)
+            return self._run_steps(plan, fed, host, stopwatch)
         except BaseException:
             set_scope(outer)
             raise
 
-    def _run_steps(self, plan: Plan, fed: Mapping[GraphTensor, np.ndarray[Any, Any]], host: Device) -> list[Any]:
+    def _run_steps(
+        self, plan: Plan, fed: Mapping[GraphTensor, np.ndarray[Any, Any]], host: Device, stopwatch: Stopwatch | None
+    ) -> list[Any]:
         outer, handled = SCOPE(), sys.exception()
-        run_values: Made = {tensor: _on_host(array, tensor, host) for tensor, array in fed.items()}
+        run_values: Made = {tensor: on_host(array, tensor, host) for tensor, array in fed.items()}
         node: Operation | None = None
         try:
             for step in plan.steps:
                 node = step.node
                 for copy in step.copies:
-                    _make(copy, run_values, node)
+                    make_copy(copy, run_values, node)
                 set_scope(step.scope)
-                self._take_step(step, run_values)
+                self._take_step(step, run_values, stopwatch)
             node = None
             return [
-                None if fetch is None else _read(*fetch, run_values, number)
+                None if fetch is None else read(*fetch, run_values, number)
                 for number, fetch in enumerate(plan.fetches)
             ]
         except OpError as error:
@@ -93,13 +102,18 @@ class Runner:
         finally:
             set_scope(outer)
 
-    def _take_step(self, step: Step, run_values: Made) -> None:
-        for tensor, value in zip(step.node.outputs, self._outputs(step, run_values), strict=True):
+    def _take_step(self, step: Step, run_values: Made, stopwatch: Stopwatch | None) -> None:
+        if stopwatch is not None:
+            stopwatch.start()
+        outputs = self.outputs(step, run_values)
+        if stopwatch is not None:
+            stopwatch.end(step, outputs)
+        for tensor, value in zip(step.node.outputs, outputs, strict=True):
             run_values.setdefault(tensor, value)  # what is fed stays
         for key in step.done_with:
             run_values.pop(key, None)
 
-    def _outputs(self, step: Step, run_values: Made) -> list[Any]:
+    def outputs(self, step: Step, run_values: Made) -> list[Any]:
         """Returns what a node makes of its inputs."""
         role, node = step.role, step.node
         if role == "op":
@@ -152,7 +166,7 @@ def _results(step: Step, run_values: Made, streams: dict[Operation, Stream]) -> 
     return result if node.record.many else [result]
 
 
-def _make(copy: Copy, run_values: Made, reader: Operation) -> None:
+def make_copy(copy: Copy, run_values: Made, reader: Operation) -> None:
     value = value_of(run_values[copy.source], reader.name)
     device = copy.scope.placed
     assert device is not None
@@ -160,13 +174,13 @@ def _make(copy: Copy, run_values: Made, reader: Operation) -> None:
     run_values[copy.key] = value if value._host else copied_to(value, device[0], copy.copy_kind)
 
 
-def _on_host(array: Any, like: GraphTensor, host: Device) -> Tensor:
+def on_host(array: Any, like: GraphTensor, host: Device) -> Tensor:
     tensor = Tensor()
     tensor._array, tensor._dtype, tensor._device, tensor._watch = array, like._dtype, host, None
     return tensor
 
 
-def _read(tensor: GraphTensor, scope: Any, run_values: Made, number: int) -> Any:
+def read(tensor: GraphTensor, scope: Any, run_values: Made, number: int) -> Any:
     """Returns the value of what was fetched; its number is part of the name that TensorFlow has for reading it."""
     set_scope(scope)
     try:

@@ -6,11 +6,19 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, NoReturn, cast
 
 from nbtf._devices.base import Buffer
+from nbtf._ops.arrays.gathering import gather
+from nbtf._ops.arrays.coordinates import gather_nd
 from nbtf._ops.arrays.indexing import getitem, slice_spec
 from nbtf._ops.ragged_and_sparse.indexed_slices import IndexedSlices
 from nbtf._ops.variables.resource_parts import (
     ResourceScatterAdd,
+    ResourceScatterDiv,
+    ResourceScatterMax,
+    ResourceScatterMin,
+    ResourceScatterMul,
     ResourceScatterNdAdd,
+    ResourceScatterNdMax,
+    ResourceScatterNdMin,
     ResourceScatterNdSub,
     ResourceScatterNdUpdate,
     ResourceScatterSub,
@@ -160,6 +168,122 @@ class VariableParts(Buffer):
         array([1., 0., 3.], dtype=float32)
         """
         return self._scatter_rows(ResourceScatterSub, sparse_delta, name)
+
+    def scatter_max(self, sparse_delta: IndexedSlices, use_locking: bool = False, name: str | None = None) -> Any:
+        """Replaces elements of rows by larger ones; of a row that comes twice the largest stays.
+
+        Args:
+          sparse_delta: the values and the rows, a `tf.IndexedSlices`.
+          use_locking: accepted and ignored.
+
+        Raises:
+          TypeError: if `sparse_delta` is something else.
+          InvalidArgumentError: if a row is outside (a real GPU writes nothing there), or the shapes do not fit.
+
+        >>> tf.Variable([1.0, 2.0, 3.0]).scatter_max(tf.IndexedSlices([9.0], [1])).numpy()
+        array([1., 9., 3.], dtype=float32)
+        """
+        return self._scatter_rows(ResourceScatterMax, sparse_delta, name)
+
+    def scatter_min(self, sparse_delta: IndexedSlices, use_locking: bool = False, name: str | None = None) -> Any:
+        """Replaces elements of rows by smaller ones; of a row that comes twice the smallest stays.
+
+        Args:
+          sparse_delta: the values and the rows, a `tf.IndexedSlices`.
+          use_locking: accepted and ignored.
+
+        Raises:
+          TypeError: if `sparse_delta` is something else.
+          InvalidArgumentError: if a row is outside (a real GPU writes nothing there), or the shapes do not fit.
+
+        >>> tf.Variable([1.0, 2.0, 3.0]).scatter_min(tf.IndexedSlices([0.5], [1])).numpy()
+        array([1. , 0.5, 3. ], dtype=float32)
+        """
+        return self._scatter_rows(ResourceScatterMin, sparse_delta, name)
+
+    def scatter_mul(self, sparse_delta: IndexedSlices, use_locking: bool = False, name: str | None = None) -> Any:
+        """Multiplies rows; one that comes twice is multiplied by both.
+
+        Args:
+          sparse_delta: the values and the rows, a `tf.IndexedSlices`.
+          use_locking: accepted and ignored.
+
+        Raises:
+          TypeError: if `sparse_delta` is something else.
+          InvalidArgumentError: if a row is outside (a real GPU writes nothing there), or the shapes do not fit.
+
+        >>> tf.Variable([1.0, 2.0, 3.0]).scatter_mul(tf.IndexedSlices([4.0], [1])).numpy()
+        array([1., 8., 3.], dtype=float32)
+        """
+        return self._scatter_rows(ResourceScatterMul, sparse_delta, name)
+
+    def scatter_div(self, sparse_delta: IndexedSlices, use_locking: bool = False, name: str | None = None) -> Any:
+        """Divides rows; one that comes twice is divided by both. Whole numbers are rounded towards zero.
+
+        Args:
+          sparse_delta: the values and the rows, a `tf.IndexedSlices`.
+          use_locking: accepted and ignored.
+
+        Raises:
+          TypeError: if `sparse_delta` is something else.
+          InvalidArgumentError: if a row is outside (a real GPU writes nothing there), or the shapes do not fit.
+
+        >>> tf.Variable([1.0, 2.0, 3.0]).scatter_div(tf.IndexedSlices([2.0], [1])).numpy()
+        array([1., 1., 3.], dtype=float32)
+        """
+        return self._scatter_rows(ResourceScatterDiv, sparse_delta, name)
+
+    def scatter_nd_max(self, indices: TensorLike, updates: TensorLike, name: str | None = None) -> Any:
+        """Replaces elements or slices by larger ones.
+
+        Args:
+          indices: places, shape `[..., depth]`: the last axis indexes the first `depth` axes of the variable.
+          updates: what they are compared with, shape `indices.shape[:-1] + variable.shape[depth:]`.
+
+        Raises:
+          InvalidArgumentError: if a place is outside (a real GPU writes nothing there), or the shapes do not fit.
+
+        >>> tf.Variable([1.0, 2.0, 3.0]).scatter_nd_max([[0], [1]], [9.0, 0.0]).numpy()
+        array([9., 2., 3.], dtype=float32)
+        """
+        return self._scatter(ResourceScatterNdMax, indices, updates, name)
+
+    def scatter_nd_min(self, indices: TensorLike, updates: TensorLike, name: str | None = None) -> Any:
+        """Replaces elements or slices by smaller ones.
+
+        Args:
+          indices: places, shape `[..., depth]`: the last axis indexes the first `depth` axes of the variable.
+          updates: what they are compared with, shape `indices.shape[:-1] + variable.shape[depth:]`.
+
+        Raises:
+          InvalidArgumentError: if a place is outside (a real GPU writes nothing there), or the shapes do not fit.
+
+        >>> tf.Variable([1.0, 2.0, 3.0]).scatter_nd_min([[0], [1]], [9.0, 0.0]).numpy()
+        array([1., 0., 3.], dtype=float32)
+        """
+        return self._scatter(ResourceScatterNdMin, indices, updates, name)
+
+    def gather_nd(self, indices: TensorLike, name: str | None = None) -> Tensor:
+        """Returns elements or slices of the value; see `tf.gather_nd`.
+
+        Args:
+          indices: places, shape `[..., depth]`: the last axis indexes the first `depth` axes of the variable.
+
+        >>> tf.Variable([[1, 2], [3, 4]]).gather_nd([[1, 0], [0, 1]]).numpy()
+        array([3, 2], dtype=int32)
+        """
+        return gather_nd(self, indices, name=name)
+
+    def sparse_read(self, indices: TensorLike, name: str | None = None) -> Tensor:
+        """Returns rows of the value; see `tf.gather`.
+
+        Args:
+          indices: numbers of rows.
+
+        >>> tf.Variable([1, 2, 3]).sparse_read([2, 0]).numpy()
+        array([3, 1], dtype=int32)
+        """
+        return gather(self, indices, name=name)
 
     def _scatter_rows(self, op: Any, sparse_delta: Any, name: str | None) -> Any:
         if not isinstance(sparse_delta, IndexedSlices):

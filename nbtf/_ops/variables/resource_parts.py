@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import Any
 
 from nbtf._devices.base import Spec
 from nbtf._devices.cpu import CPU
-from nbtf._ops.arrays.index_writes import joined_at, written_at
+from nbtf._ops.arrays.index_writes import folded_at, joined_at, written_at
 from nbtf._ops.arrays.indexing import Masks, numpy_key
 from nbtf._ops.attributes import as_ints
 from nbtf._ops.op import no_gradient, op
 from nbtf._ops.specs import bracketed
-from nbtf._types import ALL, NUMBERS, int32, int64
+from nbtf._types import ALL, FLOATS, NUMBERS, int32, int64
 from nbtf.errors import InvalidArgumentError
 
 INDICES = frozenset({int32, int64})
+ORDERED = FLOATS | INDICES
+"""What has a larger and a smaller one. Source: the registration of `ResourceScatterMax`."""
 
 
 # The three are plain attributes: TensorFlow takes the tensors that it has made for reading the slice.
@@ -71,6 +74,48 @@ def ResourceScatterSub(xp: Any, resource: Any, indices: Any, updates: Any) -> An
     return joined_at(xp, xp.add, resource, _rows(xp, resource, indices, updates), -updates)
 
 
+@op("T I T -> T", T=ORDERED, I=INDICES, resource=True, shares_memory=True)
+def ResourceScatterMax(xp: Any, resource: Any, indices: Any, updates: Any) -> Any:
+    return joined_at(xp, xp.maximum, resource, _rows(xp, resource, indices, updates), updates)
+
+
+@op("T I T -> T", T=ORDERED, I=INDICES, resource=True, shares_memory=True)
+def ResourceScatterMin(xp: Any, resource: Any, indices: Any, updates: Any) -> Any:
+    return joined_at(xp, xp.minimum, resource, _rows(xp, resource, indices, updates), updates)
+
+
+@op("T I T -> T", T=NUMBERS, I=INDICES, resource=True, shares_memory=True)
+def ResourceScatterMul(xp: Any, resource: Any, indices: Any, updates: Any) -> Any:
+    rows = _rows(xp, resource, indices, updates)
+    join = joined_at if xp is CPU.xp else folded_at  # CuPy has no `multiply.at`
+    return join(xp, xp.multiply, resource, rows, updates)
+
+
+@op("T I T -> T", T=NUMBERS, I=INDICES, resource=True, shares_memory=True)
+def ResourceScatterDiv(xp: Any, resource: Any, indices: Any, updates: Any) -> Any:
+    rows = _rows(xp, resource, indices, updates)
+    if resource.dtype.kind in "fc":
+        return (joined_at if xp is CPU.xp else folded_at)(xp, xp.true_divide, resource, rows, updates)
+    if xp is CPU.xp and not updates.all():
+        raise InvalidArgumentError("Integer division by zero")
+    return folded_at(xp, partial(_divided_towards_zero, xp), resource, rows, updates)
+
+
+def _divided_towards_zero(xp: Any, numbers: Any, divisors: Any) -> Any:
+    """Returns whole quotients as C++ computes them."""
+    return (xp.sign(numbers) * xp.sign(divisors) * (abs(numbers) // abs(divisors))).astype(numbers.dtype)
+
+
+@op("T I T -> T", T=ORDERED, I=INDICES, resource=True, shares_memory=True)
+def ResourceScatterNdMax(xp: Any, resource: Any, indices: Any, updates: Any) -> Any:
+    return joined_at(xp, xp.maximum, resource, _index_columns(xp, resource, indices, updates), updates)
+
+
+@op("T I T -> T", T=ORDERED, I=INDICES, resource=True, shares_memory=True)
+def ResourceScatterNdMin(xp: Any, resource: Any, indices: Any, updates: Any) -> Any:
+    return joined_at(xp, xp.minimum, resource, _index_columns(xp, resource, indices, updates), updates)
+
+
 @ResourceStridedSliceAssign.infer
 @ResourceScatterNdUpdate.infer
 @ResourceScatterNdAdd.infer
@@ -78,6 +123,12 @@ def ResourceScatterSub(xp: Any, resource: Any, indices: Any, updates: Any) -> An
 @ResourceScatterUpdate.infer
 @ResourceScatterAdd.infer
 @ResourceScatterSub.infer
+@ResourceScatterMax.infer
+@ResourceScatterMin.infer
+@ResourceScatterMul.infer
+@ResourceScatterDiv.infer
+@ResourceScatterNdMax.infer
+@ResourceScatterNdMin.infer
 def _(resource: Spec, *others: Spec, **attrs: Any) -> Spec:
     return resource
 
@@ -135,4 +186,10 @@ no_gradient(
     ResourceScatterUpdate,
     ResourceScatterAdd,
     ResourceScatterSub,
+    ResourceScatterMax,
+    ResourceScatterMin,
+    ResourceScatterMul,
+    ResourceScatterDiv,
+    ResourceScatterNdMax,
+    ResourceScatterNdMin,
 )

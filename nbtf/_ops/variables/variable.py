@@ -330,6 +330,27 @@ class Variable(VariableParts):
         """Sends an update in place down the road."""
         return alone(partial(self._change, op, inputs, name, attrs), self)
 
+    @property
+    def initializer(self) -> Any:
+        """None: a variable has its value from the start. In a graph it is the node that gives it one."""
+        return None
+
+    def initialized_value(self) -> Tensor:
+        """Returns the value, as a tensor of its own.
+
+        >>> tf.Variable(3.0).initialized_value().numpy()
+        np.float32(3.0)
+        """
+        return self.read_value()
+
+    def is_initialized(self, name: str | None = None) -> Tensor:
+        """Returns a true scalar: a variable has its value from the start.
+
+        >>> tf.Variable(3.0).is_initialized().numpy()
+        np.True_
+        """
+        return as_tensor(True)
+
     def _replace(self, value: Tensor, name: str | None) -> None:
         self._take(AssignVariableOp(self, value, name=name))
 

@@ -70,6 +70,38 @@ SAMPLES = [
         [[21, 2, 43]],
     ),
     Sample(
+        "ResourceScatterMax",
+        tf.Variable.scatter_max,
+        [Made(tf.Variable, N), Made(tf.IndexedSlices, [0, 9, 8], [1, 2, 2])],
+        [[1, 2, 9]],
+    ),
+    Sample(
+        "ResourceScatterMin",
+        tf.Variable.scatter_min,
+        [Made(tf.Variable, X), Made(tf.IndexedSlices, D, [1, 1])],
+        np.array([X[0], np.minimum(np.minimum(X[1], D[0]), D[1])]),
+    ),
+    Sample(
+        "ResourceScatterMul",
+        tf.Variable.scatter_mul,
+        [Made(tf.Variable, N), Made(tf.IndexedSlices, [2, 3, 4], [2, 0, 2])],
+        [[3, 2, 24]],
+    ),
+    Sample(
+        "ResourceScatterDiv",
+        tf.Variable.scatter_div,
+        [Made(tf.Variable, [7, -7, 40]), Made(tf.IndexedSlices, [2, 2, 4, 3], [0, 1, 2, 2])],
+        [[3, -3, 3]],
+    ),
+    Sample(
+        "ResourceScatterDiv",
+        tf.Variable.scatter_div,
+        [Made(tf.Variable, X), Made(tf.IndexedSlices, X, [1, 1])],
+        np.array([X[0], X[1] / X[0] / X[1]]),
+    ),
+    Sample("ResourceScatterNdMax", tf.Variable.scatter_nd_max, [Made(tf.Variable, N), PLACES, UPDATES], [[30, 2, 20]]),
+    Sample("ResourceScatterNdMin", tf.Variable.scatter_nd_min, [Made(tf.Variable, N), PLACES, UPDATES], [[1, 2, 3]]),
+    Sample(
         "ResourceScatterSub",
         tf.Variable.scatter_sub,
         [Made(tf.Variable, X), Made(tf.IndexedSlices, D, [1, 1])],

@@ -69,6 +69,22 @@ class Changes:
         """Returns what subtracts from rows when it is run: those of a `tf.IndexedSlices`."""
         return self._change_rows(ops.SCATTER_SUB, sparse_delta, use_locking, name)
 
+    def scatter_max(self, sparse_delta: IndexedSlices, use_locking: bool = False, name: str | None = None) -> Any:
+        """Returns what keeps the larger elements of rows when it is run: those of a `tf.IndexedSlices`."""
+        return self._change_rows(ops.SCATTER_MAX, sparse_delta, use_locking, name)
+
+    def scatter_min(self, sparse_delta: IndexedSlices, use_locking: bool = False, name: str | None = None) -> Any:
+        """Returns what keeps the smaller elements of rows when it is run: those of a `tf.IndexedSlices`."""
+        return self._change_rows(ops.SCATTER_MIN, sparse_delta, use_locking, name)
+
+    def scatter_mul(self, sparse_delta: IndexedSlices, use_locking: bool = False, name: str | None = None) -> Any:
+        """Returns what multiplies rows when it is run: those of a `tf.IndexedSlices`."""
+        return self._change_rows(ops.SCATTER_MUL, sparse_delta, use_locking, name)
+
+    def scatter_div(self, sparse_delta: IndexedSlices, use_locking: bool = False, name: str | None = None) -> Any:
+        """Returns what divides rows when it is run: those of a `tf.IndexedSlices`."""
+        return self._change_rows(ops.SCATTER_DIV, sparse_delta, use_locking, name)
+
     def scatter_nd_update(self, indices: Any, updates: Any, name: str | None = None) -> Any:
         """Returns what replaces elements or slices when it is run."""
         return self._change(ops.SCATTER_ND_UPDATE, [indices, updates], name, use_locking=True)
@@ -80,6 +96,14 @@ class Changes:
     def scatter_nd_sub(self, indices: Any, updates: Any, name: str | None = None) -> Any:
         """Returns what subtracts from elements or slices when it is run."""
         return self._change(ops.SCATTER_ND_SUB, [indices, updates], name, use_locking=False)
+
+    def scatter_nd_max(self, indices: Any, updates: Any, name: str | None = None) -> Any:
+        """Returns what keeps the larger elements or slices when it is run."""
+        return self._change(ops.SCATTER_ND_MAX, [indices, updates], name, use_locking=False)
+
+    def scatter_nd_min(self, indices: Any, updates: Any, name: str | None = None) -> Any:
+        """Returns what keeps the smaller elements or slices when it is run."""
+        return self._change(ops.SCATTER_ND_MIN, [indices, updates], name, use_locking=False)
 
     def _assign_part(self, key: Any, name_of_part: str, value: Any, name: str | None = None) -> Any:
         """Returns what gives a part another value when it is run: what `v[key].assign(value)` does."""

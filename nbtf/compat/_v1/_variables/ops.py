@@ -13,8 +13,15 @@ from nbtf._ops.op import Op
 from nbtf._ops.variables.resource import AssignAddVariableOp, AssignSubVariableOp, AssignVariableOp, VarHandleOp
 from nbtf._ops.variables.resource_parts import (
     INDICES,
+    ORDERED,
     ResourceScatterAdd,
+    ResourceScatterDiv,
+    ResourceScatterMax,
+    ResourceScatterMin,
+    ResourceScatterMul,
     ResourceScatterNdAdd,
+    ResourceScatterNdMax,
+    ResourceScatterNdMin,
     ResourceScatterNdSub,
     ResourceScatterNdUpdate,
     ResourceScatterSub,
@@ -82,9 +89,15 @@ _ROWS = "ref indices updates"
 SCATTER_UPDATE = _assigning("ScatterUpdate", ResourceScatterUpdate, "T I T -> T", _ROWS, T=ALL, I=INDICES)
 SCATTER_ADD = _assigning("ScatterAdd", ResourceScatterAdd, "T I T -> T", _ROWS, T=NUMBERS, I=INDICES)
 SCATTER_SUB = _assigning("ScatterSub", ResourceScatterSub, "T I T -> T", _ROWS, T=NUMBERS, I=INDICES)
+SCATTER_MAX = _assigning("ScatterMax", ResourceScatterMax, "T I T -> T", _ROWS, T=ORDERED, I=INDICES)
+SCATTER_MIN = _assigning("ScatterMin", ResourceScatterMin, "T I T -> T", _ROWS, T=ORDERED, I=INDICES)
+SCATTER_MUL = _assigning("ScatterMul", ResourceScatterMul, "T I T -> T", _ROWS, T=NUMBERS, I=INDICES)
+SCATTER_DIV = _assigning("ScatterDiv", ResourceScatterDiv, "T I T -> T", _ROWS, T=NUMBERS, I=INDICES)
 SCATTER_ND_UPDATE = _assigning("ScatterNdUpdate", ResourceScatterNdUpdate, "T I T -> T", _ROWS, T=ALL, I=INDICES)
 SCATTER_ND_ADD = _assigning("ScatterNdAdd", ResourceScatterNdAdd, "T I T -> T", _ROWS, T=NUMBERS, I=INDICES)
 SCATTER_ND_SUB = _assigning("ScatterNdSub", ResourceScatterNdSub, "T I T -> T", _ROWS, T=NUMBERS, I=INDICES)
+SCATTER_ND_MAX = _assigning("ScatterNdMax", ResourceScatterNdMax, "T I T -> T", _ROWS, T=ORDERED, I=INDICES)
+SCATTER_ND_MIN = _assigning("ScatterNdMin", ResourceScatterNdMin, "T I T -> T", _ROWS, T=ORDERED, I=INDICES)
 
 _SLICE = "ref value begin end strides masks"
 STRIDED_SLICE_ASSIGN = _assigning("StridedSliceAssign", ResourceStridedSliceAssign, "T T -> T", _SLICE, T=ALL)
@@ -118,7 +131,13 @@ RESOURCE_OPS: dict[Op, Op] = {
     SCATTER_UPDATE: ResourceScatterUpdate,
     SCATTER_ADD: ResourceScatterAdd,
     SCATTER_SUB: ResourceScatterSub,
+    SCATTER_MAX: ResourceScatterMax,
+    SCATTER_MIN: ResourceScatterMin,
+    SCATTER_MUL: ResourceScatterMul,
+    SCATTER_DIV: ResourceScatterDiv,
     SCATTER_ND_UPDATE: ResourceScatterNdUpdate,
+    SCATTER_ND_MAX: ResourceScatterNdMax,
+    SCATTER_ND_MIN: ResourceScatterNdMin,
     SCATTER_ND_ADD: ResourceScatterNdAdd,
     SCATTER_ND_SUB: ResourceScatterNdSub,
     STRIDED_SLICE_ASSIGN: ResourceStridedSliceAssign,

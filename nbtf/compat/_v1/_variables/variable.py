@@ -8,6 +8,8 @@ from typing import Any
 
 from nbtf._graph.operation import Operation
 from nbtf._graph.tensor import GraphTensor
+from nbtf._ops.arrays.gathering import gather
+from nbtf._ops.arrays.coordinates import gather_nd
 from nbtf._ops.variables.creation import VariableAggregation, VariableSynchronization
 from nbtf._ops.variables.variable import Variable as EagerVariable
 from nbtf._runtime.attributes import reads
@@ -227,6 +229,18 @@ class Variable(Changes, Operators[Any], metaclass=_Kinds):
                 f"'{self.dtype.name}'"
             )
         return self.value()
+
+    def gather_nd(self, indices: Any, name: str | None = None) -> GraphTensor:
+        """Returns a tensor of elements or slices of the value."""
+        with self._graph_for_nodes().inside():
+            tensor: Any = gather_nd(self.value(), indices, name=name)  # pyright: ignore[reportArgumentType]
+        return tensor
+
+    def sparse_read(self, indices: Any, name: str | None = None) -> GraphTensor:
+        """Returns a tensor of rows of the value."""
+        with self._graph_for_nodes().inside():
+            tensor: Any = gather(self.value(), indices, name=name)  # pyright: ignore[reportArgumentType]
+        return tensor
 
     def eval(self, session: Any = None) -> Any:
         """Returns the value in a session or the default one.

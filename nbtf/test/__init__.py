@@ -1,10 +1,13 @@
-"""`tf.test`: older ways to ask for a GPU."""
+"""`tf.test`: test cases for programs with tensors, and older ways to ask for a GPU."""
 
 from __future__ import annotations
 
 from nbtf._devices import discovery
 from nbtf._public import public_names as _public_names
 from nbtf._runtime.context import CURRENT
+from nbtf.test.case import TestCase as TestCase
+from nbtf.test.case import main as main
+from nbtf.test.gradients import compute_gradient as compute_gradient
 
 
 def __dir__() -> list[str]:

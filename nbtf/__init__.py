@@ -171,6 +171,7 @@ if _typing.TYPE_CHECKING:  # what is loaded on first use, for editors and type c
     from nbtf._ops.arrays.tensor_array import TensorArray as TensorArray
     from nbtf._ops.control.flow import case as case
     from nbtf._ops.control.flow import cond as cond
+    from nbtf._ops.control.flow import control_dependencies as control_dependencies
     from nbtf._ops.control.flow import group as group
     from nbtf._ops.control.flow import no_op as no_op
     from nbtf._ops.control.flow import switch_case as switch_case
@@ -289,7 +290,7 @@ _FETCHED_ON_FIRST_USE = {
         "nbtf._ops.arrays.searching": "searchsorted unique unique_with_counts",
         "nbtf._ops.arrays.slicing": "reverse roll slice",
         "nbtf._ops.arrays.tensor_array": "TensorArray",
-        "nbtf._ops.control.flow": "case cond group no_op switch_case while_loop",
+        "nbtf._ops.control.flow": "case cond control_dependencies group no_op switch_case while_loop",
         "nbtf._ops.control.functional": "foldl foldr map_fn scan vectorized_map",
         "nbtf._ops.control.printing": "print",
         "nbtf._ops.linalg.einsum": "einsum tensordot",

@@ -14,7 +14,7 @@ _TF1 = frozenset(
         "assert_none_equal assert_positive assert_proper_iterable assert_rank_at_least assert_rank_in "
         "assert_same_float_dtype assert_scalar assert_type assert_variables_initialized assign assign_add assign_sub "
         "batch_gather bincount ceil check_numerics cholesky cholesky_solve clip_by_average_norm colocate_with "
-        "confusion_matrix conj constant_initializer container control_dependencies control_flow_v2_enabled "
+        "confusion_matrix conj constant_initializer container control_flow_v2_enabled "
         "count_nonzero count_up_to cross cumprod decode_raw device_lib diag diag_part dimension_at_index "
         "dimension_value disable_control_flow_v2 disable_eager_execution disable_resource_variables "
         "disable_tensor_equality disable_v2_behavior disable_v2_tensorshape div div_no_nan enable_control_flow_v2 "
@@ -47,7 +47,7 @@ _TF1 = frozenset(
 
 _IN_BOTH = frozenset(
     (
-        "Operation RegisterGradient constant_initializer control_dependencies guarantee_const init_scope "
+        "Operation RegisterGradient constant_initializer guarantee_const init_scope "
         "is_symbolic_tensor no_gradient ones_initializer parallel_stack random_normal_initializer "
         "random_uniform_initializer realdiv shape_n tuple zeros_initializer"
     ).split()

@@ -9,6 +9,7 @@ from nbtf._runtime.blocks import current_scope as _current_scope
 from nbtf._runtime.changes import Change as _Change
 from nbtf._runtime.changes import block as _block
 from nbtf._runtime.context import CURRENT as _CURRENT
+from nbtf._runtime.context import open_graph as _open_graph
 from nbtf._runtime.conversion import as_tensor as _as_tensor
 from nbtf._runtime.logger import get_logger as _get_logger
 from nbtf._runtime.scopes import SCOPE as _SCOPE
@@ -25,6 +26,10 @@ class _Destination(_NamedTuple):
 
 
 _NOWHERE = _Destination()
+_NO_STEP = (
+    "No step set. Please specify one either through the `step` argument or through the `step` of "
+    "`as_default` or `set_as_default`."
+)
 _BLOCK: _ContextVar[_Destination] = _ContextVar("nbtf summaries", default=_NOWHERE)
 
 
@@ -150,10 +155,7 @@ def _noted(message: _Any, name: str, data: _Any, step: _Any, *details: _Any) -> 
         return False
     number = destination.step if step is None else step
     if number is None:
-        raise ValueError(
-            "No step set. Please specify one either through the `step` argument or through the `step` of "
-            "`as_default` or `set_as_default`."
-        )
+        raise ValueError(_NO_STEP)
     return destination.writer._add(number, message(name, _as_tensor(data).numpy(), *details))
 
 
@@ -247,3 +249,62 @@ def should_record_summaries() -> bool:
     destination = _destination()
     condition = destination.records() if callable(destination.records) else destination.records
     return destination.writer is not None and bool(condition)
+
+
+def trace_on(graph: bool = True, profiler: bool = False, profiler_outdir: _Any = None) -> None:
+    """Starts a trace, which `trace_export` ends. What nbtf records of functions and ops is in `tf.runtime.recording()`.
+
+    Args:
+      graph: whether the graphs of functions are wanted.
+      profiler: whether a profile is wanted.
+      profiler_outdir: accepted; a profile is not written.
+
+    >>> tf.summary.trace_on()
+    >>> tf.summary.trace_off()
+    """
+    if _open_graph() is not None:
+        inside = getattr(_open_graph(), "building_function", False)
+        _get_logger().warning(
+            "Cannot enable trace inside a tf.function." if inside else "Must enable trace in eager mode."
+        )
+    elif _CURRENT.context.trace is not None:
+        _get_logger().warning("Trace already enabled")
+    else:
+        _CURRENT.context.trace = (graph, profiler)
+
+
+def trace_export(name: str, step: _Any = None, profiler_outdir: _Any = None) -> None:
+    """Ends the trace. Graphs and profiles are not written into event files, which a warning says.
+
+    Args:
+      name: what the trace is called.
+      step: when it was.
+      profiler_outdir: accepted; a profile is not written.
+
+    Raises:
+      ValueError: if `trace_on` was not called before, or if there is a writer but no step.
+    """
+    if _open_graph() is not None:
+        inside = getattr(_open_graph(), "building_function", False)
+        _get_logger().warning(
+            "Cannot export trace inside a tf.function."
+            if inside
+            else "Can only export trace while executing eagerly."
+        )
+        return
+    if _CURRENT.context.trace is None:
+        raise ValueError("Must enable trace before export through tf.summary.trace_on.")
+    graph, profiler = _CURRENT.context.trace
+    destination = _destination()
+    if destination.writer is not None and step is None and destination.step is None:
+        raise ValueError(_NO_STEP)
+    if graph:
+        _warn_not_written("graphs")
+    if profiler:
+        _warn_not_written("profiles")
+    trace_off()
+
+
+def trace_off() -> None:
+    """Ends the trace without writing anything; without a trace it does nothing."""
+    _CURRENT.context.trace = None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -95,3 +96,64 @@ def test_the_callback_writes_each_epoch(tmp_path: Path) -> None:
         written = values_in(tmp_path / folder)
         assert [(0, "epoch_loss"), (1, "epoch_loss")] == [(step, tag) for step, tag, _ in written]
         assert pytest.approx(history[name]) == [value for _, _, value in written]
+
+
+# Traces
+
+
+def test_a_trace_is_exported_once(caplog: Any) -> None:
+    tf.summary.trace_on(graph=True, profiler=True)
+    tf.summary.trace_export("model", step=0)
+
+    with pytest.raises(ValueError, match=r"^Must enable trace before export through tf\.summary\.trace_on\.$"):
+        tf.summary.trace_export("model", step=0)
+
+
+def test_a_trace_that_is_off_cannot_be_exported() -> None:
+    tf.summary.trace_off()
+    tf.summary.trace_on()
+    tf.summary.trace_off()
+
+    with pytest.raises(ValueError, match="Must enable trace"):
+        tf.summary.trace_export("model", step=0)
+
+
+def test_a_trace_needs_a_step_where_there_is_a_writer(tmp_path: Any) -> None:
+    tf.summary.trace_on()
+    with tf.summary.create_file_writer(str(tmp_path)).as_default():
+        with pytest.raises(ValueError, match="No step set"):
+            tf.summary.trace_export("model")
+        tf.summary.trace_export("model", step=1)
+
+
+def test_a_trace_ends_with_a_restart() -> None:
+    tf.summary.trace_on()
+    tf.runtime.restart()
+
+    with pytest.raises(ValueError, match="Must enable trace"):
+        tf.summary.trace_export("model", step=0)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (tf.summary.trace_on, "Must enable trace in eager mode."),
+        (lambda: tf.summary.trace_export("a", 1), "Can only export trace while executing eagerly."),
+    ],
+    ids=["on", "export"],
+)
+def test_graphs_are_not_traced(call: Any, message: str, caplog: Any) -> None:
+    with tf.Graph().as_default(), caplog.at_level("WARNING", "tensorflow"):
+        call()
+
+    assert [message] == [record.getMessage() for record in caplog.records]
+
+
+def test_a_second_trace_and_one_inside_a_function_are_warned_of(caplog: Any) -> None:
+    with caplog.at_level("WARNING", "tensorflow"):
+        tf.function(lambda: tf.summary.trace_on())()
+        tf.summary.trace_on()
+        tf.summary.trace_on()
+
+    texts = ["Cannot enable trace inside a tf.function.", "Trace already enabled"]
+    assert texts == [record.getMessage() for record in caplog.records]

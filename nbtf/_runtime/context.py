@@ -95,6 +95,7 @@ class Context:
         self.default_graph: Callable[[], Any] | None = None  # of programs that switched eager execution off
         self.endings: list[Callable[[], object]] = []  # called when it ends
         self.summaries: Any = None  # where notes for TensorBoard go outside of blocks
+        self.trace: Any = None  # what `tf.summary.trace_on` asked for
         self.constants = Constants()
         self.seeds: Seeds | None = None  # made by the first random op: `import nbtf` does without it
         self.device_scopes = DeviceScopes(lambda: self.devices)

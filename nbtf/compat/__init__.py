@@ -1,4 +1,4 @@
-"""`tf.compat`: TensorFlow's older API."""
+"""`tf.compat`: TensorFlow's older API, and texts for programs of two Pythons."""
 
 from __future__ import annotations
 
@@ -6,6 +6,12 @@ import sys as _sys
 import typing as _typing
 from importlib import import_module as _import_module
 from typing import Any as _Any
+
+from nbtf.compat._texts import as_bytes as as_bytes
+from nbtf.compat._texts import as_str as as_str
+from nbtf.compat._texts import as_str_any as as_str_any
+from nbtf.compat._texts import as_text as as_text
+from nbtf.compat._texts import path_to_str as path_to_str
 
 if _typing.TYPE_CHECKING:  # what is loaded on first use, for editors and type checkers
     from nbtf.compat import v1 as v1
@@ -21,4 +27,4 @@ if not _typing.TYPE_CHECKING:  # a type checker would take it for a promise that
 
 
 def __dir__() -> list[str]:
-    return ["v1"]
+    return ["as_bytes", "as_str", "as_str_any", "as_text", "path_to_str", "v1"]

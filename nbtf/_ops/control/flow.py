@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 from nbtf._ops.arrays.creation import executing_eagerly
@@ -258,6 +259,31 @@ def no_op(name: str | None = None) -> Any:
     """
     result = NoOp(name=name)
     return None if executing_eagerly() else result
+
+
+def control_dependencies(control_inputs: Any) -> AbstractContextManager[None]:
+    """Opens a block whose ops run after others. Ops that run at once, and those of a `tf.function`, run in order anyway.
+
+    Args:
+      control_inputs: tensors and nodes to wait for, in a list; in eager execution functions among them are called.
+        None, in a graph, waits for nothing.
+
+    Raises:
+      TypeError: if, in a graph, one of them is neither a tensor nor a node.
+
+    >>> v = tf.Variable(1.0)
+    >>> with tf.control_dependencies([v.assign_add(1.0)]):
+    ...     print(v.read_value().numpy())
+    2.0
+    """
+    graph = open_graph()
+    if graph is not None and not graph.building_function:
+        return graph.control_dependencies(control_inputs)
+    if graph is None:
+        for control in control_inputs or ():
+            if callable(control):
+                control()
+    return nullcontext()
 
 
 def group(*inputs: Any, **kwargs: Any) -> Any:

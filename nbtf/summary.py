@@ -287,9 +287,7 @@ def trace_export(name: str, step: _Any = None, profiler_outdir: _Any = None) -> 
     if _open_graph() is not None:
         inside = getattr(_open_graph(), "building_function", False)
         _get_logger().warning(
-            "Cannot export trace inside a tf.function."
-            if inside
-            else "Can only export trace while executing eagerly."
+            "Cannot export trace inside a tf.function." if inside else "Can only export trace while executing eagerly."
         )
         return
     if _CURRENT.context.trace is None:

@@ -289,7 +289,9 @@ def test_numbers_of_threads_are_only_taken_down() -> None:
 # Memory figures
 
 
-@pytest.mark.parametrize("name", ["GPU:0", "/GPU:0", "/gpu:0", "/device:GPU:0", "/device:GPU", f"{LOCAL}GPU:0", "/job:localhost/GPU:0"])
+@pytest.mark.parametrize(
+    "name", ["GPU:0", "/GPU:0", "/gpu:0", "/device:GPU:0", "/device:GPU", f"{LOCAL}GPU:0", "/job:localhost/GPU:0"]
+)
 def test_memory_info_takes_any_spelling(name: str) -> None:
     with machine(1):
         assert {"current": SCRATCH, "peak": SCRATCH} == tf.config.experimental.get_memory_info(name)
@@ -337,7 +339,17 @@ def test_peak_stays_until_it_is_reset() -> None:
                 f"Failed parsing device name: '{name}'. Note a valid device string should at least contain a device "
                 'type and a device index, like "GPU:0".',
             )
-            for name in ["GPU:x", "GPU:-1", "GPU:*", " GPU:0", "GPU:0 ", "/gpu:0/", "//GPU:0", "device:GPU:0", "/job:/task:0"]
+            for name in [
+                "GPU:x",
+                "GPU:-1",
+                "GPU:*",
+                " GPU:0",
+                "GPU:0 ",
+                "/gpu:0/",
+                "//GPU:0",
+                "device:GPU:0",
+                "/job:/task:0",
+            ]
         ],
     ],
 )

@@ -370,7 +370,7 @@ def _are_ranked(inputs: Sequence[Any]) -> bool:
 
 _SPELLED = {"bool": "bool_"}
 
-_OURS = (Buffer, Operators)
+_OURS: tuple[type[Any], ...] = (Buffer, Operators)
 """What has a dtype that counts. Other people's objects may have a `_dtype` too: it says nothing of what they become."""
 
 _READ_AT_ONCE = (Buffer, CPU.xp.ndarray, int, float, complex)

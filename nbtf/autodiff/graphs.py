@@ -88,7 +88,7 @@ def hessians(
     array([[ 6.,  0.],
            [ 0., 12.]], dtype=float32)
     """
-    sources: list[Any] = list(xs) if isinstance(xs, list | tuple) else [xs]
+    sources: list[Any] = [*xs] if isinstance(xs, list | tuple) else [xs]  # pyright: ignore[reportUnknownArgumentType]
     return [_second_slopes(slope, x) for slope, x in zip(gradients(ys, sources), sources, strict=True)]
 
 
@@ -101,4 +101,6 @@ def _second_slopes(slope: Any, x: Any) -> Any:
         )
     flat = reshape(slope, [-1])
     rows = [gradients(flat[number], x)[0] for number in range(count)]
-    return reshape(stack([zeros_like(flat) if row is None else reshape(row, [-1]) for row in rows]), [*x.shape, *x.shape])
+    return reshape(
+        stack([zeros_like(flat) if row is None else reshape(row, [-1]) for row in rows]), [*x.shape, *x.shape]
+    )

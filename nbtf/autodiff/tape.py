@@ -419,7 +419,7 @@ class GradientTape(ScopeStack):
             return way_back(self, tape, [target] * len(seeds), seeds, sources, last and not self._persistent)
 
         if way_back is _walk_nodes and not all([lengths_of(end).is_fully_defined() for end in (target, *sources)]):
-            jacobians = open_graph().jacobians(lambda seed: walk(seed, True), target, sources, of)
+            jacobians = open_graph().jacobians(partial(walk, last=True), target, sources, of)
         else:
             jacobians = of(walk, target, sources)
         if UnconnectedGradients(unconnected) is UnconnectedGradients.NONE:

@@ -37,7 +37,7 @@ def function_gradients(
       ValueError: there are not as many `grad_ys` as `ys`, or `unconnected` is unknown.
     """
     targets, sources, stops = (_as_flat(values) for values in (ys, xs, stop_gradients))
-    seeds = None if grad_ys is None else list(grad_ys) if isinstance(grad_ys, list | tuple) else [grad_ys]
+    seeds = None if grad_ys is None else _as_list(grad_ys)
     if seeds is not None and len(seeds) != len(targets):
         raise ValueError(f"Length mismatch. Passed {len(seeds)} grad_ys for {len(targets)} ys")
     block = GradientTape()
@@ -49,7 +49,12 @@ def function_gradients(
 def _as_flat(values: Any) -> list[Any]:
     if values is None:
         return []
-    return list(flat(list(values) if isinstance(values, list | tuple) else [values]))
+    return [*flat(_as_list(values))]
+
+
+def _as_list(values: Any) -> list[Any]:
+    items: Any = values
+    return [*items] if isinstance(values, list | tuple) else [values]
 
 
 class _Hearing:

@@ -7,7 +7,7 @@ from typing import Any
 
 
 def as_bytes(bytes_or_text: Any, encoding: str = "utf-8") -> bytes:
-    """Returns a text as bytes; bytes come back as they are.
+    r"""Returns a text as bytes; bytes come back as they are.
 
     Args:
       bytes_or_text: a text, bytes or a `bytearray`.
@@ -17,7 +17,7 @@ def as_bytes(bytes_or_text: Any, encoding: str = "utf-8") -> bytes:
       TypeError: if it is something else.
 
     >>> tf.compat.as_bytes("é")
-    b'\\xc3\\xa9'
+    b'\xc3\xa9'
     """
     if isinstance(bytes_or_text, bytes | bytearray):
         return bytes(bytes_or_text)

@@ -30,9 +30,7 @@ class ArrayAssertions(unittest.TestCase):
 
     # Nearly equal
 
-    def assertAllClose(  # noqa: N802
-        self, a: Any, b: Any, rtol: float = 1e-6, atol: float = 1e-6, msg: str | None = None
-    ) -> None:
+    def assertAllClose(self, a: Any, b: Any, rtol: float = 1e-6, atol: float = 1e-6, msg: str | None = None) -> None:
         """Fails unless two structures are equal in their build, their shapes and, nearly, their numbers.
 
         Args:
@@ -46,10 +44,10 @@ class ArrayAssertions(unittest.TestCase):
 
     def _check_close(self, a: Any, b: Any, rtol: float, atol: float, msg: str | None, path: tuple[Any, ...]) -> None:
         a, b = _plain(a), _plain(b)
+        is_mapping = [isinstance(value, Mapping) for value in (a, b)]
         where = f"Mismatched value: a{_path(path)} is different from b{_path(path)}. {msg or ''}".strip()
-        if isinstance(a, Mapping) or isinstance(b, Mapping):
-            self.assertIsInstance(a, Mapping, where)
-            self.assertIsInstance(b, Mapping, where)
+        if any(is_mapping):
+            self.assertTrue(all(is_mapping), where)
             self.assertCountEqual(a.keys(), b.keys(), f"Mismatched keys: {where}")
             for key in a:
                 self._check_close(a[key], b[key], rtol, atol, msg, (*path, key))
@@ -61,13 +59,15 @@ class ArrayAssertions(unittest.TestCase):
             self._check_arrays_close(self._array(a), self._array(b), rtol, atol, where)
 
     def _check_arrays_close(self, a: Array, b: Array, rtol: float, atol: float, msg: str) -> None:
-        self.assertEqual(a.shape, b.shape, f"Shape mismatch: expected {a.shape}, got {b.shape} with contents {b}. {msg}")
+        self.assertEqual(
+            a.shape, b.shape, f"Shape mismatch: expected {a.shape}, got {b.shape} with contents {b}. {msg}"
+        )
         if "bfloat16" in (str(a.dtype), str(b.dtype)):
             rtol, atol = max(rtol, 1e-2), max(atol, 1e-2)
             a, b = a.astype(np.float32), b.astype(np.float32)
         np.testing.assert_allclose(b, a, rtol=rtol, atol=atol, err_msg=msg)
 
-    def assertAllCloseAccordingToType(  # noqa: N802
+    def assertAllCloseAccordingToType(
         self,
         a: Any,
         b: Any,
@@ -108,7 +108,7 @@ class ArrayAssertions(unittest.TestCase):
             rtol, atol = max(rtol, relative), max(atol, absolute)
         self.assertAllClose(first, second, rtol, atol, msg)
 
-    def assertNotAllClose(self, a: Any, b: Any, rtol: float = 1e-6, atol: float = 1e-6, msg: str | None = None) -> None:  # noqa: N802
+    def assertNotAllClose(self, a: Any, b: Any, rtol: float = 1e-6, atol: float = 1e-6, msg: str | None = None) -> None:
         """Fails if two structures are equal, nearly; see `assertAllClose`."""
         try:
             self.assertAllClose(a, b, rtol, atol)
@@ -116,25 +116,25 @@ class ArrayAssertions(unittest.TestCase):
             return
         raise self.failureException(f"The two values are close at all elements. {msg or ''}".strip())
 
-    def assertNear(self, f1: float, f2: float, err: float, msg: str | None = None) -> None:  # noqa: N802
+    def assertNear(self, f1: float, f2: float, err: float, msg: str | None = None) -> None:
         """Fails unless two numbers differ by `err` at most."""
         near = f1 == f2 or abs(f1 - f2) <= err
         self.assertTrue(near, f"{f1!r} != {f2!r} +/- {err!r}{f' ({msg})' if msg else ''}")
 
-    def assertArrayNear(self, farray1: Any, farray2: Any, err: float, msg: str | None = None) -> None:  # noqa: N802
+    def assertArrayNear(self, farray1: Any, farray2: Any, err: float, msg: str | None = None) -> None:
         """Fails unless two lists of numbers are equally long and differ by `err` at most, one by one."""
         self.assertEqual(len(farray1), len(farray2), msg)
         for first, second in zip(farray1, farray2, strict=True):
             self.assertNear(float(first), float(second), err, msg)
 
-    def assertNDArrayNear(self, ndarray1: Any, ndarray2: Any, err: float, msg: str | None = None) -> None:  # noqa: N802
+    def assertNDArrayNear(self, ndarray1: Any, ndarray2: Any, err: float, msg: str | None = None) -> None:
         """Fails unless the length of the difference of two arrays is below `err`."""
         distance = float(np.linalg.norm(self._array(ndarray1) - self._array(ndarray2)))
         self.assertLess(distance, err, msg)
 
     # Equal
 
-    def assertAllEqual(self, a: Any, b: Any, msg: str | None = None) -> None:  # noqa: N802
+    def assertAllEqual(self, a: Any, b: Any, msg: str | None = None) -> None:
         """Fails unless two values are equal in shape and at all elements; nan is equal to nan.
 
         Args:
@@ -152,7 +152,7 @@ class ArrayAssertions(unittest.TestCase):
             np.testing.assert_array_equal(second, first, err_msg=msg or "")
             raise self.failureException(f"{first} != {second}. {msg or ''}".strip())
 
-    def assertNotAllEqual(self, a: Any, b: Any, msg: str | None = None) -> None:  # noqa: N802
+    def assertNotAllEqual(self, a: Any, b: Any, msg: str | None = None) -> None:
         """Fails if two values are equal; see `assertAllEqual`."""
         try:
             self.assertAllEqual(a, b)
@@ -160,12 +160,12 @@ class ArrayAssertions(unittest.TestCase):
             return
         raise self.failureException(f"The two values are equal at all elements. {msg or ''}".strip())
 
-    def assertShapeEqual(self, input_a: Any, input_b: Any, msg: str | None = None) -> None:  # noqa: N802
+    def assertShapeEqual(self, input_a: Any, input_b: Any, msg: str | None = None) -> None:
         """Fails unless two tensors or arrays have one shape."""
         first, second = (tuple(value.shape) for value in (input_a, input_b))
         self.assertEqual(first, second, msg)
 
-    def assertDTypeEqual(self, target: Any, expected_dtype: Any) -> None:  # noqa: N802
+    def assertDTypeEqual(self, target: Any, expected_dtype: Any) -> None:
         """Fails unless the values of a tensor or array have a dtype of NumPy's."""
         dtype = getattr(expected_dtype, "as_numpy_dtype", expected_dtype)
         self.assertEqual(np.dtype(dtype), self._array(target).dtype)
@@ -177,25 +177,27 @@ class ArrayAssertions(unittest.TestCase):
         wrong = ~np.asarray(holds(array))
         if wrong.any():
             places = [tuple(int(i) for i in place) for place in np.argwhere(wrong)[:10]]
-            raise self.failureException(f"{text}. {int(wrong.sum())} elements are not, among them those at {places}: {array}")
+            raise self.failureException(
+                f"{text}. {int(wrong.sum())} elements are not, among them those at {places}: {array}"
+            )
 
-    def assertAllGreater(self, a: Any, comparison_target: Any) -> None:  # noqa: N802
+    def assertAllGreater(self, a: Any, comparison_target: Any) -> None:
         """Fails unless all elements are greater than a number."""
         self._check_all(a, lambda x: x > comparison_target, f"Elements must be greater than {comparison_target}")
 
-    def assertAllLess(self, a: Any, comparison_target: Any) -> None:  # noqa: N802
+    def assertAllLess(self, a: Any, comparison_target: Any) -> None:
         """Fails unless all elements are less than a number."""
         self._check_all(a, lambda x: x < comparison_target, f"Elements must be less than {comparison_target}")
 
-    def assertAllGreaterEqual(self, a: Any, comparison_target: Any) -> None:  # noqa: N802
+    def assertAllGreaterEqual(self, a: Any, comparison_target: Any) -> None:
         """Fails unless all elements are a number or greater."""
         self._check_all(a, lambda x: x >= comparison_target, f"Elements must be at least {comparison_target}")
 
-    def assertAllLessEqual(self, a: Any, comparison_target: Any) -> None:  # noqa: N802
+    def assertAllLessEqual(self, a: Any, comparison_target: Any) -> None:
         """Fails unless all elements are a number or less."""
         self._check_all(a, lambda x: x <= comparison_target, f"Elements must be at most {comparison_target}")
 
-    def assertAllInRange(  # noqa: N802
+    def assertAllInRange(
         self,
         target: Any,
         lower_bound: Any,
@@ -220,7 +222,7 @@ class ArrayAssertions(unittest.TestCase):
         brackets = "(" if open_lower_bound else "[", ")" if open_upper_bound else "]"
         self._check_all(target, inside, f"Elements must be in {brackets[0]}{lower_bound}, {upper_bound}{brackets[1]}")
 
-    def assertAllInSet(self, target: Any, expected_set: Collection[Any]) -> None:  # noqa: N802
+    def assertAllInSet(self, target: Any, expected_set: Collection[Any]) -> None:
         """Fails unless all elements are members of a set."""
         self._check_all(target, lambda x: np.isin(x, list(expected_set)), f"Elements must be in {expected_set}")
 

@@ -74,7 +74,7 @@ class TestCase(ArrayAssertions):
         if self._testMethodName == "test_session":
             self.skipTest("Not a test.")
         random.seed(SEED)
-        np.random.seed(SEED)  # noqa: NPY002  # what the tested program uses
+        np.random.seed(SEED)  # what the tested program uses
         set_seed(SEED)
 
     def tearDown(self) -> None:
@@ -145,13 +145,16 @@ class TestCase(ArrayAssertions):
         if self._cached is None:
             self._cached = Session(graph=graph, config=config)
         elif graph is not None and graph is not self._cached.graph:
-            raise ValueError("The graph used to get the cached session is different than the one that was used to create the session.")
+            raise ValueError(
+                "The graph used to get the cached session is different than the one that was used to create the "
+                "session."
+            )
         return self._cached
 
     # Errors
 
     @contextmanager
-    def assertRaisesWithPredicateMatch(  # noqa: N802
+    def assertRaisesWithPredicateMatch(
         self, exception_type: Any, expected_err_re_or_predicate: str | Callable[[Any], bool]
     ) -> Generator[None]:
         """Fails unless the block raises an error of a class that a pattern or a function accepts.
@@ -175,67 +178,73 @@ class TestCase(ArrayAssertions):
             return
         raise self.failureException(f"{exception_type} not raised")
 
-    def assertRaisesOpError(self, expected_err_re_or_predicate: Any) -> Any:  # noqa: N802
+    def assertRaisesOpError(self, expected_err_re_or_predicate: Any) -> Any:
         """Fails unless the block raises an `OpError`; see `assertRaisesWithPredicateMatch`."""
         return self.assertRaisesWithPredicateMatch(OpError, expected_err_re_or_predicate)
 
-    def assertRaisesIncompatibleShapesError(self, exception_type: Any = OpError) -> Any:  # noqa: N802
+    def assertRaisesIncompatibleShapesError(self, exception_type: Any = OpError) -> Any:
         """Fails unless the block raises an error about shapes that do not fit."""
         pattern = r"Incompatible shapes|Dimensions must be equal|required broadcastable shapes|must be equal"
         return self.assertRaisesWithPredicateMatch((exception_type, ValueError), pattern)
 
     # Other values
 
-    def assertDeviceEqual(self, device1: Any, device2: Any, msg: str | None = None) -> None:  # noqa: N802
+    def assertDeviceEqual(self, device1: Any, device2: Any, msg: str | None = None) -> None:
         """Fails unless two device names mean the same."""
         from nbtf._devices.names import DeviceSpec
 
         self.assertEqual(DeviceSpec.from_string(device1).to_string(), DeviceSpec.from_string(device2).to_string(), msg)
 
-    def assertProtoEquals(self, expected_message_maybe_ascii: Any, message: Any, msg: str | None = None) -> None:  # noqa: N802
+    def assertProtoEquals(self, expected_message_maybe_ascii: Any, message: Any, msg: str | None = None) -> None:
         """Fails unless two messages are equal; the expected one may be the text of one."""
         expected = expected_message_maybe_ascii
         first, second = (re.sub(r"\s+", " ", str(value)).strip() for value in (expected, message))
         self.assertEqual(first, second, msg)
 
-    def assertStartsWith(self, actual: str, expected_start: str, msg: str | None = None) -> None:  # noqa: N802
+    def assertStartsWith(self, actual: str, expected_start: str, msg: str | None = None) -> None:
         """Fails unless a text starts with another one."""
         if not actual.startswith(expected_start):
             self.fail(self._formatMessage(msg, f"{actual!r} does not start with {expected_start!r}"))
 
-    def assertLen(self, container: Any, expected_len: int, msg: str | None = None) -> None:  # noqa: N802
+    def assertLen(self, container: Any, expected_len: int, msg: str | None = None) -> None:
         """Fails unless a container has as many items."""
         if len(container) != expected_len:
             self.fail(self._formatMessage(msg, f"{container!r} has {len(container)} items, not {expected_len}"))
 
-    def assertEmpty(self, container: Any, msg: str | None = None) -> None:  # noqa: N802
+    def assertEmpty(self, container: Any, msg: str | None = None) -> None:
         """Fails unless a container has no items."""
         self.assertLen(container, 0, msg)
 
-    def assertNotEmpty(self, container: Any, msg: str | None = None) -> None:  # noqa: N802
+    def assertNotEmpty(self, container: Any, msg: str | None = None) -> None:
         """Fails if a container has no items."""
         self.assertGreater(len(container), 0, msg)
 
-    def assertBetween(self, value: Any, minv: Any, maxv: Any, msg: str | None = None) -> None:  # noqa: N802
+    def assertBetween(self, value: Any, minv: Any, maxv: Any, msg: str | None = None) -> None:
         """Fails unless a value is between two others, or one of them."""
         self.assertGreaterEqual(value, minv, msg)
         self.assertLessEqual(value, maxv, msg)
 
-    def assertSameElements(self, expected_seq: Any, actual_seq: Any, msg: str | None = None) -> None:  # noqa: N802
+    def assertSameElements(self, expected_seq: Any, actual_seq: Any, msg: str | None = None) -> None:
         """Fails unless two containers have the same items, however often and in whatever order."""
         self.assertCountEqual(_each_once(expected_seq), _each_once(actual_seq), msg)
 
-    def assertItemsEqual(self, expected_seq: Any, actual_seq: Any, msg: str | None = None) -> None:  # noqa: N802
+    def assertItemsEqual(self, expected_seq: Any, actual_seq: Any, msg: str | None = None) -> None:
         """Fails unless two containers have the same items equally often, in whatever order."""
         self.assertCountEqual(expected_seq, actual_seq, msg)
 
-    def assertContainsSubset(self, expected_subset: Collection[Any], actual_set: Collection[Any], msg: str | None = None) -> None:  # noqa: N802
+    def assertContainsSubset(
+        self, expected_subset: Collection[Any], actual_set: Collection[Any], msg: str | None = None
+    ) -> None:
         """Fails unless all expected items are in a set."""
         missing = [item for item in expected_subset if item not in actual_set]
         if missing:
-            self.fail(self._formatMessage(msg, f"Missing elements {missing}. Expected: {expected_subset}. Actual: {actual_set}"))
+            self.fail(
+                self._formatMessage(
+                    msg, f"Missing elements {missing}. Expected: {expected_subset}. Actual: {actual_set}"
+                )
+            )
 
-    def assertSequenceAlmostEqual(  # noqa: N802
+    def assertSequenceAlmostEqual(
         self, expected_seq: Any, actual_seq: Any, places: int | None = None, msg: str | None = None, delta: Any = None
     ) -> None:
         """Fails unless two sequences of numbers are nearly equal, one by one; see `assertAlmostEqual`."""
@@ -245,7 +254,7 @@ class TestCase(ArrayAssertions):
 
     # Threads
 
-    def checkedThread(self, target: Callable[..., Any], args: Any = None, kwargs: Any = None) -> CheckedThread:  # noqa: N802
+    def checkedThread(self, target: Callable[..., Any], args: Any = None, kwargs: Any = None) -> CheckedThread:
         """Returns a thread whose errors make the test fail when it is joined.
 
         Args:
@@ -262,7 +271,7 @@ class CheckedThread:
     def __init__(self, testcase: TestCase, target: Callable[..., Any], args: Any, kwargs: Any) -> None:
         """Prepares a thread of a test."""
         self._testcase = testcase
-        self._call = (target, args or (), kwargs or {})
+        self._call: tuple[Any, Any, Any] = (target, args or (), kwargs or {})
         self._error: BaseException | None = None
         self._thread = threading.Thread(target=self._run)
 
@@ -289,8 +298,6 @@ class CheckedThread:
 
 
 def _value(tensor: Any) -> Any:
-    if tensor is None or isinstance(tensor, int | float | complex | str | bytes | np.ndarray | np.generic):
-        return tensor
     if isinstance(tensor, SparseTensor | IndexedSlices):
         components: Any = parts_of(tensor)
         return type(components)(*[None if item is None else np.asarray(_value(item)) for item in components])

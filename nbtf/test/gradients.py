@@ -44,7 +44,7 @@ def compute_gradient(f: Callable[..., Any], x: Sequence[Any], delta: float | Non
 
 
 def _matrix(jacobian: Any, result: Any, value: Any) -> np.ndarray[Any, Any]:
-    return np.asarray(as_tensor(jacobian).numpy()).reshape(int(np.prod(result.shape)), int(np.prod(value.shape)))
+    return np.asarray(as_tensor(jacobian).numpy()).reshape(result.shape.num_elements(), value.shape.num_elements())
 
 
 def _measured(f: Any, values: list[Any], number: int, result: Any, step: float) -> np.ndarray[Any, Any]:
@@ -59,5 +59,5 @@ def _measured(f: Any, values: list[Any], number: int, result: Any, step: float) 
             others = [as_tensor(moved, values[number].dtype) if n == number else v for n, v in enumerate(values)]
             sides.append(np.asarray(f(*others).numpy()).ravel())
         columns.append((sides[0] - sides[1]) / (2 * step))
-    count = int(np.prod(result.shape))
+    count: int = result.shape.num_elements()
     return np.stack(columns, 1) if columns else np.zeros((count, 0), array.dtype)

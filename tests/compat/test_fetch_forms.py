@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
-from collections import OrderedDict, UserDict, defaultdict, namedtuple
+from collections import OrderedDict, UserDict, defaultdict
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -13,7 +13,11 @@ import pytest
 import nbtf as tf
 
 tf1: Any = tf.compat.v1
-Pair = namedtuple("Pair", ["a", "b"])
+
+
+class Pair(NamedTuple):
+    a: Any
+    b: Any
 
 
 class Fields:

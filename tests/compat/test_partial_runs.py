@@ -97,7 +97,7 @@ def test_parts_that_do_not_fit_are_refused(built: Built, parts: Any, message: st
 def test_a_feed_that_the_setup_does_not_name_is_refused(built: Built) -> None:
     handle = built.session.partial_run_setup([built.sum], [built.x, built.y])
 
-    with pytest.raises(tf.errors.InvalidArgumentError, match="^The feed z:0 was not specified in partial_run_setup"):
+    with pytest.raises(tf.errors.InvalidArgumentError, match=r"^The feed z:0 was not specified in partial_run_setup"):
         built.session.partial_run(handle, built.sum, {built.z: 1.0})
 
 

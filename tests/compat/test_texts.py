@@ -38,7 +38,7 @@ def test_texts_and_bytes_become_each_other(name: str, value: Any, expected: Any)
 @pytest.mark.parametrize("name", ["as_bytes", "as_text", "as_str"])
 @pytest.mark.parametrize("value", [3, None, ["a"]])
 def test_other_values_are_refused(name: str, value: Any) -> None:
-    with pytest.raises(TypeError, match="^Expected binary or unicode string, got "):
+    with pytest.raises(TypeError, match=r"^Expected binary or unicode string, got "):
         getattr(tf.compat, name)(value)
 
 

@@ -619,14 +619,7 @@ def custom_whose_gradient_is_custom(tf: Any, x: Any) -> Any:
 
 
 @body
-def custom_method(tf: Any, x: Any) -> Any:
-    class Scale:
-        factor = 4.0
-
-        @tf.custom_gradient
-        def apply(self, x: Any) -> Any:
-            return x * self.factor, lambda dy: (None, dy * 40.0)
-
+def custom_of_a_lambda(tf: Any, x: Any) -> Any:
     with tf.GradientTape() as tape:
         tape.watch(x)
         y = tf.custom_gradient(lambda x: (x * 4.0, lambda dy: dy * 40.0))(x)
@@ -1209,18 +1202,3 @@ def function_inside_custom(tf: Any) -> Any:
 
     return run
 
-
-# Forward
-
-
-@body
-def forward_accumulator(tf: Any, x: Any) -> Any:
-    with tf.autodiff.ForwardAccumulator(primals=x, tangents=tf.constant([1.0, 0.0, 2.0])) as accumulator:
-        y = x * x * tf.reduce_sum(x)
-    return accumulator.jvp(y)
-
-
-@body
-def numerical_gradient(tf: Any, x: Any) -> Any:
-    theoretical, numerical = tf.test.compute_gradient(lambda x: x * x, [x])
-    return theoretical[0], numerical[0]

@@ -20,9 +20,7 @@ EXCUSED = {cell for cells in REASONS.values() for cell in cells}
 
 def answers(tf: Any, ways: Iterable[str], programs: Iterable[str]) -> dict[str, Any]:
     """Returns what each program comes to in each way, by `program way`."""
-    return {
-        f"{program} {way}": answer(tf, WAYS[way], PROGRAMS[program]) for way in ways for program in list(programs)
-    }
+    return {f"{program} {way}": answer(tf, WAYS[way], PROGRAMS[program]) for way in ways for program in list(programs)}
 
 
 def recorded(cell: str) -> Any:

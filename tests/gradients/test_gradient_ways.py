@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-
 import pytest
 
 import nbtf as tf
-
 from tests.gradients.programs import PROGRAMS
 from tests.gradients.table import EXCUSED, RECORDED, agree, answers, recorded
 from tests.gradients.ways import WAYS

@@ -41,8 +41,6 @@ class ConvertibleWithDtype(Convertible):
     dtype, shape = tf.float32, (2,)
 
 
-
-
 def twos() -> Any:
     return tf.constant([2.0, 2.0])
 
@@ -88,7 +86,11 @@ def test_what_can_become_a_tensor_is_none_yet(kind: type[Any]) -> None:
 
 def test_tensors_of_all_kinds_are_tensors() -> None:
     with tf.Graph().as_default():
-        symbolic = [tf.compat.v1.placeholder(tf.float32), tf.compat.v1.Variable(1.0, use_resource=False), tf.Variable(1.0)]
+        symbolic = [
+            tf.compat.v1.placeholder(tf.float32),
+            tf.compat.v1.Variable(1.0, use_resource=False),
+            tf.Variable(1.0),
+        ]
     with tf.distribute.MirroredStrategy(["CPU:0"]).scope():
         mirrored = tf.Variable(1.0)
     rows = tf.IndexedSlices(tf.constant([1.0]), tf.constant([0]))

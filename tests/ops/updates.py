@@ -31,8 +31,14 @@ UPDATES: dict[str, tuple[Update, float]] = {
     "ResourceScatterAdd": (lambda v, number, i: v.scatter_add(_rows(number)), TIMES),
     "ResourceScatterMax": (lambda v, number, i: v.scatter_max(_rows(number, i + 1.0)), TIMES),
     "ResourceScatterMin": (lambda v, number, i: v.scatter_min(_rows(number, -i - 1.0)), -TIMES),
-    "ResourceScatterMul": (lambda v, number, i: (v[number].assign(TIMES / 2), v.scatter_mul(_rows(number, 2.0))), TIMES),
-    "ResourceScatterDiv": (lambda v, number, i: (v[number].assign(TIMES * 2), v.scatter_div(_rows(number, 2.0))), TIMES),
+    "ResourceScatterMul": (
+        lambda v, number, i: (v[number].assign(TIMES / 2), v.scatter_mul(_rows(number, 2.0))),
+        TIMES,
+    ),
+    "ResourceScatterDiv": (
+        lambda v, number, i: (v[number].assign(TIMES * 2), v.scatter_div(_rows(number, 2.0))),
+        TIMES,
+    ),
     "ResourceScatterNdMax": (lambda v, number, i: v.scatter_nd_max([[number]], [i + 1.0]), TIMES),
     "ResourceScatterNdMin": (lambda v, number, i: v.scatter_nd_min([[number]], [-i - 1.0]), -TIMES),
     "ResourceScatterSub": (lambda v, number, i: v.scatter_sub(_rows(number, -1.0)), TIMES),

@@ -6,9 +6,8 @@ import os
 import subprocess
 import sys
 import unittest
-from collections import namedtuple
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -16,7 +15,11 @@ import pytest
 import nbtf as tf
 
 tf1: Any = tf.compat.v1
-Pair = namedtuple("Pair", ["a", "b"])
+
+
+class Pair(NamedTuple):
+    a: Any
+    b: Any
 
 
 @pytest.fixture
@@ -24,7 +27,7 @@ def case() -> Any:
     class Case(tf.test.TestCase):
         __test__ = False
 
-        def runTest(self) -> None:
+        def runTest(self) -> None:  # noqa: N802
             pass
 
     case = Case()
@@ -38,36 +41,68 @@ def c(*values: Any) -> Any:
 
 
 CHECKS: dict[str, tuple[Callable[[Any], Any], Callable[[Any], Any]]] = {
-    "assertAllClose": (lambda t: t.assertAllClose([1.0, 2.0], c([1.0, 2.0000002])), lambda t: t.assertAllClose([1.0], c([1.1]))),
+    "assertAllClose": (
+        lambda t: t.assertAllClose([1.0, 2.0], c([1.0, 2.0000002])),
+        lambda t: t.assertAllClose([1.0], c([1.1])),
+    ),
     "close structures": (
-        lambda t: t.assertAllClose({"a": [1.0, [2.0, 3.0]], "b": Pair(1, c(2))}, {"a": [c(1.0), [2.0, 3.0]], "b": Pair(1, 2)}),
+        lambda t: t.assertAllClose(
+            {"a": [1.0, [2.0, 3.0]], "b": Pair(1, c(2))}, {"a": [c(1.0), [2.0, 3.0]], "b": Pair(1, 2)}
+        ),
         lambda t: t.assertAllClose({"a": [1.0, [2.0]]}, {"a": [1.0, [3.0]]}),
     ),
     "close keys": (lambda t: t.assertAllClose({}, {}), lambda t: t.assertAllClose({"a": 1}, {"b": 1})),
     "close shapes": (lambda t: t.assertAllClose([[1.0]], c([[1.0]])), lambda t: t.assertAllClose([1.0], c([[1.0]]))),
     "close limits": (lambda t: t.assertAllClose(1.0, 1.1, 0.2), lambda t: t.assertAllClose(1.0, 1.1, atol=0.01)),
     "assertAllCloseAccordingToType": (
-        lambda t: t.assertAllCloseAccordingToType(np.float16([1.0]), c([1.0009])),
+        lambda t: t.assertAllCloseAccordingToType(np.array([1.0], np.float16), c([1.0009])),
         lambda t: t.assertAllCloseAccordingToType([1.0], c([1.0009])),
     ),
-    "assertNotAllClose": (lambda t: t.assertNotAllClose(c([1.0]), [2.0]), lambda t: t.assertNotAllClose(c([1.0]), [1.0])),
+    "assertNotAllClose": (
+        lambda t: t.assertNotAllClose(c([1.0]), [2.0]),
+        lambda t: t.assertNotAllClose(c([1.0]), [1.0]),
+    ),
     "assertAllEqual": (lambda t: t.assertAllEqual([1, 2], c([1, 2])), lambda t: t.assertAllEqual([1, 2], c([1, 3]))),
-    "equal texts": (lambda t: t.assertAllEqual(["a", b"b"], c(["a", "b"])), lambda t: t.assertAllEqual(["a"], c(["b"]))),
+    "equal texts": (
+        lambda t: t.assertAllEqual(["a", b"b"], c(["a", "b"])),
+        lambda t: t.assertAllEqual(["a"], c(["b"])),
+    ),
     "equal nan": (lambda t: t.assertAllEqual([np.nan], c([np.nan])), lambda t: t.assertAllEqual([np.nan], c([1.0]))),
     "equal shapes": (lambda t: t.assertAllEqual([], c([])), lambda t: t.assertAllEqual([1], c(1))),
     "assertNotAllEqual": (lambda t: t.assertNotAllEqual([1, 2], c([1, 3])), lambda t: t.assertNotAllEqual([1], c([1]))),
     "assertNear": (lambda t: t.assertNear(1.0, 1.1, 0.2), lambda t: t.assertNear(1.0, 1.1, 0.01, "far")),
-    "assertArrayNear": (lambda t: t.assertArrayNear([1.0], [1.1], 0.2), lambda t: t.assertArrayNear([1.0], [1.1], 0.01)),
-    "assertNDArrayNear": (lambda t: t.assertNDArrayNear(c([1.0]), [1.1], 0.2), lambda t: t.assertNDArrayNear([1.0], [2.0], 0.2)),
-    "assertShapeEqual": (lambda t: t.assertShapeEqual(np.ones(2), c([1, 2])), lambda t: t.assertShapeEqual(np.ones(2), c(1))),
-    "assertDTypeEqual": (lambda t: t.assertDTypeEqual(c(1.0), np.float32), lambda t: t.assertDTypeEqual(c(1.0), tf.int32)),
+    "assertArrayNear": (
+        lambda t: t.assertArrayNear([1.0], [1.1], 0.2),
+        lambda t: t.assertArrayNear([1.0], [1.1], 0.01),
+    ),
+    "assertNDArrayNear": (
+        lambda t: t.assertNDArrayNear(c([1.0]), [1.1], 0.2),
+        lambda t: t.assertNDArrayNear([1.0], [2.0], 0.2),
+    ),
+    "assertShapeEqual": (
+        lambda t: t.assertShapeEqual(np.ones(2), c([1, 2])),
+        lambda t: t.assertShapeEqual(np.ones(2), c(1)),
+    ),
+    "assertDTypeEqual": (
+        lambda t: t.assertDTypeEqual(c(1.0), np.float32),
+        lambda t: t.assertDTypeEqual(c(1.0), tf.int32),
+    ),
     "assertAllGreater": (lambda t: t.assertAllGreater(c([2, 3]), 1), lambda t: t.assertAllGreater(c([2, 1]), 1)),
     "assertAllLess": (lambda t: t.assertAllLess(c([2, 3]), 4), lambda t: t.assertAllLess(c([2, 4]), 4)),
-    "assertAllGreaterEqual": (lambda t: t.assertAllGreaterEqual(c([2, 1]), 1), lambda t: t.assertAllGreaterEqual(c([0]), 1)),
+    "assertAllGreaterEqual": (
+        lambda t: t.assertAllGreaterEqual(c([2, 1]), 1),
+        lambda t: t.assertAllGreaterEqual(c([0]), 1),
+    ),
     "assertAllLessEqual": (lambda t: t.assertAllLessEqual(c([2, 4]), 4), lambda t: t.assertAllLessEqual(c([5]), 4)),
-    "assertAllInRange": (lambda t: t.assertAllInRange(c([1, 2]), 1, 2), lambda t: t.assertAllInRange(c([1]), 1, 2, open_lower_bound=True)),
+    "assertAllInRange": (
+        lambda t: t.assertAllInRange(c([1, 2]), 1, 2),
+        lambda t: t.assertAllInRange(c([1]), 1, 2, open_lower_bound=True),
+    ),
     "assertAllInSet": (lambda t: t.assertAllInSet(c([1, 2]), {1, 2}), lambda t: t.assertAllInSet(c([1, 3]), [1, 2])),
-    "assertDeviceEqual": (lambda t: t.assertDeviceEqual("/cpu:0", "/device:CPU:0"), lambda t: t.assertDeviceEqual("/cpu:0", "/gpu:0")),
+    "assertDeviceEqual": (
+        lambda t: t.assertDeviceEqual("/cpu:0", "/device:CPU:0"),
+        lambda t: t.assertDeviceEqual("/cpu:0", "/gpu:0"),
+    ),
     "assertProtoEquals": (
         lambda t: t.assertProtoEquals("timeout_in_ms: 5", tf1.RunOptions(timeout_in_ms=5)),
         lambda t: t.assertProtoEquals("timeout_in_ms: 6", tf1.RunOptions(timeout_in_ms=5)),
@@ -79,7 +114,10 @@ CHECKS: dict[str, tuple[Callable[[Any], Any], Callable[[Any], Any]]] = {
     "assertBetween": (lambda t: t.assertBetween(2, 1, 2), lambda t: t.assertBetween(3, 1, 2)),
     "assertSameElements": (lambda t: t.assertSameElements([1, 1, 2], [2, 1]), lambda t: t.assertSameElements([1], [2])),
     "assertItemsEqual": (lambda t: t.assertItemsEqual([1, 2], [2, 1]), lambda t: t.assertItemsEqual([1, 1, 2], [2, 1])),
-    "assertContainsSubset": (lambda t: t.assertContainsSubset([1], [1, 2]), lambda t: t.assertContainsSubset([3], [1, 2])),
+    "assertContainsSubset": (
+        lambda t: t.assertContainsSubset([1], [1, 2]),
+        lambda t: t.assertContainsSubset([3], [1, 2]),
+    ),
     "assertSequenceAlmostEqual": (
         lambda t: t.assertSequenceAlmostEqual([1.0], [1.01], places=1),
         lambda t: t.assertSequenceAlmostEqual([1.0], [1.2], places=1),
@@ -96,7 +134,9 @@ def test_an_assertion_accepts_what_holds_and_refuses_what_does_not(case: Any, ch
         fails(case)
 
 
-@pytest.mark.parametrize("check", ["assertAllClose", "close structures", "equal texts", "equal nan", "assertAllInRange"])
+@pytest.mark.parametrize(
+    "check", ["assertAllClose", "close structures", "equal texts", "equal nan", "assertAllInRange"]
+)
 def test_assertions_evaluate_the_tensors_of_a_graph(case: Any, check: str) -> None:
     holds, fails = CHECKS[check]
 
@@ -111,7 +151,7 @@ def test_values_come_in_the_structure_of_the_tensors(case: Any) -> None:
 
     assert (1.0, 2, None, 3) == (values["a"], *values["b"])
     assert ([[1]], [5]) == (values["s"].indices.tolist(), values["s"].values.tolist())
-    assert isinstance(values["a"], np.float32)
+    assert "float32" == values["a"].dtype.name
 
 
 def test_a_session_of_the_test_keeps_its_variables(case: Any) -> None:
@@ -156,10 +196,10 @@ def test_errors_of_ops_are_expected_by_pattern_or_function(case: Any) -> None:
 
 
 def test_each_test_starts_with_the_same_seeds(case: Any) -> None:
-    first = (tf.random.uniform([3]).numpy().tolist(), np.random.rand())  # noqa: NPY002
+    first = (tf.random.uniform([3]).numpy().tolist(), np.random.rand())
     case.setUp()
 
-    assert first == (tf.random.uniform([3]).numpy().tolist(), np.random.rand())  # noqa: NPY002
+    assert first == (tf.random.uniform([3]).numpy().tolist(), np.random.rand())
 
 
 def test_the_folder_of_a_test_is_removed(case: Any) -> None:

@@ -262,7 +262,7 @@ def no_op(name: str | None = None) -> Any:
 
 
 def control_dependencies(control_inputs: Any) -> AbstractContextManager[None]:
-    """Opens a block whose ops run after others. Ops that run at once, and those of a `tf.function`, run in order anyway.
+    """Opens a block whose ops run after others; those that run at once or in a `tf.function` run in order anyway.
 
     Args:
       control_inputs: tensors and nodes to wait for, in a list; in eager execution functions among them are called.

@@ -6,8 +6,8 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, NoReturn, cast
 
 from nbtf._devices.base import Buffer
-from nbtf._ops.arrays.gathering import gather
 from nbtf._ops.arrays.coordinates import gather_nd
+from nbtf._ops.arrays.gathering import gather
 from nbtf._ops.arrays.indexing import getitem, slice_spec
 from nbtf._ops.ragged_and_sparse.indexed_slices import IndexedSlices
 from nbtf._ops.variables.resource_parts import (
@@ -272,7 +272,8 @@ class VariableParts(Buffer):
         >>> tf.Variable([[1, 2], [3, 4]]).gather_nd([[1, 0], [0, 1]]).numpy()
         array([3, 2], dtype=int32)
         """
-        return gather_nd(self, indices, name=name)
+        variable: Any = self
+        return gather_nd(variable, indices, name=name)
 
     def sparse_read(self, indices: TensorLike, name: str | None = None) -> Tensor:
         """Returns rows of the value; see `tf.gather`.
@@ -283,7 +284,8 @@ class VariableParts(Buffer):
         >>> tf.Variable([1, 2, 3]).sparse_read([2, 0]).numpy()
         array([3, 1], dtype=int32)
         """
-        return gather(self, indices, name=name)
+        variable: Any = self
+        return gather(variable, indices, name=name)
 
     def _scatter_rows(self, op: Any, sparse_delta: Any, name: str | None) -> Any:
         if not isinstance(sparse_delta, IndexedSlices):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 from nbtf._graph.shapes import Known
@@ -76,16 +77,21 @@ def _built(graph: Graph, f: Function, args: Any) -> Any:
         return [*[None] * count, *towards(*arrived)]  # nothing flows back through what the function itself did
 
     def run(tensors: Sequence[Any]) -> Sequence[Any]:
-        outputs = [identity(tensor) for tensor in tensors[:count]] if repeat else tensors[:count]
-        if repeat:
-            custom.record_own_gradient(list(tensors), outputs, lambda *grads: repeat(tensors, grads))
+        if repeat is None:
+            return tensors[:count]
+        outputs: list[Any] = [identity(tensor) for tensor in tensors[:count]]
+        custom.record_own_gradient(list(tensors), outputs, partial(repeat, tensors))
         return outputs
 
     graph.settle()
-    specs = [(output._shape, output._dtype) for output in values]
+    specs: Known = [(output._shape, output._dtype) for output in values]
     taken, repeat = _traced(graph, way_back, specs, count + len(inputs)) if isinstance(graph, Branch) else ([], None)
     record = Deferred("IdentityN", run, own_gradient=way_back)
-    outputs = graph.add_known(record, [*values, *inputs, *taken], {}, "IdentityN", lambda name: specs).outputs
+
+    def known(name: str) -> Known:
+        return specs
+
+    outputs = graph.add_known(record, [*values, *inputs, *taken], {}, "IdentityN", known).outputs
     return pack_sequence_as(result, outputs)
 
 
@@ -107,7 +113,7 @@ def _traced(graph: Branch, way_back: WayBack, specs: Known, count: int) -> tuple
     taken = back.sources()
     numbers = [number for number, flow in enumerate(flows) if flow is not None]
 
-    def repeat(tensors: Sequence[Any], grads: Sequence[Any]) -> list[Any]:
+    def repeat(tensors: Sequence[Any], *grads: Any) -> list[Any]:
         values = dict(zip([*arriving, *back.taken.values()], [*grads, *tensors[count:]], strict=True))
         returned = dict(zip(numbers, back.run([flows[number] for number in numbers], values), strict=True))
         return [returned.get(number) for number in range(len(tensors))]

@@ -158,6 +158,10 @@ class _Running:
             set_scope(previous)
 
 
+def _passed_on(grad: Tensor) -> list[Tensor]:
+    return [grad]
+
+
 def _alias(tensor: Tensor) -> Tensor:
     """Returns another tensor with the same memory; a list of other tensors where it holds a list.
 
@@ -172,5 +176,5 @@ def _alias(tensor: Tensor) -> Tensor:
         twin._host = True
     if tensor._allocation is not None:
         twin._allocation = tensor._allocation
-    record_own_gradient([tensor], [twin], lambda grad: [grad])
+    record_own_gradient([tensor], [twin], _passed_on)
     return twin

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
+from functools import partial
 from typing import Any, cast
 
 from nbtf._graph.graph import SymbolicGraph
@@ -70,7 +71,7 @@ def gradients(
     """
     graph = building()
     if graph is None:
-        eager.gradients(ys, xs)
+        return eager.gradients(ys, xs)  # refuses
     try:
         unconnected = UnconnectedGradients(unconnected_gradients)
     except ValueError:
@@ -247,7 +248,9 @@ def _reached(sources: Sequence[GraphTensor], within: set[Operation] | None) -> s
         node = todo.pop()
         if node not in nodes:
             nodes.add(node)
-            readers = [reader for output in node.outputs if output._dtype in CONTINUOUS for reader in output.consumers()]
+            readers = [
+                reader for output in node.outputs if output._dtype in CONTINUOUS for reader in output.consumers()
+            ]
             todo += [reader for reader in readers if within is None or reader in within]
     return nodes
 
@@ -286,7 +289,7 @@ def hessians(
     """
     graph = building()
     if graph is None:
-        eager.hessians(ys, xs)
+        return eager.hessians(ys, xs)  # refuses
     with graph.inside():
         sources: list[Any] = list(cast("list[Any]", xs)) if isinstance(xs, list | tuple) else [xs]
         slopes = gradients(ys, sources, colocate_gradients_with_ops=colocate_gradients_with_ops)
@@ -299,7 +302,7 @@ def _rows(slope: Any, x: Any, colocate: bool) -> Any:
     if count is None:
         graph = building()
         assert graph is not None
-        return graph.jacobians(lambda seed: gradients(slope, x, seed), slope, [source], jacobian_of)[0]
+        return graph.jacobians(partial(gradients, slope, x), slope, [source], jacobian_of)[0]
     flat = reshape(slope, [-1])
     lengths = source._shape.as_list()
     rows = [gradients(flat[position], x, colocate_gradients_with_ops=colocate)[0] for position in range(count)]

@@ -82,7 +82,12 @@ def _deferred_flows(node: Operation, record: Op, grads: Sequence[Any], needed: S
         return [or_zeros(flows_found[number], tensors[number]) for number in numbers]
 
     sent = [*inputs, *attrs_later.values(), *outputs, *[grad for grad in grads if grad is not None]]
-    results = _added(node.outputs[0].graph_here(), Deferred(f"{node.type}Grad", function), sent, [inputs[number] for number in numbers])
+    results = _added(
+        node.outputs[0].graph_here(),
+        Deferred(f"{node.type}Grad", function),
+        sent,
+        [inputs[number] for number in numbers],
+    )
     return _spread(results, numbers, len(inputs))
 
 
@@ -91,7 +96,12 @@ def _through_deferred(node: Operation, record: Deferred, grads: Sequence[Any], n
     numbers = [number for number, item in enumerate(inputs) if needed[number] and is_continuous(item)]
     arrived = [number for number, grad in enumerate(grads) if grad is not None]
     back = record.backwards(len(inputs), numbers, arrived)
-    results = _added(node.outputs[0].graph_here(), back, [*inputs, *[grads[number] for number in arrived]], [inputs[n] for n in numbers])
+    results = _added(
+        node.outputs[0].graph_here(),
+        back,
+        [*inputs, *[grads[number] for number in arrived]],
+        [inputs[n] for n in numbers],
+    )
     return _spread(results, numbers, len(inputs))
 
 

@@ -47,10 +47,11 @@ def _plain(feed_dict: Mapping[Any, Any]) -> list[tuple[Any, Any]]:
     """Returns keys and values; instead of a sparse tensor, or of a tuple, the tensors that it is made of."""
     pairs: list[tuple[Any, Any]] = []
     for key, value in feed_dict.items():
-        if isinstance(key, tuple) and parts_of(key) is None:
-            if len(key) != len(value):
-                raise ValueError(f"A key of {len(key)} tensors was fed {len(value)} values: {key}.")
-            pairs += _plain(dict(zip(key, value, strict=True)))
+        tensors: Any = key
+        if key.__class__ is tuple:
+            if len(tensors) != len(value):
+                raise ValueError(f"A key of {len(tensors)} tensors was fed {len(value)} values: {key}.")
+            pairs += _plain(dict(zip(tensors, value, strict=True)))
             continue
         components = None if key.__class__ is GraphTensor else parts_of(key)
         if components is None:

@@ -29,7 +29,7 @@ class PartialRun:
         self, runner: Runner, plan: Plan, fetches: Sequence[GraphTensor | Operation], feeds: Sequence[GraphTensor]
     ) -> None:
         self._runner = runner
-        self._waiting = list(plan.steps)
+        self._waiting: list[Step] = list(plan.steps)
         self._reads = dict(zip(fetches, plan.fetches, strict=True))
         self._fetches, self._feeds = set(fetches), set(feeds)
         self._open_fetches, self._open_feeds = set(fetches), set(feeds)
@@ -60,7 +60,10 @@ class PartialRun:
             self._values |= {tensor: on_host(array, tensor, host) for tensor, array in fed.items()}
             self._open_feeds -= fed.keys()
             self._take_steps()
-            results = [read(*self._reads[element], self._values, number) for number, element in enumerate(elements)]
+            results: list[Any] = []
+            for number, element in enumerate(elements):
+                fetch = self._reads[element]
+                results.append(None if fetch is None else read(*fetch, self._values, number))
         finally:
             set_scope(outer)
         self._open_fetches -= set(elements)
@@ -97,7 +100,8 @@ class PartialRun:
 
     def _take_steps(self) -> None:
         """Runs the nodes that have all their inputs by now."""
-        steps, self._waiting = self._waiting, []
+        steps = self._waiting
+        self._waiting = []
         nodes = {step.node for step in steps}
         for step in steps:
             if self._can_run(step, nodes):

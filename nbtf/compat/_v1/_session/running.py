@@ -88,8 +88,7 @@ class Runner:
                 self._take_step(step, run_values, stopwatch)
             node = None
             return [
-                None if fetch is None else read(*fetch, run_values, number)
-                for number, fetch in enumerate(plan.fetches)
+                None if fetch is None else read(*fetch, run_values, number) for number, fetch in enumerate(plan.fetches)
             ]
         except OpError as error:
             run_values.clear()

@@ -8,7 +8,6 @@ import numpy as np
 
 import nbtf
 from nbtf._graph.host_inputs import holds_tensors
-from nbtf._graph.tensor import GraphTensor
 from nbtf._ops.arrays.joining import Pack
 from nbtf._ops.arrays.shapes import ConjugateTranspose, Transpose
 from nbtf._runtime.conversion import as_tensor

@@ -8,8 +8,8 @@ from typing import Any
 
 from nbtf._graph.operation import Operation
 from nbtf._graph.tensor import GraphTensor
-from nbtf._ops.arrays.gathering import gather
 from nbtf._ops.arrays.coordinates import gather_nd
+from nbtf._ops.arrays.gathering import gather
 from nbtf._ops.variables.creation import VariableAggregation, VariableSynchronization
 from nbtf._ops.variables.variable import Variable as EagerVariable
 from nbtf._runtime.attributes import reads

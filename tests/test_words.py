@@ -41,6 +41,7 @@ AT_MOST = {
     "compat": 16,
     "notebook": 38,
     "runtime": 1,
+    "test": 1,
 }
 """How many vague names there may be in the other folders; the empty name stands for the files beside them."""
 

@@ -17,7 +17,7 @@ _LOCAL = re.compile(rf"(?P<type>{_NAME}):(?P<index>\d+)")
 
 
 def matching(name: str, names: Iterable[str]) -> list[str] | None:
-    """Returns which of some full names a name means; None for a text that is no device name.
+    """Returns which of some full names a name means; None for a text that is not a device name.
 
     Args:
       name: such as `GPU:0` or `/job:worker/task:1`; what it leaves open means any.
@@ -46,4 +46,4 @@ def _read(name: str) -> Fields | None:
 
 
 def _fits(fields: Fields, device: Fields) -> bool:
-    return all([wanted is None or wanted == actual for wanted, actual in zip(fields, device, strict=True)])
+    return all([expected is None or expected == actual for expected, actual in zip(fields, device, strict=True)])

@@ -210,7 +210,7 @@ class FunctionGraph(Trace):
         self._lives[number] = ref(handle, note_end)
         return handle
 
-    def kept(self, tensor: GraphTensor) -> GraphTensor:
+    def handle_of(self, tensor: GraphTensor) -> GraphTensor:
         """Returns what the program has of a tensor; one that the program let go is handed out again."""
         life = self._lives.get(id(tensor))
         handle = None if life is None else life()

@@ -268,7 +268,11 @@ class SymbolicGraph:
             waiting.take(node)
         ask_for_devices(node, self._around.devices)
         self._stand_beside(node)
+        self.note(node)
         return node
+
+    def note(self, node: Operation) -> None:
+        """Is called with each new node; graphs that tapes listen to do more."""
 
     def _stand_beside(self, node: Operation) -> None:
         references = [tensor.op for tensor in node.reference_inputs if tensor._link == "reference"]

@@ -1,4 +1,4 @@
-"""`tf.gradients` in a function that is traced: the steps that it has taken so far are told to a tape afterwards."""
+"""`tf.gradients` in a traced function: a tape records, afterwards, the steps that the function has taken so far."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def _as_list(values: Any) -> list[Any]:
 
 
 class _Hearing:
-    """Tells a tape of the steps between some sources and targets, in their order."""
+    """Records on a tape the steps between some sources and targets, in their order."""
 
     def __init__(
         self, graph: FunctionGraph, sources: Sequence[Any], targets: Sequence[Any], stops: Sequence[Any]
@@ -107,8 +107,8 @@ class _Hearing:
         if any([watches(value) or id(value) in self.tape.variables for value in flat_inputs(inputs)]):
             is_composite = isinstance(step, CompositeStep)
             outputs = [self._handle(output) for output in (step.outputs[:-1] if is_composite else step.outputs)]
-            many = is_composite or step.record.many
-            self._graph.tell(self.tape, step.record, inputs, step.attrs, outputs if many else outputs[0])
+            is_list = is_composite or step.record.many
+            self._graph.tell(self.tape, step.record, inputs, step.attrs, outputs if is_list else outputs[0])
 
     def _handle(self, value: Any) -> Any:
         """Returns a tensor as the program has it; one that the program let go is kept from now on."""
@@ -117,12 +117,12 @@ class _Hearing:
             return value
         key = _key(value)
         if key not in self._handles:
-            self._handles[key] = value._graph.kept(value)
+            self._handles[key] = value._graph.handle_of(value)
         return self._handles[key]
 
 
 def _key(value: Any) -> int:
-    """Returns what tells a tensor from others, whichever object stands for it."""
+    """Returns a key of a tensor that is the same for every object that stands for it."""
     if isinstance(value, GivenValue):
         value = value.tensor
     original = value._original if value.__class__ is GraphTensor else None

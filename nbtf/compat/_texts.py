@@ -69,7 +69,7 @@ def as_str_any(value: Any, encoding: str = "utf-8") -> str:
 
 
 def path_to_str(path: Any) -> Any:
-    """Returns a path as a text; anything that is no path comes back as it is.
+    """Returns a path as a text; any other value comes back as it is.
 
     Args:
       path: a `pathlib.Path`, or another object that is a path.

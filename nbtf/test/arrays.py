@@ -1,4 +1,4 @@
-"""What tests say of numbers: assertions about tensors, arrays, and structures of them."""
+"""Assertions about numbers: tensors, arrays, and structures of them."""
 
 from __future__ import annotations
 
@@ -38,25 +38,25 @@ class ArrayAssertions(unittest.TestCase):
           b: the actual values.
           rtol: how far they may differ, as a share of `b`.
           atol: how far they may differ besides.
-          msg: what the error says in front.
+          msg: a text for the error; none by default.
         """
         self._check_close(a, b, rtol, atol, msg, ())
 
     def _check_close(self, a: Any, b: Any, rtol: float, atol: float, msg: str | None, path: tuple[Any, ...]) -> None:
         a, b = _plain(a), _plain(b)
         is_mapping = [isinstance(value, Mapping) for value in (a, b)]
-        where = f"Mismatched value: a{_path(path)} is different from b{_path(path)}. {msg or ''}".strip()
+        text = f"Mismatched value: a{_path(path)} is different from b{_path(path)}. {msg or ''}".strip()
         if any(is_mapping):
-            self.assertTrue(all(is_mapping), where)
-            self.assertCountEqual(a.keys(), b.keys(), f"Mismatched keys: {where}")
+            self.assertTrue(all(is_mapping), text)
+            self.assertCountEqual(a.keys(), b.keys(), f"Mismatched keys: {text}")
             for key in a:
                 self._check_close(a[key], b[key], rtol, atol, msg, (*path, key))
         elif _is_ragged_list(a) or _is_ragged_list(b):
-            self.assertEqual(len(a), len(b), f"Mismatched length: {where}")
+            self.assertEqual(len(a), len(b), f"Mismatched length: {text}")
             for number, (first, second) in enumerate(zip(a, b, strict=True)):
                 self._check_close(first, second, rtol, atol, msg, (*path, number))
         else:
-            self._check_arrays_close(self._array(a), self._array(b), rtol, atol, where)
+            self._check_arrays_close(self._array(a), self._array(b), rtol, atol, text)
 
     def _check_arrays_close(self, a: Array, b: Array, rtol: float, atol: float, msg: str) -> None:
         self.assertEqual(
@@ -94,7 +94,7 @@ class ArrayAssertions(unittest.TestCase):
           half_atol: the absolute limit for float16.
           bfloat16_rtol: the relative limit for bfloat16.
           bfloat16_atol: the absolute limit for bfloat16.
-          msg: what the error says in front.
+          msg: a text for the error; none by default.
         """
         first, second = self._array(a), self._array(b)
         limits = {
@@ -140,7 +140,7 @@ class ArrayAssertions(unittest.TestCase):
         Args:
           a: the expected value.
           b: the actual value.
-          msg: what the error says in front.
+          msg: a text for the error; none by default.
         """
         first, second = (self._array(value) for value in (a, b))
         self.assertEqual(
@@ -176,9 +176,9 @@ class ArrayAssertions(unittest.TestCase):
         array = self._array(value)
         wrong = ~np.asarray(holds(array))
         if wrong.any():
-            places = [tuple(int(i) for i in place) for place in np.argwhere(wrong)[:10]]
+            positions = [tuple(int(i) for i in position) for position in np.argwhere(wrong)[:10]]
             raise self.failureException(
-                f"{text}. {int(wrong.sum())} elements are not, among them those at {places}: {array}"
+                f"{text}. {int(wrong.sum())} elements are not, among them those at {positions}: {array}"
             )
 
     def assertAllGreater(self, a: Any, comparison_target: Any) -> None:
@@ -233,7 +233,7 @@ def _plain(value: Any) -> Any:
 
 
 def _is_ragged_list(value: Any) -> bool:
-    """Tells whether a list is no array: its items have several shapes, or are structures."""
+    """Returns whether a list cannot become an array: its items have several shapes, or are structures."""
     if not isinstance(value, list | tuple):
         return False
     items: list[Any] = [*value]  # pyright: ignore[reportUnknownArgumentType]
@@ -248,13 +248,13 @@ def _path(path: tuple[Any, ...]) -> str:
 
 def _same(a: Array, b: Array) -> Array:
     """Tells where two arrays are equal, or both nan."""
-    same = np.asarray(a == b)
+    equal = np.asarray(a == b)
     if a.dtype.kind in "fc" and b.dtype.kind in "fc":
-        same = same | (np.isnan(a) & np.isnan(b))
+        equal = equal | (np.isnan(a) & np.isnan(b))
     if a.dtype == object or b.dtype == object:  # texts, as bytes on one side
         texts = [np.array([_bytes(item) for item in array.ravel()], object).reshape(array.shape) for array in (a, b)]
-        same = np.asarray(texts[0] == texts[1])
-    return same
+        equal = np.asarray(texts[0] == texts[1])
+    return equal
 
 
 def _bytes(value: Any) -> Any:

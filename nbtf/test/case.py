@@ -1,4 +1,4 @@
-"""`tf.test.TestCase`: a test of Python's, with sessions and what TensorFlow's own tests ask."""
+"""`tf.test.TestCase`: a `unittest.TestCase` with sessions and TensorFlow's assertions."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from nbtf.random import set_seed
 from nbtf.test.arrays import ArrayAssertions
 
 SEED = 87654321
-"""What each test's random numbers start from. Source: TensorFlow, `random_seed.DEFAULT_GRAPH_SEED`."""
+"""The random seed of each test. Source: TensorFlow, `random_seed.DEFAULT_GRAPH_SEED`."""
 
 _NO_SESSION = (
     "Trying to access properties or call methods on the result of self.session(), self.cached_session(), etc while "

@@ -26,7 +26,7 @@ def compute_gradient(f: Callable[..., Any], x: Sequence[Any], delta: float | Non
       argument.
 
     Raises:
-      ValueError: if `x` is no list.
+      ValueError: if `x` is not a list.
 
     >>> exact, measured = tf.test.compute_gradient(tf.square, [tf.constant([1.0, 3.0])])
     >>> exact[0].tolist(), measured[0].round(3).tolist()
@@ -51,13 +51,13 @@ def _measured(f: Any, values: list[Any], number: int, result: Any, step: float) 
     """Returns a jacobian from values on both sides of each element."""
     array = np.asarray(values[number].numpy())
     columns: list[Any] = []
-    for place in np.ndindex(array.shape):
+    for position in np.ndindex(array.shape):
         sides: list[Any] = []
         for sign in (1, -1):
             moved = array.copy()
-            moved[place] += sign * step
-            others = [as_tensor(moved, values[number].dtype) if n == number else v for n, v in enumerate(values)]
-            sides.append(np.asarray(f(*others).numpy()).ravel())
+            moved[position] += sign * step
+            arguments = [as_tensor(moved, values[number].dtype) if n == number else v for n, v in enumerate(values)]
+            sides.append(np.asarray(f(*arguments).numpy()).ravel())
         columns.append((sides[0] - sides[1]) / (2 * step))
     count: int = result.shape.num_elements()
     return np.stack(columns, 1) if columns else np.zeros((count, 0), array.dtype)

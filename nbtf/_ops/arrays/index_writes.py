@@ -107,8 +107,8 @@ def folded_at(xp: Any, join: Any, array: Any, columns: Sequence[Any], updates: A
     rows, row = _with_a_spare_row(xp, array, columns)
     inner = rows.shape[1:]
     values = xp.broadcast_to(updates, (*row.shape, *inner)).reshape(-1, *inner)
-    for number, place in enumerate(row.ravel().tolist()):
-        rows[place] = join(rows[place], values[number])
+    for number, position in enumerate(row.ravel().tolist()):
+        rows[position] = join(rows[position], values[number])
     return rows[:-1].reshape(array.shape)
 
 

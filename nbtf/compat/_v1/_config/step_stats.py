@@ -1,4 +1,4 @@
-"""What a run tells of each node: when it ran, on which device, and what it made."""
+"""The messages of `step_stats`: when each node ran, on which device, and its outputs."""
 
 from __future__ import annotations
 

@@ -85,13 +85,13 @@ def _built(graph: Graph, f: Function, args: Any) -> Any:
 
     graph.settle()
     specs: Known = [(output._shape, output._dtype) for output in values]
-    taken, repeat = _traced(graph, way_back, specs, count + len(inputs)) if isinstance(graph, Branch) else ([], None)
+    captured, repeat = _traced(graph, way_back, specs, count + len(inputs)) if isinstance(graph, Branch) else ([], None)
     record = Deferred("IdentityN", run, own_gradient=way_back)
 
-    def known(name: str) -> Known:
+    def outputs_of(name: str) -> Known:
         return specs
 
-    outputs = graph.add_known(record, [*values, *inputs, *taken], {}, "IdentityN", known).outputs
+    outputs = graph.add_known(record, [*values, *inputs, *captured], {}, "IdentityN", outputs_of).outputs
     return pack_sequence_as(result, outputs)
 
 
@@ -110,7 +110,7 @@ def _traced(graph: Branch, way_back: WayBack, specs: Known, count: int) -> tuple
     back = Branch(graph)
     arriving = [back.add_input(shape, dtype) for shape, dtype in specs]
     flows = back.built(lambda: way_back(arriving), ())
-    taken = back.sources()
+    captured = back.sources()
     numbers = [number for number, flow in enumerate(flows) if flow is not None]
 
     def repeat(tensors: Sequence[Any], *grads: Any) -> list[Any]:
@@ -118,7 +118,7 @@ def _traced(graph: Branch, way_back: WayBack, specs: Known, count: int) -> tuple
         returned = dict(zip(numbers, back.run([flows[number] for number in numbers], values), strict=True))
         return [returned.get(number) for number in range(len(tensors))]
 
-    return taken, repeat
+    return captured, repeat
 
 
 def _variables_read(graph: Graph, first: int) -> list[Any]:

@@ -59,8 +59,8 @@ class Graph(SymbolicGraph, Collections, Requests):
         self._unseeded += counts
         return seeds_of(self.seed, op_seed, self._unseeded - counts)
 
-    def _made(self, *arguments: Any, **more: Any) -> Operation:
-        node = super()._made(*arguments, **more)
+    def note(self, node: Operation) -> None:
+        """Has the open tapes hear of a new node."""
         scope = SCOPE()
         if scope is not None and scope.tapes:
             from nbtf.compat._v1._graph.taping import note_node
@@ -68,7 +68,6 @@ class Graph(SymbolicGraph, Collections, Requests):
             variables = self.variables_read_by([node])
             for tape in scope.tapes:
                 note_node(tape, node, variables)
-        return node
 
     def variables_read_by(self, nodes: Sequence[Operation]) -> list[Any]:
         """Returns the resource variables whose handles some nodes take, each once."""

@@ -1,4 +1,4 @@
-"""Jacobians of tensors whose lengths only a run tells: one way back, which a node repeats for each element."""
+"""Jacobians of tensors with unknown lengths: a node repeats one way back for each element."""
 
 from __future__ import annotations
 
@@ -41,13 +41,13 @@ def open_jacobians(
     measured = [end for end in ends if end._link is None]
 
     def run(values: Sequence[Any]) -> Sequence[Any]:
-        rest = iter(values[1 + len(inner) :])
+        lengths = iter(values[1 + len(inner) :])
         taken_values = dict(zip(inner, values[1:], strict=False))
 
         def walk(start: Any, last: bool) -> list[Any]:
             return [None] * len(ends) if start is None else branch.run(fetches, {**taken_values, seed: start})
 
-        return of(walk, values[0], [next(rest) if end._link is None else end for end in ends])
+        return of(walk, values[0], [next(lengths) if end._link is None else end for end in ends])
 
     skipped = 1 if of is batch_jacobian_of else 0
     specs = [(_joined(target._shape, end._shape, skipped), end._dtype) for end in ends]

@@ -21,7 +21,7 @@ def note_node(tape: Any, node: Operation, variables: Sequence[Any]) -> None:
     """Has a tape keep a node, if that depends on what the tape watches.
 
     Args:
-      tape: an open tape, or what stands in a scope like a tape.
+      tape: an open tape, or another object that a scope lists as one.
       node: a node that the graph has just made.
       variables: the variables whose handles it takes.
     """
@@ -77,4 +77,4 @@ def flow_back(tape: Tape, targets: Sequence[Any], seeds: Sequence[Any] | None, s
             for target, seed in zip(targets, seeds or [None] * len(targets), strict=True)
         ]
         flows = walk.run(starts)
-    return [flow if same or watched else None for flow, watched, same in zip(flows, is_watched, is_target, strict=True)]
+    return [flow if is_end or watched else None for flow, watched, is_end in zip(flows, is_watched, is_target, strict=True)]

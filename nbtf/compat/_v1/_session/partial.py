@@ -16,7 +16,7 @@ NO_SETUP = "Must run 'setup' before performing partial runs!"
 
 
 class PartialRun:
-    """What `Session.partial_run_setup` prepares: a plan, and what of it has run.
+    """A prepared run: the plan of `Session.partial_run_setup`, and the nodes that have run so far.
 
     Args:
       runner: runs the nodes, and holds the variables.
@@ -88,13 +88,13 @@ class PartialRun:
 
     def _missing(self, element: GraphTensor, missing: set[GraphTensor]) -> GraphTensor | None:
         """Returns a tensor that a fetch needs and that was not fed; None if there is none."""
-        pending, seen = [element], set[GraphTensor]()
+        pending, visited = [element], set[GraphTensor]()
         while pending:
             tensor = pending.pop()
             if tensor in missing:
                 return tensor
-            if tensor not in seen and tensor not in self._feeds:
-                seen.add(tensor)
+            if tensor not in visited and tensor not in self._feeds:
+                visited.add(tensor)
                 pending += [*tensor.op.inputs, *[out for node in tensor.op.control_inputs for out in node.outputs]]
         return None
 

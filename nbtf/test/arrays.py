@@ -148,7 +148,7 @@ class ArrayAssertions(unittest.TestCase):
             second.shape,
             f"Shape mismatch: expected {first.shape}, got {second.shape} with contents {second}. {msg or ''}".strip(),
         )
-        if not _same(first, second).all():
+        if not _equal_elements(first, second).all():
             np.testing.assert_array_equal(second, first, err_msg=msg or "")
             raise self.failureException(f"{first} != {second}. {msg or ''}".strip())
 
@@ -246,7 +246,7 @@ def _path(path: tuple[Any, ...]) -> str:
     return "".join([f"[{key!r}]" for key in path])
 
 
-def _same(a: Array, b: Array) -> Array:
+def _equal_elements(a: Array, b: Array) -> Array:
     """Tells where two arrays are equal, or both nan."""
     equal = np.asarray(a == b)
     if a.dtype.kind in "fc" and b.dtype.kind in "fc":

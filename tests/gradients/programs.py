@@ -1201,4 +1201,3 @@ def function_inside_custom(tf: Any) -> Any:
         return y, tape.gradient(y, x)
 
     return run
-

@@ -108,16 +108,16 @@ def _source(value: Any) -> GraphTensor:
     return node.outputs[0] if isinstance(node, Operation) else _tensor(value)
 
 
-def _seeds(walk: Walk, targets: Sequence[GraphTensor], given: Any) -> list[GraphTensor]:
+def _seeds(walk: Walk, targets: Sequence[GraphTensor], grad_ys: Any) -> list[GraphTensor]:
     """Returns what the gradients of the targets start with."""
-    seeds = [None] * len(targets) if given is None else _as_list(given)
+    seeds = [None] * len(targets) if grad_ys is None else _as_list(grad_ys)
     if len(seeds) != len(targets):
         raise ValueError(f"Length mismatch. Passed {len(seeds)} grad_ys for {len(targets)} ys")
-    found: list[GraphTensor] = []
+    starts: list[GraphTensor] = []
     for number, (seed, target) in enumerate(zip(seeds, targets, strict=True)):
         with walk.beside(target.op):
-            found.append(_seed(None if seed is None else _tensor(seed), target, f"grad_ys_{number}"))
-    return found
+            starts.append(_seed(None if seed is None else _tensor(seed), target, f"grad_ys_{number}"))
+    return starts
 
 
 def _seed(seed: Any, target: GraphTensor, name: str) -> Any:

@@ -77,4 +77,6 @@ def flow_back(tape: Tape, targets: Sequence[Any], seeds: Sequence[Any] | None, s
             for target, seed in zip(targets, seeds or [None] * len(targets), strict=True)
         ]
         flows = walk.run(starts)
-    return [flow if is_end or watched else None for flow, watched, is_end in zip(flows, is_watched, is_target, strict=True)]
+    return [
+        flow if is_end or watched else None for flow, watched, is_end in zip(flows, is_watched, is_target, strict=True)
+    ]

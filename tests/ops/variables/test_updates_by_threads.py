@@ -46,7 +46,7 @@ def test_no_update_is_lost(type: str, road: str) -> None:
 
 def test_updates_of_all_types_at_once_lose_nothing(road: str) -> None:
     variable = tf.Variable(ROWS)
-    adds = [UPDATES[type] for type in sorted(UPDATES) if "Update" not in type and "Slice" not in type]
+    adds = [UPDATES[type] for type in sorted(UPDATES) if "Add" in type or "Sub" in type]
     assert TIMES % len(adds) == 0
 
     in_threads(lambda number: [adds[i % len(adds)][0](variable, number, i) for i in range(TIMES)], THREADS)

@@ -383,9 +383,10 @@ def _cast(value: Any, spec: Any) -> Any:
     if is_nested(spec):
         if isinstance(spec, Mapping) and not (isinstance(value, Mapping) and {*value} == {*spec}):
             raise TypeError(f"{value} has different keys with the TraceType Dict[{spec}].")
-        parts = value if spec.__class__ is tuple and isinstance(value, tuple) else None  # a list may become a tensor
-        if parts is not None and len(parts) == len(spec) and not hasattr(value, "_fields"):
-            return tuple([_cast(part, s) for part, s in zip(parts, spec, strict=True)])
+        values: Any = value
+        specs: Any = spec
+        if specs.__class__ is tuple and values.__class__ is tuple and len(values) == len(specs):
+            return tuple(map(_cast, values, specs))  # a list in it may become a tensor
         parts = flatten(value)
         if len(parts) != len(flatten(spec)):
             raise TypeError(f"Can not cast {value!r} to {spec}")

@@ -445,7 +445,8 @@ def _original(value: Any) -> Any:
 def _originals(value: Any) -> Any:
     """Returns a value, or the items of a list, with tensors of the graph in the place of those that were handed out."""
     if value.__class__ is list or value.__class__ is tuple:
-        return value.__class__([_originals(item) for item in value])
+        items: Any = value
+        return items.__class__([_originals(item) for item in items])
     return _original(value)
 
 

@@ -194,7 +194,7 @@ def packed(build: Any, keys: tuple[Any, ...], items: Sequence[Any]) -> Any:
     if issubclass(build, Mapping):
         pairs = dict(zip(keys, items, strict=True))
         if issubclass(build, defaultdict):
-            return build(None, pairs)
+            return cast("Any", build)(None, pairs)
         return pairs if build is dict else cast("Any", build)(pairs)
     if hasattr(build, "_taken_apart"):
         return keys[0]._put_together(items)

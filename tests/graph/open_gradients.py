@@ -10,7 +10,7 @@ import argparse
 import logging
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -93,7 +93,7 @@ def judged(take: Callable[[], list[Any]], expected: Sequence[Any]) -> str:
 
 
 @contextmanager
-def warnings_heard() -> Iterator[list[str]]:
+def warnings_heard() -> Generator[list[str]]:
     """Collects what is logged, and shows none of it."""
     texts: list[str] = []
     handler = logging.Handler()

@@ -54,7 +54,7 @@ def entry_points(calls: int) -> dict[str, Callable[[], Any]]:
 
 def _run_sample(sample: Any, path: str | None) -> Any:
     """Runs a sample of the function that has its public name now."""
-    function = sample.function
+    function: Any = sample.function
     if path is not None:
         function = tf
         for part in path.split("."):
@@ -132,6 +132,7 @@ def _leaf(leaf: Any) -> str:
 
 def _without_numbers(text: str) -> str:
     """Returns a text without addresses, temporary folders and the numbers behind automatic names."""
+    text = re.sub(r".* triggered tf.function retracing.*\n", "", text)  # counts calls of before, as in TensorFlow
     text = re.sub(r"0x[0-9a-f]+|id=\d+|/tmp/\w+", "@", text)
     return re.sub(r"(?<=[a-z])_\d+\b", "_N", text)
 

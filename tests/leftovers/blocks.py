@@ -12,6 +12,7 @@ from contextlib import AbstractContextManager, ExitStack
 from typing import Any
 
 import nbtf as tf
+from tests.ops.refusals import untyped
 
 Body = Callable[[], Any]
 Block = Callable[[Body], object]
@@ -63,6 +64,20 @@ def _monitored_session(body: Body) -> None:
             body()
 
 
+def _singular_session(body: Body) -> None:
+    with tf.Graph().as_default():
+        x = tf.compat.v1.get_variable("x", [])
+        with tf.compat.v1.train.SingularMonitoredSession() as session:
+            session.run(x)
+            body()
+
+
+def _event_file(body: Body) -> None:
+    with tempfile.TemporaryDirectory() as folder, tf.Graph().as_default():
+        with tf.compat.v1.summary.FileWriter(folder):
+            body()
+
+
 def _coordinator(body: Body) -> None:
     coordinator = tf.compat.v1.train.Coordinator()
     with coordinator.stop_on_exception():
@@ -91,14 +106,10 @@ def _replicas(body: Body) -> None:
 
 def _merge_call(body: Body) -> None:
     def in_replica() -> None:
-        tf.distribute.get_replica_context().merge_call(lambda strategy: body())
+        context: Any = tf.distribute.get_replica_context()
+        context.merge_call(lambda strategy: body())
 
     _strategy().run(in_replica)
-
-
-def _replica_context(body: Body) -> None:
-    with tf.distribute.get_replica_context():
-        body()
 
 
 def _cell_device(body: Body) -> None:
@@ -129,11 +140,11 @@ def _raising_observer(body: Body) -> None:
 
 
 def _recorder(body: Body) -> None:
-    recorder = tf.runtime.start_recorder()
+    stop = tf.runtime.start_recorder(tf.runtime.Recorder())
     try:
         body()
     finally:
-        recorder.stop()
+        stop()
 
 
 def _switched(on: Callable[[], object], off: Callable[[], object]) -> Block:
@@ -291,6 +302,8 @@ BLOCKS: dict[str, Block] = {
     "tf.compat.v1.Session": _session,
     "tf.compat.v1.InteractiveSession": _interactive_session,
     "tf.compat.v1.train.MonitoredSession": _monitored_session,
+    "tf.compat.v1.train.SingularMonitoredSession": _singular_session,
+    "tf.compat.v1.summary.FileWriter": _event_file,
     "tf.compat.v1.train.Coordinator.stop_on_exception": _coordinator,
     "tf.compat.v1.variable_scope": _variable_scope,
     "tf.compat.v1.variable_scope, eager": _v1("variable_scope", "scope"),
@@ -443,11 +456,11 @@ EXITS: dict[str, Body] = {
 
 ENTRIES: dict[str, Body] = {
     "tf.device of no device": lambda: tf.device("nonsense").__enter__(),
-    "tf.device of a number": lambda: tf.device(5).__enter__(),  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+    "tf.device of a number": lambda: untyped.device(5).__enter__(),
     "tf.device of a card that is not there": lambda: _of(lambda: tf.device("GPU:77"))(work),
     "tf.name_scope of no name": lambda: tf.name_scope("a b?").__enter__(),
     "tf.compat.v1.name_scope of no name": lambda: _in_graph(lambda graph: graph.name_scope("?"))(work),
-    "tf.compat.v1.Session of no graph": lambda: tf.compat.v1.Session(graph=5).__enter__(),
+    "tf.compat.v1.Session of no graph": lambda: untyped.compat.v1.Session(graph=5),
     "tf.compat.v1.variable_scope of nothing": lambda: tf.compat.v1.variable_scope(None).__enter__(),
     "tf.Graph.control_dependencies of a number": lambda: _in_graph(lambda graph: graph.control_dependencies(5))(work),
     "tf.distribute.MirroredStrategy of no device": lambda: tf.distribute.MirroredStrategy(["GPU:7"]).scope(),

@@ -7,6 +7,7 @@ a call.
 from __future__ import annotations
 
 import copy
+import gc
 import pickle
 import tempfile
 from collections.abc import Callable
@@ -14,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import nbtf as tf
+from tests.ops.refusals import untyped
 
 
 def _matrix() -> Any:
@@ -167,7 +169,7 @@ def placement_log() -> Any:
     try:
         tf.matmul(_matrix(), _matrix())
         tf.function(lambda x: tf.matmul(x, x))(_matrix())
-        tf.Variable(1.0).assign_add(1.0)
+        tf.Variable([1.0, 2.0]).assign_add([7.0, 8.0])  # scalars are constants that the runtime remembers
     finally:
         tf.debugging.set_log_device_placement(False)
 
@@ -182,8 +184,10 @@ def recording() -> Any:
 
 def observers() -> Any:
     events: list[str] = []
+    x, y = _matrix(), _matrix()
+    gc.collect()  # what the block has left to the garbage collector is freed before
     undo = tf.runtime.observe(lambda event: events.append(type(event).__name__))
-    tf.add(1.0, 2.0)
+    tf.add(x, y)
     undo()
     return events
 
@@ -263,7 +267,7 @@ def conversion() -> Any:
 
 
 def sparse_and_ragged() -> Any:
-    ragged = tf.ragged.constant([[1], [2, 3]])
+    ragged: Any = tf.ragged.constant([[1], [2, 3]])
     return tf.sparse.to_dense(tf.sparse.from_dense([[0, 1]])), ragged.to_tensor(), tf.function(lambda r: r + 1)(ragged)
 
 
@@ -322,11 +326,12 @@ def saved_model() -> Any:
 def strategy() -> Any:
     mirrored = tf.distribute.MirroredStrategy(["GPU:0", "GPU:1"])
     with mirrored.scope():
-        v = tf.Variable(1.0)
+        v: Any = tf.Variable(1.0)
 
     def step() -> Any:
         v.assign_add(1.0)
-        return tf.distribute.get_replica_context().replica_id_in_sync_group
+        context: Any = tf.distribute.get_replica_context()
+        return context.replica_id_in_sync_group
 
     numbers = mirrored.run(step)
     return mirrored.experimental_local_results(numbers), v, [part.device for part in v.values]
@@ -361,7 +366,7 @@ def errors() -> Any:
         lambda: tf.function(lambda x: bool(x), autograph=False)(tf.constant(True)),
         lambda: tf.compat.v1.train.Saver(),
         lambda: tf.function(lambda x: tf.matmul(x, x))(tf.ones([2, 3])),
-        lambda: tf.distribute.get_replica_context().merge_call(lambda s: 1),
+        lambda: untyped.distribute.get_replica_context().merge_call(lambda strategy: 1),
     ):
         try:
             texts.append(repr(call()))

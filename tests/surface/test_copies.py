@@ -106,7 +106,7 @@ class Scaled(tf.Module):
 def test_a_copied_module_uses_variables_of_its_own(way: str, is_called: bool) -> None:
     module, x = Scaled(), tf.constant(3.0)
     if is_called:
-        module(x), module.traced(x)  # traces both
+        _ = module(x), module.traced(x)  # traces both
     duplicate = WAYS[way](module)
     duplicate.factor.assign(10.0)
 

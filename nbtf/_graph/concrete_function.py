@@ -101,12 +101,12 @@ class ConcreteFunction:
 
         Each trace has lists of its own: the change would never reach those of the caller.
         """
-        before = self._arguments(iter(self._stand_ins)).arguments
-        changed = [name for name, value in bound.arguments.items() if not are_alike(before[name], value)]
+        unchanged = self._arguments(iter(self._stand_ins)).arguments
+        changed = [name for name, value in bound.arguments.items() if not are_alike(unchanged[name], value)]
         if changed:
-            shown = f"{getattr(function, '__qualname__', function)}{self.signature}"
+            function_text = f"{getattr(function, '__qualname__', function)}{self.signature}"
             raise ValueError(
-                f"{shown} should not modify its Python input arguments. Modifying a copy is allowed. "
+                f"{function_text} should not modify its Python input arguments. Modifying a copy is allowed. "
                 f"The following parameter(s) were modified: {', '.join(changed)}"
             )
 

@@ -6,7 +6,7 @@ import functools
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from copy import copy
-from typing import Any
+from typing import Any, cast
 from weakref import WeakKeyDictionary
 
 from nbtf._graph.concrete_function import ConcreteFunction, as_result
@@ -226,11 +226,9 @@ class Function:
     def _specs(self, signature: inspect.Signature) -> Sequence[Any]:
         """Returns what the signature of tensors says of each parameter: of `*args` all specs that are left."""
         specs: tuple[Any, ...] = self.input_signature or ()
-        kinds = [parameter.kind for parameter in signature.parameters.values()]
-        if not specs or inspect.Parameter.VAR_POSITIONAL not in kinds:
-            return specs
-        count = kinds.index(inspect.Parameter.VAR_POSITIONAL)
-        return *specs[:count], specs[count:]
+        starred = inspect.Parameter.VAR_POSITIONAL
+        numbers = [n for n, parameter in enumerate(signature.parameters.values()) if parameter.kind is starred]
+        return (*specs[: numbers[0]], specs[numbers[0] :]) if specs and numbers else specs
 
     def _captured(self, signature: inspect.Signature) -> list[inspect.Parameter]:
         """Returns the parameters that the signature of tensors does not name: they keep their defaults."""
@@ -383,10 +381,8 @@ def _cast(value: Any, spec: Any) -> Any:
     if is_nested(spec):
         if isinstance(spec, Mapping) and not (isinstance(value, Mapping) and {*value} == {*spec}):
             raise TypeError(f"{value} has different keys with the TraceType Dict[{spec}].")
-        values: Any = value
-        specs: Any = spec
-        if specs.__class__ is tuple and values.__class__ is tuple and len(values) == len(specs):
-            return tuple(map(_cast, values, specs))  # a list in it may become a tensor
+        if _are_tuples_of_one_length(value, spec):
+            return tuple(map(_cast, value, cast("tuple[Any, ...]", spec)))  # a list in it may become a tensor
         parts = flatten(value)
         if len(parts) != len(flatten(spec)):
             raise TypeError(f"Can not cast {value!r} to {spec}")
@@ -402,6 +398,10 @@ def _cast(value: Any, spec: Any) -> Any:
     if not (spec.dtype is tensor.dtype and spec.shape.is_compatible_with(tensor.shape)):
         raise TypeError(f"Can not cast {TensorSpec(tensor.shape, tensor.dtype)} to {spec}")
     return tensor
+
+
+def _are_tuples_of_one_length(value: Any, spec: Any) -> bool:
+    return value.__class__ is tuple and spec.__class__ is tuple and len(value) == len(spec)
 
 
 def function(

@@ -54,18 +54,21 @@ class OpenGradient:
         ]
 
     def _computed_later(self, call: Call, grads: Sequence[Any], needed: Sequence[bool]) -> list[Any]:
-        op, wanted = self._op, call.wanted
+        op, gradients_wanted = self._op, call.wanted
         operands = flat(call.inputs)
         sources = [n for n, value in enumerate(operands) if needed[n] and value._dtype in CONTINUOUS]
         tensors: list[Any] = []
-        taken = tensors_taken((list(call.inputs), list(call.outputs), list(grads)), tensors)
-        late = {name: tensors_taken(value, tensors) for name, value in call.attrs.items() if has_tensors(value)}
+        rebuild = tensors_taken((list(call.inputs), list(call.outputs), list(grads)), tensors)
+        open_attrs = {name: tensors_taken(value, tensors) for name, value in call.attrs.items() if has_tensors(value)}
 
         def run(values: Sequence[Any]) -> Sequence[Any]:
             remaining = iter(values)
-            inputs, outputs, arrived = taken(remaining)
-            attrs = {**call.attrs, **{name: _normalised(op, name, take(remaining)) for name, take in late.items()}}
-            flows = flat(op.gradients(Call(op, inputs, attrs, outputs, wanted), *arrived))
+            inputs, outputs, arrived = rebuild(remaining)
+            attrs = {
+                **call.attrs,
+                **{name: _normalised(op, name, take(remaining)) for name, take in open_attrs.items()},
+            }
+            flows = flat(op.gradients(Call(op, inputs, attrs, outputs, gradients_wanted), *arrived))
             starts = flat(inputs)
             return [zeros_like(starts[n]) if flows[n] is None else as_tensor(flows[n]) for n in sources]
 

@@ -217,14 +217,14 @@ def rebuilt(argument: ArgumentType, leaves: Iterator[Any]) -> Any:
     return argument.value.value if isinstance(argument.value, Identity) else argument.value
 
 
-def are_alike(structure: Any, other: Any) -> bool:
+def are_alike(first: Any, second: Any) -> bool:
     """Tells whether two structures are built alike of the same objects."""
-    components, other_components = parts_of(structure), parts_of(other)
-    if components is None or other_components is None:
-        return structure is other
-    if components[:2] != other_components[:2] or len(components[2]) != len(other_components[2]):
+    components, second_components = parts_of(first), parts_of(second)
+    if components is None or second_components is None:
+        return first is second
+    if components[:2] != second_components[:2] or len(components[2]) != len(second_components[2]):
         return False
-    return all([are_alike(a, b) for a, b in zip(components[2], other_components[2], strict=True)])
+    return all([are_alike(a, b) for a, b in zip(components[2], second_components[2], strict=True)])
 
 
 def leaf_types(argument: ArgumentType, name: str) -> list[tuple[str, TensorType | VariableType]]:

@@ -201,8 +201,8 @@ def _class_around(code: CodeType) -> str:
     Private names leave out underscores in front of their class. With two more of them, no name in the function can mean
     the class that stands around it only while it is compiled: the program's class of that name is found as ever.
     """
-    parts = code.co_qualname.split(".")
-    classes = [name for name, inner in pairwise(parts) if "<locals>" not in (name, inner)]
+    path = code.co_qualname.split(".")
+    classes = [name for name, inner in pairwise(path) if "<locals>" not in (name, inner)]
     return f"__{classes[-1]}" if classes else ""
 
 

@@ -61,7 +61,7 @@ PROGRAM = object()
 
 _lock = new_lock()
 _asking: set[object] = set()
-"""Who asks for graphs everywhere: open blocks, each by an object of its own, and `PROGRAM`."""
+"""What asks for graphs everywhere: open blocks, each with its own object, and `PROGRAM`."""
 
 
 class _Namespaces:
@@ -79,7 +79,7 @@ def graphs_everywhere() -> Change[None]:
 
 
 def build_everywhere(asking: object, asks: bool) -> None:
-    """Makes the functions of all namespaces look for an open graph as long as somebody asks for it.
+    """Makes the functions of all namespaces look for an open graph as long as a block or the program asks for it.
 
     Args:
       asking: a block, or `PROGRAM`.
@@ -93,11 +93,11 @@ def build_everywhere(asking: object, asks: bool) -> None:
         _Namespaces.functions = _Namespaces.functions or tuple(_functions())
         _Namespaces.look = None
         for names, functions, looking in _Namespaces.functions:
-            before, after = (functions, looking) if look else (looking, functions)
-            if before.items() <= names.items():
-                names.update(after)
+            current, successors = (functions, looking) if look else (looking, functions)
+            if current.items() <= names.items():
+                names.update(successors)
             else:  # a program has put its own there
-                names.update({name: after[name] for name in after if names.get(name) is before[name]})
+                names.update({name: successors[name] for name in current if names.get(name) is current[name]})
         _Namespaces.look = look
 
 

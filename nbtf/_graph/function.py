@@ -6,7 +6,7 @@ import functools
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from copy import copy
-from typing import Any, cast
+from typing import Any
 from weakref import WeakKeyDictionary
 
 from nbtf._graph.concrete_function import ConcreteFunction, as_result
@@ -382,7 +382,7 @@ def _cast(value: Any, spec: Any) -> Any:
         if isinstance(spec, Mapping) and not (isinstance(value, Mapping) and {*value} == {*spec}):
             raise TypeError(f"{value} has different keys with the TraceType Dict[{spec}].")
         if _are_tuples_of_one_length(value, spec):
-            return tuple(map(_cast, value, cast("tuple[Any, ...]", spec)))  # a list in it may become a tensor
+            return _cast_tuple(value, spec)
         parts = flatten(value)
         if len(parts) != len(flatten(spec)):
             raise TypeError(f"Can not cast {value!r} to {spec}")
@@ -402,6 +402,11 @@ def _cast(value: Any, spec: Any) -> Any:
 
 def _are_tuples_of_one_length(value: Any, spec: Any) -> bool:
     return value.__class__ is tuple and spec.__class__ is tuple and len(value) == len(spec)
+
+
+def _cast_tuple(value: Any, spec: Any) -> Any:
+    """Returns a tuple as the signature wants it; a list in it may become a tensor."""
+    return tuple(map(_cast, value, spec))
 
 
 def function(

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from nbtf._graph.handles import (
+    HANDLE,
     function_graph,
     handle_of,
     object_of,
@@ -14,6 +15,7 @@ from nbtf._graph.handles import (
     tensors_in,
 )
 from nbtf._graph.iteration import ElementIterator
+from nbtf._graph.signature import tensors_taken
 from nbtf._runtime.conversion import as_tensor
 from nbtf._runtime.tensor import Tensor
 from nbtf._types import bool_, variant
@@ -89,8 +91,16 @@ class Optional:
     @staticmethod
     def from_value(value: Any) -> Optional:
         """Returns one that holds a value."""
-        element = on_host(as_element, value)
-        return Optional(handle_of((element,)), spec_of(element))
+        element, graph = on_host(as_element, value), function_graph()
+        if graph is None:
+            return Optional(handle_of((element,)), spec_of(element))
+        tensors: list[Any] = []
+        rebuild = tensors_taken(element, tensors)
+
+        def run(values: Sequence[Any]) -> list[Any]:
+            return [handle_of((rebuild(iter(values)),))]
+
+        return Optional(graph.call("OptionalFromValue", run, tensors, HANDLE, True)[0], spec_of(element))
 
     @staticmethod
     def empty(element_spec: Any) -> Optional:

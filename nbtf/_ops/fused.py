@@ -122,3 +122,22 @@ def blocks(length: int, numbers: int = 1, multiple: int = 1) -> list[slice]:
     """Returns slices of lines of so many numbers that are worked on together: a multiple of lines, but the last."""
     at_once = max(1, _BLOCK // max(1, numbers * multiple)) * multiple
     return [slice(start, start + at_once) for start in range(0, length, at_once)]
+
+
+def in_blocks(xp: Any, compute: Function, inputs: Sequence[Any], results: int = 1) -> list[Any]:
+    """Returns new arrays of the first input's shape and dtype, computed in blocks of numbers.
+
+    A kernel that works in blocks gets its results from here. Their memory is new and contiguous, so a row of all their
+    numbers is a view that can be written through. The row of another array may be a copy, which is only read.
+
+    Args:
+      xp: the array library.
+      compute: takes a block of each input, then one of each result, all of rank 1, and writes the results.
+      inputs: arrays of one shape, in any memory layout.
+      results: number of results.
+    """
+    outputs = [xp.empty(inputs[0].shape, inputs[0].dtype) for _ in range(results)]
+    rows = [array.reshape(-1) for array in (*inputs, *outputs)]
+    for block in blocks(rows[0].size) if xp is CPU.xp else [slice(None)]:
+        compute(*[row[block] for row in rows])
+    return outputs

@@ -8,8 +8,7 @@ from math import pi
 from math import sqrt as root
 from typing import Any
 
-from nbtf._devices.cpu import CPU
-from nbtf._ops.fused import blocks
+from nbtf._ops.fused import in_blocks
 from nbtf._ops.math.arithmetic import add, cast, negative
 from nbtf._ops.math.comparison import not_equal
 from nbtf._ops.math.exponentials import CONTINUOUS, exp
@@ -27,7 +26,7 @@ def Erf(xp: Any, x: Any) -> Any:
     if x.dtype.itemsize == 8:
         beyond = xp.copysign(1 - _erfc_far(xp, xp.absolute(x)), x)
         return xp.where(xp.absolute(x) < 1, _erf_near(xp, x, _TERMS), beyond)
-    return _in_blocks(xp, _erf_single, x)
+    return _in_single(xp, _erf_single, x)
 
 
 @Erf.express
@@ -61,7 +60,7 @@ def Erfc(xp: Any, x: Any) -> Any:
         far = _erfc_far(xp, xp.absolute(x))
         beyond = xp.where(x < 0, 2 - far, far)
         return xp.where(xp.absolute(x) < 0.5, 1 - _erf_near(xp, x, _TERMS), beyond)
-    return _in_blocks(xp, _erfc_single, x)
+    return _in_single(xp, _erfc_single, x)
 
 
 @Erfc.express
@@ -165,13 +164,13 @@ def _erf_single(xp: Any, x: Any) -> Any:
     return xp.where(xp.absolute(x) < 1, _erf_near(xp, x, _TERMS_OF_SINGLE), beyond)
 
 
-def _in_blocks(xp: Any, function: Any, x: Any) -> Any:
+def _in_single(xp: Any, function: Any, x: Any) -> Any:
     """Returns what a function makes of numbers, computed in single precision."""
-    flat, result = x.reshape(-1), xp.empty(x.shape, x.dtype)
-    flat_result = result.reshape(-1)
-    for block in blocks(x.size) if xp is CPU.xp else [slice(None)]:
-        flat_result[block] = function(xp, flat[block].astype(xp.float32, copy=False))
-    return result
+
+    def compute(x: Any, result: Any) -> None:
+        result[...] = function(xp, x.astype(xp.float32, copy=False))
+
+    return in_blocks(xp, compute, [x])[0]
 
 
 @op("T T -> T", T=CONTINUOUS, broadcasts=True)

@@ -7,7 +7,7 @@ from typing import Any
 
 from nbtf._ops.arrays.creation import zeros_like
 from nbtf._ops.arrays.joining import concat
-from nbtf._ops.fused import blocks, fused
+from nbtf._ops.fused import fused, in_blocks
 from nbtf._ops.math.arithmetic import add, cast, multiply, negative
 from nbtf._ops.math.comparison import chosen, greater, less, where
 from nbtf._ops.math.division import divide
@@ -224,11 +224,12 @@ _ROOT_OF_HALF = 0.7071067811865476
 
 @fused(float32)
 def _gelu(xp: Any, x: Any) -> tuple[Any, Any]:
-    result, curves = xp.multiply(x, 0.5), xp.empty((2, x.size), x.dtype)
-    flat, target = x.reshape(-1), result.reshape(-1)
-    for block in blocks(x.size):
-        argument = xp.multiply(flat[block], -_ROOT_OF_HALF)
-        target[block] *= erfc_and_bell(xp, argument, curves[0, block], curves[1, block])[0]
+    def compute(x: Any, result: Any, share: Any, bell: Any) -> None:
+        erfc_and_bell(xp, xp.multiply(x, -_ROOT_OF_HALF), share, bell)
+        xp.multiply(x, 0.5, out=result)
+        result *= share
+
+    result, *curves = in_blocks(xp, compute, [x], 3)
     return result, curves
 
 
@@ -239,19 +240,17 @@ def _(x: Tensor, name: str | None = None) -> Tensor:
 
 @_gelu.backward
 def _(xp: Any, inputs: Sequence[Any], kept: Any, grads: Sequence[Any]) -> list[Any]:
-    (x,), (grad,) = inputs, grads
-    result = xp.multiply(x, 0.5)
-    back, target = grad.reshape(-1), result.reshape(-1)
-    for block in blocks(x.size):
-        through_erfc = target[block]
-        through_erfc *= back[block]
-        through_erfc *= TWO_BY_ROOT_OF_PI
-        through_erfc *= kept[1, block]
-        through_erfc *= _ROOT_OF_HALF
-        slope = xp.multiply(back[block], kept[0, block])
+    def compute(x: Any, grad: Any, share: Any, bell: Any, result: Any) -> None:
+        xp.multiply(x, 0.5, out=result)
+        result *= grad
+        result *= TWO_BY_ROOT_OF_PI
+        result *= bell
+        result *= _ROOT_OF_HALF
+        slope = xp.multiply(grad, share)
         slope *= 0.5
-        through_erfc += slope
-    return [result]
+        result += slope
+
+    return in_blocks(xp, compute, [inputs[0], grads[0], *kept])
 
 
 @op("T -> T", T=FLOATS, infer=spec_of_first)

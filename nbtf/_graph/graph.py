@@ -136,7 +136,7 @@ class SymbolicGraph:
         node = self._made(op, arguments, read.attrs, full_name, specs, inputs=everything)
         node.late_attrs = attrs_later
         node.attrs_known = frozenset(attrs_later).difference(read.unknown)
-        if not node.outputs:
+        if not op.results:
             return node
         return list(node.outputs) if op.many else node.outputs[0]
 

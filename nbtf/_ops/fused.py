@@ -21,6 +21,9 @@ from nbtf._types import DType
 
 Function = Callable[..., Any]
 
+FUSED: dict[str, Fused] = {}
+"""All kernels that stand for several ops, by module and name; filled at import, then only read."""
+
 
 class Fused:
     """A kernel that stands for several ops, of one dtype; `@fused` makes one. Tapes hear it as one op."""
@@ -38,6 +41,7 @@ class Fused:
         needs.
         """
         self._kernel, self._dtypes = kernel, dtypes
+        FUSED[f"{kernel.__module__}.{kernel.__qualname__}"] = self
 
     def composed(self, function: Function) -> Function:
         """Says which ops it stands for."""

@@ -13,11 +13,13 @@ from nbtf._ops.specs import UNKNOWN, Dims, as_asked, bracketed
 from nbtf._runtime.scopes import HERE, SCOPE
 from nbtf._runtime.tape import Call
 from nbtf._runtime.tensor import Tensor
-from nbtf._types import ALL, NUMBERS, DType, TensorLike, int32, int64
+from nbtf._types import ALL, NUMBERS, DType, TensorLike, int16, int32, int64
 from nbtf.errors import InvalidArgumentError
 
 _POSITIONS = of_integers("Index", as_axis)
 _REST = (Ellipsis,)
+_WHOLE = int16, int32, int64
+"""Dtypes of tensors that may be a part of a key. Source: `_SUPPORTED_SLICE_DTYPES` of TensorFlow's array_ops.py."""
 _SINGLE = frozenset({int, slice, type(None)})
 
 
@@ -133,7 +135,7 @@ def _index(item: Any) -> Any:
     """Returns a part as a number; a tensor as it is, for its value may not be known yet."""
     dtype = getattr(item, "dtype", None)
     if dtype.__class__ is DType:
-        if dtype in (int32, int64) and len(item.shape) == 0:
+        if dtype in _WHOLE and len(item.shape) == 0:
             return item
     elif hasattr(item, "__index__") and dtype != "bool":
         try:

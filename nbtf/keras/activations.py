@@ -9,10 +9,10 @@ from nbtf import nn
 from nbtf._ops.arrays.creation import zeros_like
 from nbtf._ops.math.arithmetic import multiply, negative
 from nbtf._ops.math.comparison import greater, where
-from nbtf._ops.math.exponentials import exp
+from nbtf._ops.math.exponentials import exp, expm1
 from nbtf._ops.math.exponentials import sigmoid as _sigmoid
 from nbtf._ops.math.exponentials import tanh as _tanh
-from nbtf._ops.math.magnitude import clip_by_value
+from nbtf._ops.math.magnitude import clip_by_value, maximum, minimum
 from nbtf._public import public_names as _public_names
 from nbtf.keras.catalogue import public_functions as _public_functions
 from nbtf.keras.dtypes import as_floats as _as_floats
@@ -37,16 +37,15 @@ def relu(x: Any, negative_slope: float = 0.0, max_value: float | None = None, th
     >>> tf.keras.activations.relu(tf.constant([-2.0, 3.0]), negative_slope=0.5).numpy()
     array([-1.,  3.], dtype=float32)
     """
-    if not negative_slope and max_value is None and not threshold:
-        return nn.relu(x)
+    if max_value is None and not threshold:
+        return nn.leaky_relu(x, negative_slope) if negative_slope else nn.relu(x)
     if threshold:
         above = where(greater(x, threshold), x, zeros_like(x))
-        below = multiply(nn.relu(threshold - x), -negative_slope)
     else:
-        above, below = nn.relu(x), multiply(nn.relu(-x), -negative_slope)
-    if max_value is not None:
+        above = nn.relu6(x) if max_value == 6 else nn.relu(x)
+    if max_value is not None and (threshold or max_value != 6):  # `relu6` ends elsewhere: its slope at 6 is 0
         above = clip_by_value(above, 0.0, float(max_value))
-    return above + below if negative_slope else above
+    return above - multiply(nn.relu(threshold - x), negative_slope) if negative_slope else above
 
 
 def leaky_relu(x: Any, negative_slope: float = 0.2) -> Any:
@@ -77,7 +76,7 @@ def elu(x: Any, alpha: float = 1.0) -> Any:
 
 def celu(x: Any, alpha: float = 1.0) -> Any:
     """Returns positive elements as they are, of negative ones `alpha * (exp(x / alpha) - 1)`."""
-    return nn.relu(x) + multiply(nn.elu(-nn.relu(-x) / alpha), alpha)
+    return maximum(x, 0.0) + multiply(expm1(minimum(x, 0.0) / alpha), alpha)
 
 
 def selu(x: Any) -> Any:
@@ -122,7 +121,7 @@ def exponential(x: Any) -> Any:
 
 def hard_sigmoid(x: Any) -> Any:
     """Returns `x / 6 + 0.5`, but not less than 0 and not more than 1."""
-    return clip_by_value(x / 6.0 + 0.5, 0.0, 1.0)
+    return nn.relu6(x + 3.0) / 6.0
 
 
 def hard_silu(x: Any) -> Any:

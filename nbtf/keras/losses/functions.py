@@ -138,13 +138,13 @@ def _signs(y_true: Tensor) -> Tensor:
 def hinge(y_true: Any, y_pred: Any) -> Tensor:
     """Returns `mean(maximum(1 - y_true * y_pred, 0))` over the last axis; labels are -1 and 1, or 0 and 1."""
     y_true, y_pred = _floats(y_true, y_pred)
-    return reduce_mean(nn.relu(1.0 - _signs(y_true) * y_pred), axis=-1)
+    return reduce_mean(maximum(1.0 - _signs(y_true) * y_pred, 0.0), axis=-1)
 
 
 def squared_hinge(y_true: Any, y_pred: Any) -> Tensor:
     """Returns `mean(square(maximum(1 - y_true * y_pred, 0)))` over the last axis."""
     y_true, y_pred = _floats(y_true, y_pred)
-    return reduce_mean(square(nn.relu(1.0 - _signs(y_true) * y_pred)), axis=-1)
+    return reduce_mean(square(maximum(1.0 - _signs(y_true) * y_pred, 0.0)), axis=-1)
 
 
 def categorical_hinge(y_true: Any, y_pred: Any) -> Tensor:

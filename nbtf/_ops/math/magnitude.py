@@ -81,7 +81,12 @@ def sign(x: TensorLike, name: str | None = None) -> Tensor:
 
 @Sign.gradient
 def _(call: Call, grad: Tensor) -> Gradients:
-    return [zeros_like(call.inputs[0], name="zeros_like")]
+    x = call.inputs[0]
+    if not x.dtype.is_complex:
+        return [zeros_like(x, name="zeros_like")]
+    direction = sign(x)  # turns as `x` moves across it, and stays where `x` moves along it
+    along = multiply(cast(real(multiply(grad, conj(direction))), x._dtype), direction)
+    return [divide_no_nan(subtract(grad, along), cast(abs(x), x._dtype))]
 
 
 Square = ufunc("Square", "square", "T -> T", T=NUMBERS)

@@ -6,21 +6,23 @@ from collections.abc import Sequence
 from typing import Any
 
 from nbtf._ops.arrays.creation import zeros_like
+from nbtf._ops.arrays.identity import stop_gradient
 from nbtf._ops.arrays.joining import concat
 from nbtf._ops.fused import fused, in_blocks
-from nbtf._ops.math.arithmetic import add, cast, multiply, negative
-from nbtf._ops.math.comparison import chosen, greater, less, where
+from nbtf._ops.math.arithmetic import add, cast, multiply, negative, subtract
+from nbtf._ops.math.comparison import greater, less, where
 from nbtf._ops.math.division import divide
 from nbtf._ops.math.exponentials import pow, sigmoid, tanh
 from nbtf._ops.math.logic import logical_and
 from nbtf._ops.math.magnitude import abs, square
 from nbtf._ops.math.special import TWO_BY_ROOT_OF_PI, erfc, erfc_and_bell
 from nbtf._ops.op import Gradients, op
+from nbtf._ops.reductions.sums import reduce_sum
 from nbtf._ops.specs import spec_of_first
 from nbtf._runtime.conversion import as_tensor
 from nbtf._runtime.tape import Call
 from nbtf._runtime.tensor import Tensor
-from nbtf._types import FLOATS, REALS, TensorLike, float32
+from nbtf._types import COMPLEXES, FLOATS, REALS, TensorLike, float32
 
 
 @op("T -> T", T=REALS, infer=spec_of_first)
@@ -97,7 +99,8 @@ def relu6(features: TensorLike, name: str | None = None) -> Tensor:
 
 @Relu6.gradient_keeping("outputs")
 def _(call: Call, grad: Tensor) -> Gradients:
-    return [chosen(logical_and(greater(call.output, 0), less(call.output, 6)), grad, True)]
+    inside = logical_and(greater(call.output, 0), less(call.output, 6))
+    return [multiply(grad, cast(inside, grad.dtype))]  # as TensorFlow does: an infinite gradient gives nan outside
 
 
 @op("T -> T", T=FLOATS, infer=spec_of_first)
@@ -309,4 +312,23 @@ def silu(features: TensorLike, beta: TensorLike = 1.0) -> Tensor:
     array([  0., 100.], dtype=float32)
     """
     x = as_tensor(features)
-    return multiply(x, sigmoid(multiply(as_tensor(beta, x.dtype), x)))
+    slope = as_tensor(beta, x.dtype)
+    share = sigmoid(multiply(slope, x))
+    result = multiply(x, share)
+    return IdentityN(stop_gradient(result), x, slope) if x.dtype.is_complex else result
+
+
+@op("T T T -> T", T=COMPLEXES, shares_memory=True, infer=spec_of_first)
+def IdentityN(xp: Any, result: Any, features: Any, beta: Any) -> Any:
+    return result
+
+
+@IdentityN.gradient
+def _(call: Call, grad: Tensor) -> Gradients:
+    # TensorFlow hangs the gradient that it wrote for `silu` onto this op. It does not conjugate the derivative.
+    _, x, slope = call.inputs
+    share = sigmoid(multiply(slope, x))
+    complement = subtract(1, share)
+    towards_x = multiply(grad, multiply(share, add(multiply(multiply(slope, x), complement), 1)))
+    towards_slope = reduce_sum(multiply(grad, multiply(square(x), multiply(share, complement))))
+    return [None, towards_x, towards_slope]

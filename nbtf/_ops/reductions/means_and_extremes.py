@@ -12,7 +12,7 @@ from typing import Any
 from nbtf._devices.cpu import CPU
 from nbtf._ops.arrays.broadcasting import reshape
 from nbtf._ops.attributes import Axis, as_axes, as_axis, positive_axes
-from nbtf._ops.math.arithmetic import cast, multiply
+from nbtf._ops.math.arithmetic import cast, conj, multiply
 from nbtf._ops.math.comparison import equal
 from nbtf._ops.math.cumulative import cumprod
 from nbtf._ops.math.division import divide
@@ -200,7 +200,7 @@ def _(call: Call, grad: Tensor) -> Gradients:
         stages.append(reduce_prod(stages[-1], axis, True))
     for axis, stage in zip(reversed(axes), reversed(stages), strict=True):
         product_of_others = multiply(cumprod(stage, axis, True), cumprod(stage, axis, True, True))
-        grad = multiply(grad, product_of_others)
+        grad = multiply(grad, conj(product_of_others))
     return [grad]
 
 

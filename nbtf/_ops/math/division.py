@@ -108,8 +108,9 @@ def divide_no_nan(x: TensorLike, y: TensorLike, name: str | None = None) -> Tens
     >>> tf.math.divide_no_nan([3.0, 4.0], [0.0, 2.0]).numpy()
     array([0., 2.], dtype=float32)
     """
-    if isinstance(y, Tensor) and not isinstance(x, Tensor):
-        x = as_tensor(x, y._dtype)
+    dtype = getattr(y, "_dtype", None)
+    if dtype is not None and not hasattr(x, "_dtype"):  # `y` is a tensor, maybe of a graph, and `x` a value
+        x = as_tensor(x, dtype)
     x = as_tensor(x)
     y = preferring(y, x._dtype)
     return DivNoNan(*_divisible(x, y, "tf.math.divide_no_nan"), name=name)

@@ -110,16 +110,20 @@ def same_part(texts: list[bytes], begin: int, length: int) -> list[bytes] | None
 def part(text: bytes, pos: int, length: int, unit: str) -> bytes:
     """Returns `length` bytes or characters from `pos`, which counts from the end if negative; fewer at the end.
 
+    A negative `length` of bytes means all that follow. A negative number of characters means none, as in TensorFlow,
+    and is refused if `pos` is negative.
+
     Raises:
       IndexError: `pos` is outside.
     """
     units: Any = text if unit == "BYTE" else text.decode("utf-8", "surrogateescape")
     count = len(units)
-    if not -count <= pos <= count:
+    if not -count <= pos <= count or (unit != "BYTE" and pos < 0 and length < 0):
         raise IndexError(pos)
     begin = pos + count if pos < 0 else pos
-    piece = units[begin:] if length < 0 else units[begin : begin + length]
-    return piece if unit == "BYTE" else piece.encode("utf-8", "surrogateescape")
+    if unit == "BYTE":
+        return units[begin:] if length < 0 else units[begin : begin + length]
+    return units[begin : begin + max(length, 0)].encode("utf-8", "surrogateescape")
 
 
 # Patterns

@@ -26,6 +26,13 @@ def written(form: str, values: Sequence[Any]) -> list[bytes]:
     return (f"{form}\0" * len(values) % tuple(values)).encode().split(b"\0")[:-1]
 
 
+def floats_written(form: str, endless: str, values: Sequence[float]) -> list[bytes]:
+    """Returns floats in a form; infinities and nan in another one, since C fills these with blanks, never with 0."""
+    if form == endless or all(map(math.isfinite, values)):
+        return written(form, values)
+    return [((form if math.isfinite(value) else endless) % value).encode() for value in values]
+
+
 def numbers(xp: Any, texts: list[bytes], dtype: DType) -> Any:
     """Returns the numbers that texts say, an array or a list; see `number`."""
     plain = plain_numbers(xp, texts)

@@ -31,8 +31,18 @@ def _pieces(xp: Any, texts: Any, cut: Callable[[bytes], Sequence[bytes]]) -> lis
 
 @op("string string -> int64 string int64", data_dependent=True, cpu_only=True)
 def StringSplitV2(xp: Any, input: Any, sep: Any, maxsplit: int) -> list[Any]:
-    between = bytes(sep[()]) or None
-    return _pieces(xp, input, lambda text: text.split(between, maxsplit))
+    between = bytes(sep[()])
+    if maxsplit == 0:
+        return _pieces(xp, input, lambda text: [text])
+    if between:
+        return _pieces(xp, input, lambda text: text.split(between, maxsplit))
+    return _pieces(xp, input, lambda text: _words(text, maxsplit))
+
+
+def _words(text: bytes, maxsplit: int) -> list[bytes]:
+    """Returns words; as in TensorFlow, what follows the last allowed cut is a piece even where nothing does."""
+    words = text.split(None, maxsplit)
+    return [*words, b""] if len(words) == maxsplit else words
 
 
 def split(input: Any, sep: Any = None, maxsplit: int = -1, name: str | None = None) -> Any:

@@ -204,18 +204,22 @@ def _(string_tensor: Spec, out_type: DType) -> Spec:
 @op("T -> string", T=ALL, cpu_only=True)
 def AsString(xp: Any, input: Any, precision: int, scientific: bool, shortest: bool, width: int, fill: str) -> Any:
     kind = input.dtype.kind
-    _check_format(input.dtype, kind in "fc", precision, scientific, shortest, fill)
-    flags = f"{fill}{width if width > -1 else ''}"
-    letter = "e" if scientific else "g" if shortest else "f"
-    form = f"%{flags}d" if kind in "iu" else f"%{flags}{f'.{precision}' if precision > -1 else ''}{letter}"
+    _check_format(input.dtype, kind in "fcO", precision, scientific, shortest, fill)
     if kind == "b":
-        form = f"%{width if width > -1 else ''}s"
-        return kernels.each(xp, lambda value: (form % str(value).lower()).encode(), object, input)
-    if kind == "O":
-        return input.copy()
-    if kind == "c":
-        return kernels.each(xp, lambda z: f"({form % z.real},{form % z.imag})".encode(), object, input)
-    return kernels.filled(xp, numbers.written(form, input.ravel().tolist()), input.shape, object)
+        return kernels.each(xp, lambda value: str(value).lower().encode(), object, input)
+    padding, digits = str(width) if width > -1 else "", f".{precision}" if precision > -1 else ""
+    if kind == "O":  # the flags of numbers do nothing, and without a width a text stays whole
+        form = f"%{fill if fill == '-' else ''}{padding}{digits}s".encode()
+        return kernels.each(xp, lambda text: form % text, object, input) if width > 0 else input.copy()
+    if kind in "iu":  # what has no sign has no room for one
+        form = f"%{'' if kind == 'u' and fill in ' +' else fill}{padding}d"
+        return kernels.filled(xp, numbers.written(form, input.ravel().tolist()), input.shape, object)
+    values, letter = input.ravel().tolist(), "e" if scientific else "g" if shortest else "f"
+    form, endless = (f"%{flag}{padding}{digits}{letter}" for flag in (fill, fill.strip("0")))
+    if kind == "f":
+        return kernels.filled(xp, numbers.floats_written(form, endless, values), input.shape, object)
+    real, imag = (numbers.floats_written(form, endless, axis.ravel().tolist()) for axis in (input.real, input.imag))
+    return kernels.filled(xp, [b"(%b,%b)" % pair for pair in zip(real, imag, strict=True)], input.shape, object)
 
 
 def _check_format(dtype: Any, floating: bool, precision: int, scientific: bool, shortest: bool, fill: str) -> None:

@@ -10,6 +10,7 @@ from nbtf._ops.arrays.identity import identity as _copy
 from nbtf._ops.attributes import as_ints
 from nbtf._ops.linalg import diagonals
 from nbtf._ops.math.arithmetic import cast, multiply
+from nbtf._ops.math.magnitude import clip_by_value
 from nbtf._runtime.arguments import check_whole
 from nbtf._runtime.tensor import Tensor
 from nbtf._types import float64, int64
@@ -163,7 +164,7 @@ def swapaxes(a: Any, axis1: int, axis2: int) -> Tensor:
     """Returns the values with two axes swapped."""
     tensor = asarray(a)
     order = list(range(len(tensor.shape)))
-    first, second = (_axis_of(tensor, axis) for axis in (axis1, axis2))
+    first, second = (axis_of(tensor, axis) for axis in (axis1, axis2))
     order[first], order[second] = order[second], order[first]
     return shapes.transpose(tensor, perm=order)
 
@@ -171,13 +172,13 @@ def swapaxes(a: Any, axis1: int, axis2: int) -> Tensor:
 def moveaxis(a: Any, source: int, destination: int) -> Tensor:
     """Returns the values with an axis at another place."""
     tensor = asarray(a)
-    first, last = _axis_of(tensor, source), _axis_of(tensor, destination)
+    first, last = axis_of(tensor, source), axis_of(tensor, destination)
     order = [axis for axis in range(len(tensor.shape)) if axis != first]
     order.insert(last, first)
     return shapes.transpose(tensor, perm=order)
 
 
-def _axis_of(tensor: Tensor, axis: Any) -> int:
+def axis_of(tensor: Tensor, axis: Any) -> int:
     """Returns an axis counted from the front.
 
     Raises:
@@ -195,8 +196,15 @@ def expand_dims(a: Any, axis: int) -> Tensor:
 
 
 def squeeze(a: Any, axis: Any = None) -> Tensor:
-    """Returns the values without axes of length 1."""
-    return shapes.squeeze(asarray(a), axis)
+    """Returns the values without axes of length 1.
+
+    Raises:
+      ValueError: if there is no such axis.
+    """
+    tensor = asarray(a)
+    if axis is not None:
+        axis = [axis_of(tensor, number) for number in as_ints(axis)]
+    return shapes.squeeze(tensor, axis)
 
 
 def broadcast_to(array: Any, shape: Any) -> Tensor:
@@ -245,7 +253,7 @@ def split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Tensor]:
     tensor = asarray(ary)
     if isinstance(indices_or_sections, int):
         return joining.split(tensor, indices_or_sections, axis)
-    cuts = [0, *as_ints(indices_or_sections), tensor.shape[_axis_of(tensor, axis)]]
+    cuts = [0, *as_ints(indices_or_sections), tensor.shape[axis_of(tensor, axis)]]
     return joining.split(tensor, [end - start for start, end in pairwise(cuts)], axis)
 
 
@@ -258,7 +266,7 @@ def tile(a: Any, reps: Any) -> Tensor:
 
 def repeat(a: Any, repeats: Any, axis: int | None = None) -> Tensor:
     """Returns an array, each value of it several times."""
-    return gathering.repeat(asarray(a), repeats, axis)
+    return gathering.repeat(asarray(a) if axis is None else _at_least(a, 1), repeats, axis)
 
 
 def roll(a: Any, shift: Any, axis: Any = None) -> Tensor:
@@ -273,17 +281,26 @@ def flip(m: Any, axis: Any = None) -> Tensor:
     """Returns the values in reverse order along axes; along all if none is said."""
     tensor = asarray(m)
     axes = list(range(len(tensor.shape))) if axis is None else [axis] if isinstance(axis, int) else list(axis)
-    return slicing.reverse(tensor, axes)
+    return slicing.reverse(tensor, axes) if len(tensor.shape) else tensor
 
 
 def take(a: Any, indices: Any, axis: int | None = None) -> Tensor:
-    """Returns the values at places along an axis."""
-    return gathering.gather(ravel(a) if axis is None else asarray(a), asarray(indices), axis=axis or 0)
+    """Returns the values at places along an axis; a place outside stands for the nearest one inside."""
+    tensor, number = (ravel(a), 0) if axis is None else (asarray(a), axis)
+    positions = asarray(indices)
+    length = tensor.shape[axis_of(tensor, number)]
+    return gathering.gather(tensor, clip_by_value(positions, cast(0, positions.dtype), length - 1), axis=number)
 
 
 def diag(v: Any, k: int = 0) -> Tensor:
-    """Returns a matrix with values in a diagonal, or the diagonal of a matrix."""
+    """Returns a matrix with values in a diagonal, or the diagonal of a matrix.
+
+    Raises:
+      ValueError: if `v` is neither a vector nor a matrix.
+    """
     tensor = asarray(v)
+    if not 1 <= len(tensor.shape) <= 2:
+        raise ValueError(f"Expected a vector or a matrix. Got an array of shape {tensor.shape}.")
     return (diagonals.diag if len(tensor.shape) == 1 else diagonals.diag_part)(tensor, k=k)
 
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from nbtf._ops.arrays import broadcasting
-from nbtf._ops.arrays.shapes import squeeze
+from nbtf._ops.arrays.shapes import squeeze, transpose
 from nbtf._ops.linalg import diagonals, products
 from nbtf._ops.linalg import einsum as contractions
 from nbtf._ops.math.arithmetic import multiply
-from nbtf._ops.reductions import sums
 from nbtf._runtime.tensor import Tensor
+from nbtf.experimental.numpy.arrays import axis_of
 from nbtf.experimental.numpy.promotion import alike, asarray
+from nbtf.experimental.numpy.reductions import sum
 
 
 def matmul(x1: Any, x2: Any) -> Tensor:
@@ -47,8 +48,8 @@ def inner(a: Any, b: Any) -> Tensor:
 
 def vdot(a: Any, b: Any) -> Tensor:
     """Returns the sum of all products."""
-    left, right = alike(a, b)
-    return sums.reduce_sum(multiply(broadcasting.reshape(left, [-1]), broadcasting.reshape(right, [-1])))
+    left, right = (broadcasting.reshape(tensor, [-1]) for tensor in alike(a, b))
+    return contractions.tensordot(left, right, 1)
 
 
 def outer(a: Any, b: Any) -> Tensor:
@@ -68,6 +69,31 @@ def einsum(subscripts: str, *operands: Any) -> Tensor:
     return contractions.einsum(subscripts, *alike(*(asarray(operand) for operand in operands)))
 
 
-def trace(a: Any) -> Tensor:
-    """Returns the sum of the diagonal."""
-    return diagonals.trace(asarray(a))
+def trace(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None) -> Tensor:
+    """Returns the sums of the diagonals of the matrices that two axes make.
+
+    Args:
+      a: an array of rank 2 or more.
+      offset: number of the diagonal: 0 for the main one, positive above it.
+      axis1: the axis of the rows.
+      axis2: the axis of the columns.
+      dtype: dtype of the sums.
+
+    Raises:
+      ValueError: if there are no two such axes.
+
+    >>> tf.experimental.numpy.trace([[1, 2], [3, 4]], offset=1).numpy()
+    np.int64(2)
+    """
+    tensor = asarray(a, dtype)
+    rank = len(tensor.shape)
+    rows, columns = axis_of(tensor, axis1), axis_of(tensor, axis2)
+    if rows == columns:
+        raise ValueError(f"axis1 and axis2 cannot be the same. Got {axis1} and {axis2}.")
+    if offset == 0 and (rows, columns) == (rank - 2, rank - 1):
+        return diagonals.trace(tensor)
+    order = [axis for axis in range(rank) if axis not in (rows, columns)]
+    matrices = transpose(tensor, [*order, rows, columns])
+    if not -matrices.shape[-2] < offset < matrices.shape[-1]:
+        return sum(matrices[..., :0], (-2, -1), dtype)  # such a diagonal is empty
+    return sum(diagonals.diag_part(matrices, k=offset), -1, dtype)

@@ -91,14 +91,19 @@ def _flat(a: Any, axis: int | None) -> tuple[Tensor, int]:
     return (reshape(tensor, [-1]), 0) if axis is None else (tensor, axis)
 
 
+def _extreme(a: Any, axis: int | None) -> tuple[Tensor, int]:
+    """Returns what an extreme is looked for in: a number counts as a vector of one."""
+    return _flat(a, None if not len(asarray(a).shape) and axis in (0, -1) else axis)
+
+
 def argmax(a: Any, axis: int | None = None) -> Tensor:
     """Returns where the largest is: among all values if no axis is said."""
-    return extreme_indices.argmax(*_flat(a, axis))
+    return extreme_indices.argmax(*_extreme(a, axis))
 
 
 def argmin(a: Any, axis: int | None = None) -> Tensor:
     """Returns where the smallest is: among all values if no axis is said."""
-    return extreme_indices.argmin(*_flat(a, axis))
+    return extreme_indices.argmin(*_extreme(a, axis))
 
 
 def cumsum(a: Any, axis: int | None = None, dtype: Any = None) -> Tensor:
@@ -116,15 +121,15 @@ def count_nonzero(a: Any, axis: Any = None) -> Tensor:
     return statistics.count_nonzero(asarray(a), axis)
 
 
-def sort(a: Any, axis: int = -1) -> Tensor:
-    """Returns the values in order."""
-    return ordering.sort(asarray(a), axis)
+def sort(a: Any, axis: int | None = -1) -> Tensor:
+    """Returns the values in order along an axis; all values in one row if it is None."""
+    return ordering.sort(*_flat(a, axis))
 
 
-def argsort(a: Any, axis: int = -1) -> Tensor:
+def argsort(a: Any, axis: int | None = -1) -> Tensor:
     """Returns the places of the values in order."""
-    values = asarray(a)
-    return cast(ordering.argsort(values, axis, stable=True), int64) if len(values.shape) else asarray([0])
+    values, number = _flat(a, axis)
+    return cast(ordering.argsort(values, number, stable=True), int64) if len(values.shape) else asarray([0])
 
 
 def allclose(a: Any, b: Any, rtol: float = 1e-05, atol: float = 1e-08) -> Tensor:

@@ -125,9 +125,16 @@ def batch_gather(params: Any, indices: Any, name: str | None = None) -> Any:
     Args:
       params: any tensor.
       indices: the numbers, a row for each row.
+
+    Raises:
+      ValueError: if `indices` is a scalar.
     """
     with inside():
-        return nbtf.gather(params, indices, batch_dims=len(indices.shape) - 1, axis=-1, name=name)
+        numbers, values = nbtf.convert_to_tensor(indices), nbtf.convert_to_tensor(params)
+        batch_dims = len(numbers.shape) - 1
+        if batch_dims < 0:
+            raise ValueError("Argument `batch_dims` = -1 must be less than rank(`indices`) = 0")
+        return nbtf.gather(values, numbers, batch_dims=batch_dims, axis=batch_dims, name=name)
 
 
 def sparse_to_dense(

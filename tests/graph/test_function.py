@@ -483,3 +483,10 @@ def test_many_gradients_of_a_tensor_are_added_up_inside() -> None:
 
     np.testing.assert_allclose(slope, np.cos(x) * x**3 + 3 * np.sin(x) * x**2, rtol=1e-5)
     np.testing.assert_allclose(bend, -np.sin(x) * x**3 + 6 * np.cos(x) * x**2 + 6 * np.sin(x) * x, rtol=1e-5)
+
+
+def test_an_op_without_any_result_gives_an_empty_list() -> None:
+    nothing = tf.zeros([0, 3])
+
+    assert [] == tf.function(lambda x: tf.unstack(x))(nothing)
+    assert [0] == tf.function(lambda x: tf.map_fn(tf.reduce_sum, x))(nothing).shape.as_list()

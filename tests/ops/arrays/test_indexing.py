@@ -302,3 +302,9 @@ def test_repeat_is_numpys(counts: list[int], rows: bool) -> None:
     values = values if rows else values.T
 
     assert np.repeat(values, counts, axis).tolist() == tf.repeat(values, counts, axis).numpy().tolist()
+
+
+def test_a_number_of_16_bits_is_an_index() -> None:
+    matrix = tf.constant([[1, 2, 3], [4, 5, 6]])
+
+    assert [4, 5, 6] == matrix[tf.constant(1, tf.int16)].numpy().tolist()

@@ -33,7 +33,9 @@ def main() -> int:
     for failure in report.failures:
         print(failure)
     by_subject = Counter(failure.partition(" | ")[0] for failure in report.failures)
-    print(f"{count} subjects, {dict(report.counts)}, {len(report.failures)} differ in {time.monotonic() - began_at:.0f} s")
+    print(
+        f"{count} subjects, {dict(report.counts)}, {len(report.failures)} differ in {time.monotonic() - began_at:.0f} s"
+    )
     print(dict(by_subject.most_common(40)))
     return min(1, len(report.failures))
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 import itertools
 import random
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from contextlib import ExitStack
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -39,7 +38,8 @@ class Report:
         """Counts a call, and keeps what is wrong with it."""
         self.counts["calls"] += 1
         if difference:
-            self.failures.append(f"{subject.name} | {case.dtype or 'own dtype'}, {case.shape}, {case.layout} | {path}: {difference}")
+            arguments = f"{case.dtype or 'own dtype'}, {case.shape}, {case.layout}"
+            self.failures.append(f"{subject.name} | {arguments} | {path}: {difference}")
 
 
 def cases_of(subject: Subject, limit: int | None, seed: int) -> Sequence[Case]:
@@ -98,7 +98,8 @@ def differing(expected: Array, actual: Array) -> str | None:
     if (expected.dtype, expected.shape) != (actual.dtype, actual.shape):
         return f"{expected.dtype}{expected.shape} expected, {actual.dtype}{actual.shape} came"
     if expected.dtype.kind not in "fc":
-        return None if expected.tolist() == actual.tolist() else f"{expected.tolist()} expected, {actual.tolist()} came"[:200]
+        wanted, got = expected.tolist(), actual.tolist()
+        return None if wanted == got else f"{wanted} expected, {got} came"[:200]
     with np.errstate(all="ignore"):
         finite = np.abs(expected[np.isfinite(expected)])
         tolerance = TOLERANCES[expected.dtype.name] * max(1.0, float(finite.max()) if finite.size else 1.0)

@@ -191,7 +191,9 @@ def optimizers() -> Iterator[Subject]:
     for name, settings in OPTIMIZERS.items():
         for traced in (False, True):
             call = _steps(name, settings, traced)
-            yield Subject(f"optimizer {name}{' in a function' * traced}", call, [weights, gradients], {}, ("", "float64"))
+            yield Subject(
+                f"optimizer {name}{' in a function' * traced}", call, [weights, gradients], {}, ("", "float64")
+            )
 
 
 def _steps(name: str, settings: dict[str, Any], traced: bool) -> Callable[..., Any]:

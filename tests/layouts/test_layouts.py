@@ -127,7 +127,9 @@ def test_whoever_leaves_ops_out_is_run_by_a_subject() -> None:
     names = [subject.name for subject in SUBJECTS]
 
     assert asking == OPEN_LANES.keys()
-    assert all(subject == "functions" or any(name.startswith(subject) for name in names) for subject in OPEN_LANES.values())
+    assert all(
+        subject == "functions" or any(name.startswith(subject) for name in names) for subject in OPEN_LANES.values()
+    )
 
 
 def askers(module: str, path: Path) -> list[str]:
@@ -167,7 +169,11 @@ def test_a_kernel_that_writes_into_a_copy_is_noticed(monkeypatch: pytest.MonkeyP
     search(Subject("careless", kernel, [WIDE], differentiable=True), cases, report)
 
     failing = {failure.split(" | ")[1] for failure in report.failures}
-    assert {"own dtype, as written, fortran", "own dtype, as written, transposed", "own dtype, scalar, contiguous"} <= failing
+    assert {
+        "own dtype, as written, fortran",
+        "own dtype, as written, transposed",
+        "own dtype, scalar, contiguous",
+    } <= failing
     assert "own dtype, as written, contiguous" not in failing
 
 
@@ -199,8 +205,10 @@ def test_layouts_differ() -> None:
     arrays = {name: layout(contiguous(WIDE)) for name, layout in LAYOUTS.items()}
 
     assert arrays["fortran"].flags.f_contiguous
-    assert not arrays["transposed"].flags.f_contiguous and not arrays["transposed"].flags.c_contiguous
+    assert not arrays["transposed"].flags.f_contiguous
+    assert not arrays["transposed"].flags.c_contiguous
     assert not arrays["every_second"].flags.c_contiguous
     assert max(strides_of(arrays["backwards"])) < 0
-    assert 0 in strides_of(arrays["broadcast"]) and 0 in strides_of(arrays["broadcast_columns"])
+    assert 0 in strides_of(arrays["broadcast"])
+    assert 0 in strides_of(arrays["broadcast_columns"])
     assert not arrays["unaligned"].flags.aligned

@@ -61,7 +61,8 @@ def samples() -> Iterator[Subject]:
         number = counts[str(sample)] = counts.get(str(sample), 0) + 1
         classes = {type(part) for arg in sample.args for part in (arg if isinstance(arg, list | tuple) else [arg])}
         is_random = "Random" in sample.op or sample.op in ("TruncatedNormal", "Multinomial")
-        alone = not is_random and classes.isdisjoint({Made, slice}) and sample.op not in ("NoOp", "VarHandleOp")
+        makes = bool(OPS[sample.op].results) and sample.op != "VarHandleOp"
+        alone = not is_random and classes.isdisjoint({Made, slice}) and makes
         allowed = {dtype.name for dtypes in OPS[sample.op].sets.values() for dtype in dtypes}
         names = _FLOATING if sample.op == "StridedSlice" else (*_FLOATING, *_WHOLE)  # its integers are keys
         dtypes = tuple(name for name in names if name in allowed)

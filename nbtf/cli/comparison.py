@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -10,6 +9,7 @@ from typing import Any
 from nbtf._counts import counted
 from nbtf._missing import hint
 from nbtf.cli.execution import DEATH, CellError, CellRun, Output
+from nbtf.cli.line_changes import changed_lines
 from nbtf.cli.redirect import MISSING as MISSING
 from nbtf.compat._v1._surface import absent
 
@@ -51,12 +51,13 @@ def difference(cell: Any, run: CellRun) -> list[str]:
     Compared are the printed text, the texts of results, and the placement log where it was recorded. Pictures, warnings
     on stderr and memory addresses are not.
     """
+    if _texts(cell.get("outputs", [])) == _texts(run.outputs):
+        return []
     recorded, printed_now = printed(cell.get("outputs", [])), printed(run.outputs)
     recorded_placements, placements_now = placements(cell.get("outputs", [])), placements(run.outputs)
     if recorded_placements:
         recorded, printed_now = recorded + recorded_placements, printed_now + placements_now
-    lines = list(difflib.unified_diff(recorded, printed_now, n=0, lineterm=""))
-    changed = [line[0] + " " + line[1:] for line in lines[2:] if not line.startswith("@@")]
+    changed = changed_lines(recorded, printed_now)
     if len(changed) > LINES_SHOWN:
         changed[LINES_SHOWN:] = [f"… {counted(len(changed) - LINES_SHOWN, 'more line')}"]
     return changed
@@ -72,6 +73,11 @@ def printed(outputs: Iterable[Output]) -> list[str]:
 def placements(outputs: Iterable[Output]) -> list[str]:
     """Returns the lines of the placement log, on either stream, without what stands before them."""
     return [match[0] for output in outputs for match in _PLACED.finditer(_text(output))]
+
+
+def _texts(outputs: Iterable[Output]) -> list[tuple[bool, str]]:
+    """Returns the texts of outputs as they are, each with whether it is an error stream's."""
+    return [(output.get("name") == "stderr", _text(output)) for output in outputs]
 
 
 def _text(output: Output) -> str:

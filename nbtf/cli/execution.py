@@ -16,6 +16,7 @@ from typing import Any, NoReturn, TypeVar
 
 import nbtf
 from nbtf.cli.command_error import CommandError
+from nbtf.cli.streams import joined_neighbours, joined_streams
 
 T = TypeVar("T")
 
@@ -173,7 +174,6 @@ class _Cells:
             record_timing=False,
             startup_timeout=START_SECONDS,
             iopub_timeout=START_SECONDS,
-            coalesce_streams=conditions.joined_streams,
             on_cell_executed=self._keep_reply,
         )
         self.client.log = _SILENT
@@ -222,16 +222,16 @@ class _Cells:
 
     def collect(self, run: CellRun) -> None:
         """Sorts the messages that are ours from a cell's outputs, and joins streams that came in pieces."""
+        outputs: list[Output] = []
         for output in self._copy.cells[run.number].outputs:
             data = output.get("data", {})
             if LEFT_OUT in data:
                 run.left_out.append(data[LEFT_OUT])
             elif BROKEN in data:
                 run.broken.append(data[BROKEN])
-            elif run.outputs and _same_stream(run.outputs[-1], output):
-                run.outputs[-1]["text"] += output["text"]
             else:
-                run.outputs.append(output)
+                outputs.append(output)
+        run.outputs = joined_streams(outputs) if self._conditions.joined_streams else joined_neighbours(outputs)
 
     async def metadata(self) -> Any:
         """Returns what the kernel says of its language, and the widgets that it has made."""
@@ -299,7 +299,3 @@ def _package_folder() -> str:
 def _error(reply: Mapping[str, Any]) -> CellError | None:
     """What the reply says was raised. A magic that does not exist is found here only: it makes no error output."""
     return CellError(reply["ename"], reply["evalue"]) if reply["status"] == "error" else None
-
-
-def _same_stream(earlier: Output, following: Output) -> bool:
-    return earlier["output_type"] == "stream" == following["output_type"] and earlier["name"] == following["name"]

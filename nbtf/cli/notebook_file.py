@@ -53,11 +53,17 @@ def _mistake(notebook: Any) -> str | None:
         wrong = _mistake_of_cell(cell)
         if wrong is not None:
             return f"cell {number} {wrong}"
+    return None if _can_be_written(notebook) else "there are characters in it that no file can hold"
+
+
+def _can_be_written(notebook: Any) -> bool:
+    """Tells whether a file can hold every text of a notebook, without a second copy of all of them."""
     try:
-        json.dumps(notebook, ensure_ascii=False).encode()
+        for part in json.JSONEncoder(ensure_ascii=False).iterencode(notebook):
+            part.isascii() or part.encode()
     except (TypeError, ValueError, RecursionError):
-        return "there are characters in it that no file can hold"
-    return None
+        return False
+    return True
 
 
 def _mistake_of_cell(cell: Any) -> str | None:

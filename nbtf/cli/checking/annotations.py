@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator
+from itertools import accumulate, pairwise
 from pathlib import Path
 
 from nbtf._storage.reading import read_text
@@ -15,7 +16,7 @@ from nbtf.cli.checking.text import title
 from nbtf.cli.checking.verdicts import NotebookVerdict
 from nbtf.cli.printable import printable
 
-_CELL_TYPE = re.compile(r'^\s*"cell_type":')
+_CELL_TYPE = re.compile(r'^[ \t]*"cell_type":', re.MULTILINE)
 
 
 def commands(verdict: NotebookVerdict) -> Iterator[str]:
@@ -34,7 +35,8 @@ def _lines_of_cells(path: Path) -> list[int]:
         text = read_text(path)
     except (OSError, UnicodeDecodeError):
         return []
-    return [number for number, line in enumerate(text.split("\n"), start=1) if _CELL_TYPE.match(line)]
+    starts = [match.start() for match in _CELL_TYPE.finditer(text)]
+    return [1 + lines for lines in accumulate(text.count("\n", *span) for span in pairwise([0, *starts]))]
 
 
 def _command(path: Path, line: int, heading: str, message: str) -> str:

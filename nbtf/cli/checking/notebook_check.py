@@ -13,6 +13,7 @@ from nbtf.cli import redirect
 from nbtf.cli.checking import budgets
 from nbtf.cli.checking.outputs import Comparison
 from nbtf.cli.checking.sanitizing import Rule
+from nbtf.cli.checking.time_limit import TooSlowError, comparing_within
 from nbtf.cli.checking.verdicts import CellVerdict, NotebookVerdict, State
 from nbtf.cli.command_error import CommandError
 from nbtf.cli.comparison import difference, is_recorded, may_raise, what_is_missing
@@ -28,7 +29,8 @@ from nbtf.cli.notebook_file import read
 NOTEBOOK = "notebook"
 """The name of the watch over all cells."""
 
-LINES_OF_ERROR = 8
+LINES_OF_ERROR, LONGEST_ERROR = 8, 20_000
+"""Lines and characters that are shown of an error."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,12 +198,18 @@ class _Check:
         if self._plan.redirected:
             return difference(cell, run), []
         limits = self._limits.for_outputs_of(marks.limits)
-        return Comparison(self._plan.rules, limits).differences(cell.get("outputs", []), run.outputs)
+        try:
+            with comparing_within(self._plan.seconds):
+                return Comparison(self._plan.rules, limits).differences(cell.get("outputs", []), run.outputs)
+        except TooSlowError as error:
+            rule = f"; it was spent in the rule {error.rule!r:.200}" if error.rule else ""
+            return [f"not compared: that takes longer than {self._plan.seconds} s (--timeout){rule}"], []
 
 
 def _raised(error: CellError, redirected: bool) -> list[str]:
     """Returns what was raised, as lines."""
     if redirected:
         return [what_is_missing(error)]
-    lines = f"{error.name}: {error.text}".rstrip().splitlines() or [error.name]
-    return lines if len(lines) <= LINES_OF_ERROR else [*lines[:LINES_OF_ERROR], "…"]
+    lines = f"{error.name}: {error.text[:LONGEST_ERROR]}".rstrip().splitlines() or [error.name]
+    is_cut = len(lines) > LINES_OF_ERROR or len(error.text) > LONGEST_ERROR
+    return [*lines[:LINES_OF_ERROR], "…"] if is_cut else lines

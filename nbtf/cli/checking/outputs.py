@@ -7,19 +7,21 @@ So is the strip of a live view, which pages without panels show in whichever cel
 
 from __future__ import annotations
 
-import difflib
 import json
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import zip_longest
 from typing import Any, TypeAlias, cast
 
 from nbtf._counts import counted
 from nbtf.cli.checking import pictures
+from nbtf.cli.line_changes import changed_lines, shortened
+from nbtf.cli.checking.long_texts import LongText, first_difference, is_long
 from nbtf.cli.checking.sanitizing import Rule, sanitized
 from nbtf.cli.checking.tolerance import agree, beyond
 from nbtf.cli.execution import Output
 from nbtf.cli.limits import STRICT, Limits
+from nbtf.cli.streams import as_seen
 
 LINES_SHOWN = 12
 
@@ -30,8 +32,6 @@ Sorted: TypeAlias = dict[str, list[str]]
 
 _NOT_COMPARED = ("application/vnd.jupyter.widget-view+json",)
 _FORMULA = "text/latex"
-_OVERWRITTEN = re.compile(r"^.*\r(?=[^\n])", re.MULTILINE)
-_ERASED = re.compile("[^\n]\x08")
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,12 +72,28 @@ class Comparison:
                 notes.append(comparison.note)
 
     def _of_texts(self, content: str, then: list[str], now: list[str]) -> list[str]:
+        if then == now:
+            return []
+        title = f"{content}:" if now else f"{content}: nothing now, recorded was"
+        title = title if then else f"{content}: nothing recorded, now there is"
+        if is_long(then) or is_long(now):
+            return self._of_long_texts(content, title, then, now)
         recorded, printed = self._sanitized(content, then), self._sanitized(content, now)
         tolerance = self.limits.tolerance
         if len(recorded) == len(printed) and all(map(agree, recorded, printed, [tolerance] * len(recorded))):
             return []
-        title = f"{content}:" if now else f"{content}: nothing now, recorded was"
-        return [title if then else f"{content}: nothing recorded, now there is", *self._changed_lines(then, now)]
+        return [title, *self._changed_lines(then, now)]
+
+    def _of_long_texts(self, content: str, title: str, then: list[str], now: list[str]) -> list[str]:
+        """Returns where texts differ first that are too long for a copy without what varies."""
+        for pair in zip_longest(then, now, fillvalue=""):
+            recorded, printed = (LongText.of(text, self.rules, content) for text in pair)
+            difference = first_difference(recorded, printed, self.limits.tolerance)
+            if difference is not None:
+                return [title, *difference.lines()]
+        if len(then) != len(now) and content not in STREAMS:
+            return [title, f"{counted(len(now), 'output')}, recorded: {len(then)}"]
+        return []
 
     def _sanitized(self, content: str, texts: list[str]) -> list[str]:
         """Returns what is compared; an empty stream is none."""
@@ -90,14 +106,18 @@ class Comparison:
         tolerance = self.limits.tolerance
         if len(recorded) == len(printed):
             pairs = list(zip(recorded, printed, strict=True))
-            printed = [then if self._agree(then, now) else now for then, now in pairs]
-            far = [text for pair in pairs if not self._agree(*pair) for text in beyond(*pair, tolerance)]
+            differing = [pair for pair in pairs if not self._agree(*pair)]
+            far = [text for pair in differing for text in beyond(*pair, tolerance)]
+            remaining = set(differing)
+            printed = [now if (then, now) in remaining else then for then, now in pairs]
         else:
             far = []
-        changed = list(difflib.unified_diff(recorded, printed, n=0, lineterm=""))[2:]
-        lines = [f"{line[0]} {line[1:]}" for line in changed if not line.startswith("@@")]
         # What is compared may differ where no line does: a blank or a new line at the end.
-        lines = lines or [f"- {text!r}" for text in then] + [f"+ {text!r}" for text in now]
+        lines = changed_lines(recorded, printed) or [
+            f"{sign} {line}"
+            for sign, texts in (("-", then), ("+", now))
+            for line, _ in [shortened(repr(text), "") for text in texts]
+        ]
         return [*_cut(lines), *_cut(far)]
 
     def _agree(self, recorded: str, printed: str) -> bool:
@@ -143,15 +163,3 @@ def _text(value: Any) -> str:
         if all(isinstance(line, str) for line in lines):
             return "".join(map(str, lines))
     return json.dumps(value, sort_keys=True, indent=1, ensure_ascii=False)
-
-
-def as_seen(stream: str) -> str:
-    r"""Returns what is seen of a stream: without what was erased or written over.
-
-    >>> as_seen("10%\r20%\r100%\nab\x08c")
-    '100%\nac'
-    """
-    stream = stream.replace("\r\n", "\n")  # a terminal's end of a line, as shell commands print it
-    while (shorter := _ERASED.sub("", stream)) != stream:
-        stream = shorter
-    return _OVERWRITTEN.sub("", stream)

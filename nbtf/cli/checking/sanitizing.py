@@ -1,28 +1,46 @@
 """What varies from run to run without meaning anything, and what is compared instead?
 
-Rules are pairs of lines, `regex: ...` and `replace: ...`, in files as nbval's `--nbval-sanitize-with` reads them.
+Rules are pairs of lines, `regex: ...` and `replace: ...`, in files as nbval's `--nbval-sanitize-with` reads them. A line
+`contains: ...` below them saves time: the rule is tried where a text contains one of these words.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TypeAlias
+from typing import NamedTuple
 
 from nbtf._storage.reading import read_text
+from nbtf.cli.checking.page_ids import numbers_of_ids, with_numbered_ids
+from nbtf.cli.checking.time_limit import TooSlowError
 from nbtf.cli.command_error import CommandError
 
 BUILT_IN = Path(__file__).parents[1] / "nbval_sanitize.cfg"
 """Our own rules; pytest's `--nbval-sanitize-with` takes the same file."""
 
-Rule: TypeAlias = tuple[re.Pattern[str], str]
 
-ANNOUNCEMENT: Rule = (re.compile(r"^nbtf: \d+ simulated GPUs? \(.*\): NumPy on this computer.*\n?", re.MULTILINE), "")
+
+class Rule(NamedTuple):
+    """What varies and what it is compared as; tried where a text contains one of the words, or always without any."""
+
+    pattern: re.Pattern[str]
+    replacement: str
+    contains: tuple[str, ...] = ()
+
+    def applied_to(self, text: str) -> str:
+        """Returns the text with this rule applied."""
+        if self.contains and not any(word in text for word in self.contains):
+            return text
+        return self.pattern.sub(self.replacement, text)
+
+
+ANNOUNCEMENT = Rule(
+    re.compile(r"^nbtf: \d+ simulated GPUs? \(.*\): NumPy on this computer.*\n?", re.MULTILINE), "", ("simulated GPU",)
+)
 """What `--gpus` makes nbtf say in the first cell that uses a device."""
 
-_PAIR = re.compile(r"^regex: (.*)$\n^replace: (.*)$", re.MULTILINE)
-_ID = re.compile(r"""\bid=(["'])(.+?)\1""")
+_RULE = re.compile(r"^regex: (.*)$\n^replace: (.*)$(?:\n^contains: (.*)$)?", re.MULTILINE)
 _DATE = re.compile(r"<dc:date>[^<]*</dc:date>")
 _PAGES = ("text/html", "image/svg+xml")
 
@@ -33,22 +51,23 @@ def read_rules(paths: Iterable[Path]) -> list[Rule]:
     Raises:
       CommandError: a file cannot be read, or has a rule that is none.
     """
-    replacements: dict[str, str] = {}
+    rules: dict[str, Rule] = {}
     for path in paths:
         try:
-            replacements.update(_PAIR.findall(read_text(path)))
+            written = _RULE.findall(read_text(path))
         except (OSError, UnicodeDecodeError) as error:
             raise CommandError(f"cannot read the rules in {path}: {error}") from error
-    return [_rule(regex, replacement) for regex, replacement in replacements.items()]
+        rules.update((regex, _rule(regex, replacement, words)) for regex, replacement, words in written)
+    return list(rules.values())
 
 
-def _rule(regex: str, replacement: str) -> Rule:
+def _rule(regex: str, replacement: str, words: str) -> Rule:
     try:
         pattern = re.compile(regex)
         pattern.sub(replacement, "")  # a replacement may name a group that is not there
     except (re.error, IndexError) as error:
         raise CommandError(f"the rule {regex!r} with the replacement {replacement!r} is none: {error}") from error
-    return pattern, replacement
+    return Rule(pattern, replacement, tuple(words.split()))
 
 
 def sanitized(text: str, rules: Sequence[Rule], content: str = "text/plain") -> str:
@@ -64,19 +83,31 @@ def sanitized(text: str, rules: Sequence[Rule], content: str = "text/plain") -> 
     >>> sanitized('<i id="a1"></i><b href="#a1">', [], "text/html")
     '<i id="ID-1"></i><b href="#ID-1">'
     """
-    if content in _PAGES:
-        text = _with_numbered_ids(_DATE.sub("", text))
-    for pattern, replacement in rules:
-        text = pattern.sub(replacement, text)
+    return with_rules(text, rules, ids_in(text, content))
+
+
+def ids_in(text: str, content: str) -> Mapping[str, str] | None:
+    """Returns the ids of a page, each with what it is compared as; None for a text that is no page."""
+    return numbers_of_ids(text) if content in _PAGES else None
+
+
+def with_rules(text: str, rules: Sequence[Rule], ids: Mapping[str, str] | None = None) -> str:
+    """Returns what is compared of a text, or of a part of one.
+
+    Args:
+      text: of an output.
+      rules: what varies.
+      ids: those of the page that the text belongs to; None where it is no page.
+
+    Raises:
+      TooSlowError: if the time for comparing is over; the error names the rule.
+    """
+    if ids is not None:
+        text = with_numbered_ids(_DATE.sub("", text), ids)
+    for rule in rules:
+        try:
+            text = rule.applied_to(text)
+        except TooSlowError as error:
+            error.rule = rule.pattern.pattern
+            raise
     return text
-
-
-def _with_numbered_ids(page: str) -> str:
-    numbers: dict[str, str] = {}
-    for match in _ID.finditer(page):
-        numbers.setdefault(match[2], f"ID-{len(numbers) + 1}")
-    if not numbers:
-        return page
-    longest_first = sorted(numbers, key=len, reverse=True)
-    names = re.compile(rf"(?<![\w-])(?:{'|'.join(map(re.escape, longest_first))})(?![\w-])")
-    return names.sub(lambda match: numbers[match[0]], page)

@@ -27,7 +27,7 @@ def lines_of(verdict: NotebookVerdict) -> list[str]:
     missed = verdict.count(State.NOT_REACHED)
     if missed:
         lines.append(f"  {counted(missed, 'cell')} after it not reached")
-    return [_cut(printable(line)) for line in lines]
+    return [_cut(printable(line[: WIDEST + 1])) for line in lines]
 
 
 def title(cell: CellVerdict) -> str:

@@ -4,11 +4,33 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Iterable, Iterator
+from itertools import zip_longest
+from typing import NamedTuple
 
 ABSOLUTE = 1e-12
 """Below it two numbers are the same whatever their share: nothing and the rest of a rounding. Source: pytest.approx."""
 
-_NUMBER = re.compile(r"(?<![\w.])((?:(?<![)\]])[-+])?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)(?![\w])")
+MOST_DIGITS = 4000
+"""Of a count that is compared as a number; Python reads 4300 at most. Longer ones are compared as texts."""
+
+_NUMBER = re.compile(
+    r"(?<![\w.])((?:(?<![)\]])[-+])?(?:\d++\.\d*+(?:[eE][-+]?\d++)?+(?!\w)|(?:\d++|\.\d++)(?:[eE][-+]?\d++)?+))(?!\w)"
+)
+
+_BLANKS = dict.fromkeys(code for code in range(0x3001) if chr(code).isspace())
+
+
+class Piece(NamedTuple):
+    """What stands before a number, without blanks, and the number; the last piece of a text has none.
+
+    `part` and `start` say where the number is: in which part of the text, and where in it.
+    """
+
+    words: str
+    number: str
+    part: int
+    start: int
 
 
 def agree(recorded: str, printed: str, tolerance: float) -> bool:
@@ -26,38 +48,65 @@ def agree(recorded: str, printed: str, tolerance: float) -> bool:
     """
     if recorded == printed:
         return True
-    if not tolerance:
+    return bool(tolerance) and first_disagreement([recorded], [printed], tolerance) is None
+
+
+def first_disagreement(
+    recorded: Iterable[str], printed: Iterable[str], tolerance: float
+) -> tuple[Piece | None, Piece | None] | None:
+    """Returns where two texts disagree first, a piece of each or None at its end; None where they agree.
+
+    Args:
+      recorded: a text in parts, none of which ends inside a number.
+      printed: another one.
+      tolerance: by which share of the larger one numbers may differ.
+    """
+    for then, now in zip_longest(_pieces(recorded), _pieces(printed)):
+        if then is None or now is None or not _same(then, now, tolerance):
+            return then, now
+    return None
+
+
+def _same(then: Piece, now: Piece, tolerance: float) -> bool:
+    if then.words != now.words or bool(then.number) != bool(now.number):
         return False
-    words_then, numbers_then = _words_and_numbers(recorded)
-    words_now, numbers_now = _words_and_numbers(printed)
-    return words_then == words_now and all(
-        _close(then, now, tolerance) for then, now in zip(numbers_then, numbers_now, strict=True)
-    )
+    return not then.number or _close(then.number, now.number, tolerance)
 
 
 def beyond(recorded: str, printed: str, tolerance: float) -> list[str]:
     """Returns the numbers that are beyond the tolerance, in words; nothing where the texts differ in words, too."""
-    words_then, numbers_then = _words_and_numbers(recorded)
-    words_now, numbers_now = _words_and_numbers(printed)
-    if not tolerance or words_then != words_now:
+    then, now = list(_pieces([recorded])), list(_pieces([printed]))
+    if not tolerance or [piece.words for piece in then] != [piece.words for piece in now]:
         return []
+    pairs = [(old.number, new.number) for old, new in zip(then[:-1], now[:-1], strict=True)]
     return [
-        f"{then} → {now}: {_distance(then, now):.2g} apart, tolerance {tolerance:g}"
-        for then, now in zip(numbers_then, numbers_now, strict=True)
-        if not _close(then, now, tolerance)
+        f"{old} → {new}: {_distance(old, new):.2g} apart, tolerance {tolerance:g}"
+        for old, new in pairs
+        if not _close(old, new, tolerance)
     ]
 
 
-def _words_and_numbers(text: str) -> tuple[list[str], list[str]]:
-    """Returns what stands between the numbers, without blanks, and the numbers."""
-    pieces = _NUMBER.split(text)
-    return ["".join(words.split()) for words in pieces[::2]], pieces[1::2]
+def _pieces(parts: Iterable[str]) -> Iterator[Piece]:
+    words: list[str] = []
+    index, start = 0, 0
+    for index, part in enumerate(parts):
+        start = 0
+        for match in _NUMBER.finditer(part):
+            words.append(part[start : match.start()].translate(_BLANKS))
+            yield Piece("".join(words), match[1], index, match.start())
+            words.clear()
+            start = match.end()
+        words.append(part[start:].translate(_BLANKS))
+    yield Piece("".join(words), "", index, start)
 
 
 def _close(then: str, now: str, tolerance: float) -> bool:
     if then.lstrip("+-").isdigit() and now.lstrip("+-").isdigit():
-        return int(then) == int(now)
-    return math.isclose(float(then), float(now), rel_tol=tolerance, abs_tol=ABSOLUTE)
+        return then == now if max(len(then), len(now)) > MOST_DIGITS else int(then) == int(now)
+    first, second = float(then), float(now)
+    if math.inf in (abs(first), abs(second)):
+        return then == now  # too large for a float: every number of this size would be the same
+    return math.isclose(first, second, rel_tol=tolerance, abs_tol=ABSOLUTE)
 
 
 def _distance(then: str, now: str) -> float:

@@ -37,8 +37,8 @@ class CellVerdict:
     state: State
     lines: list[str] = field(default_factory=list[str])
     notes: list[str] = field(default_factory=list[str])
-    recorded: list[Output] = field(default_factory=list[Output])
-    printed: list[Output] = field(default_factory=list[Output])
+    recorded: list[Output] = field(default_factory=list[Output], repr=False)  # asyncio shows the results of its tasks
+    printed: list[Output] = field(default_factory=list[Output], repr=False)
     seconds: float = 0.0
 
     @property
@@ -66,7 +66,7 @@ class NotebookVerdict:
     unusable: bool = False
     translated: bool = False
     missing: list[str] = field(default_factory=list[str])
-    executed: Any = None
+    executed: Any = field(default=None, repr=False)
     seconds: float = 0.0
     updated: int = 0
 

@@ -1,0 +1,85 @@
+"""How is a difference shown, line by line, in time and length that stay within bounds?"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Sequence
+from itertools import zip_longest
+from os.path import commonprefix
+
+MOST_LINES = 500
+"""Lines of which every difference is looked for; of more, those between the lines that are the same at both ends."""
+
+WIDEST = 1000
+"""Characters of a line that are shown in full."""
+
+CONTEXT = 60
+"""Characters that are shown of a longer line before what differs."""
+
+SHOWN = 180
+"""Characters that are shown of a longer line."""
+
+
+def changed_lines(recorded: Sequence[str], printed: Sequence[str]) -> list[str]:
+    """Returns the lines that differ, marked with - and +.
+
+    Args:
+      recorded: lines.
+      printed: lines.
+
+    >>> changed_lines(["a", "b", "c"], ["a", "B", "c"])
+    ['- b', '+ B']
+    """
+    if max(len(recorded), len(printed)) > MOST_LINES:
+        recorded, printed = _between_ends(recorded, printed)
+    cut = max(len(recorded), len(printed)) > MOST_LINES
+    lines: list[str] = []
+    matcher = difflib.SequenceMatcher(None, recorded[:MOST_LINES], printed[:MOST_LINES])
+    for tag, start, end, start_now, end_now in matcher.get_opcodes():
+        if tag != "equal":
+            lines += _block(recorded[start:end], printed[start_now:end_now])
+    if cut:
+        rest = max(len(recorded), len(printed)) - MOST_LINES
+        lines.append(f"… {rest:,} more lines were not compared one by one")
+    return lines
+
+
+def _between_ends(recorded: Sequence[str], printed: Sequence[str]) -> tuple[Sequence[str], Sequence[str]]:
+    """Returns the lines without those that are the same at the beginning and at the end."""
+    shorter = min(len(recorded), len(printed))
+    start = next((index for index in range(shorter) if recorded[index] != printed[index]), shorter)
+    most = shorter - start
+    tail = next((index for index in range(most) if recorded[-1 - index] != printed[-1 - index]), most)
+    return recorded[start : len(recorded) - tail], printed[start : len(printed) - tail]
+
+
+def _block(then: Sequence[str], now: Sequence[str]) -> list[str]:
+    """Returns the lines of one place, each from the character on in which it and the other one differ."""
+    pairs = [shortened(*pair) for pair in zip_longest(then, now, fillvalue="")]
+    return [f"- {old}" for old, _ in pairs[: len(then)]] + [f"+ {new}" for _, new in pairs[: len(now)]]
+
+
+def shortened(then: str, now: str) -> tuple[str, str]:
+    """Returns two lines, of which long ones are cut to what surrounds their first difference.
+
+    >>> shortened("a" * 2000 + "b", "c")[0] == "a" * 179 + "…"
+    True
+    """
+    if max(len(then), len(now)) <= WIDEST:
+        return then, now
+    start = max(0, equal_until(then, now) - CONTEXT)
+    return _from(then, start), _from(now, start)
+
+
+def _from(line: str, start: int) -> str:
+    end = start + SHOWN - 1
+    return f"{'…' if start else ''}{line[start:end]}{'…' if len(line) > end else ''}"
+
+
+def equal_until(then: str, now: str) -> int:
+    """Returns at which index two texts differ first, or where the shorter one ends."""
+    step, start, shorter = 4096, 0, min(len(then), len(now))
+    while start < shorter and then[start : start + step] == now[start : start + step]:
+        start += step
+    start = min(start, shorter)
+    return start + len(commonprefix([then[start : start + step], now[start : start + step]]))

@@ -1,0 +1,101 @@
+"""Which patterns does the package have, where, and how is each of them used? Read from its sources."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import nbtf
+from nbtf.cli.checking.sanitizing import BUILT_IN, read_rules
+
+ROOT = Path(nbtf.__file__).parent
+
+ANCHORED = {"match", "fullmatch"}
+FUNCTIONS = {"compile", "search", "match", "fullmatch", "sub", "subn", "split", "findall", "finditer"}
+
+OF_THE_USER = {
+    "_ops/strings/kernels.py": "tf.strings.regex_replace and regex_full_match take patterns",
+    "compat/_v1/_graph/collections.py": "tf.compat.v1.get_collection takes a pattern",
+    "keras/models/summary.py": "Model.summary(layer_range=...) takes patterns",
+}
+"""Files with patterns that the user writes for data of their own, as with `re` itself."""
+
+
+class Pattern(NamedTuple):
+    """A pattern: where it is written, its text and flags, and whether it is tried at the beginning of a text alone."""
+
+    source: str
+    text: str
+    flags: int = 0
+    anchored: bool = False
+
+
+def patterns() -> list[Pattern]:
+    """Returns the patterns of the package and of the rules for outputs."""
+    of_rules = [Pattern(BUILT_IN.name, rule.pattern.pattern) for rule in read_rules([BUILT_IN])]
+    files = sorted(ROOT.rglob("*.py"))
+    return [*of_rules, *(pattern for file in files for pattern in _patterns_of(file))]
+
+
+def _patterns_of(file: Path) -> Iterator[Pattern]:
+    text = file.read_text(encoding="utf-8")
+    name = file.relative_to(ROOT).as_posix()
+    if "re." not in text or name in OF_THE_USER:
+        return
+    tree = ast.parse(text)
+    uses = _uses(tree)
+    for statement in ast.walk(tree):
+        if isinstance(statement, ast.Call) and _function(statement) is not None:
+            targets = _targets(tree, statement)
+            function = _function(statement)
+            ways = {function} if function != "compile" else set().union(*(uses.get(target, {"sub"}) for target in targets))
+            evaluated = _evaluated(file, statement.args[0])
+            if isinstance(evaluated, str):
+                flags = _evaluated(file, statement.args[1]) if len(statement.args) > 1 and function == "compile" else 0
+                flags = next((_evaluated(file, word.value) for word in statement.keywords if word.arg == "flags"), flags)
+                at = f"{name}:{statement.lineno}"
+                yield Pattern(at, evaluated, int(flags or 0), bool(ways) and ways <= ANCHORED)
+
+
+def _function(call: ast.Call) -> str | None:
+    function = call.func
+    is_of_re = isinstance(function, ast.Attribute) and isinstance(function.value, ast.Name) and function.value.id == "re"
+    return function.attr if is_of_re and isinstance(function, ast.Attribute) and function.attr in FUNCTIONS else None
+
+
+def _targets(tree: ast.Module, call: ast.Call) -> set[str]:
+    """Returns the names that hold a compiled pattern."""
+    names = {
+        target.id
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Assign) and any(inner is call for inner in ast.walk(node.value))
+        for target in node.targets
+        if isinstance(target, ast.Name)
+    }
+    return names or {""}
+
+
+def _uses(tree: ast.Module) -> dict[str, set[str]]:
+    """Returns which methods of each name are used."""
+    uses: dict[str, set[str]] = {}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.attr in FUNCTIONS:
+            uses.setdefault(node.value.id, set()).add(node.attr)
+    return uses
+
+
+def _evaluated(file: Path, expression: ast.expr) -> Any:
+    """Returns the value of an expression of a module; what only a call knows is a name."""
+    parts = file.relative_to(ROOT.parent).with_suffix("").parts
+    try:
+        module = importlib.import_module(".".join(part for part in parts if part != "__init__"))
+        return eval(compile(ast.Expression(expression), str(file), "eval"), vars(module))  # noqa: S307
+    except (NameError, ImportError, AttributeError):
+        if isinstance(expression, ast.JoinedStr):
+            pieces = (piece.value if isinstance(piece, ast.Constant) else "name" for piece in expression.values)
+            return "".join(map(str, pieces))
+        return None

@@ -104,14 +104,7 @@ def prepare(folder: Path, contents: Sequence[Lesson], offline: bool) -> None:
       offline: whether a page may ask no package index.
     """
     _tell_step(f"Copying {counted(len(contents), 'notebook')}")
-    for path, relative_path in contents:
-        target = folder / "contents" / relative_path
-        if target.exists():
-            raise CommandError(f"two notebooks are called {relative_path}")
-        target.parent.mkdir(parents=True, exist_ok=True)
-        notebook = read(path)
-        write(target, in_browser(notebook))
-        copy_images(notebook, path.parent, target.parent, for_page=True)
+    copy_notebooks(contents, folder / "contents")
     wheels = folder / "wheels"
     wheels.mkdir()
     _tell_step("pip fetches what a page's Python needs")
@@ -121,6 +114,26 @@ def prepare(folder: Path, contents: Sequence[Lesson], offline: bool) -> None:
     settings = {"litePluginSettings": {SETTINGS: {"disablePyPIFallback": offline}}}
     config = {"jupyter-lite-schema-version": 0, "jupyter-config-data": {"appName": "nbtf", **settings}}
     files.write(folder / "jupyter-lite.json", json.dumps(config))
+
+
+def copy_notebooks(contents: Sequence[Lesson], folder: Path) -> None:
+    """Writes copies of notebooks that run in a page, with their images.
+
+    Args:
+      contents: notebooks, each with its place in the folder.
+      folder: made if need be.
+
+    Raises:
+      CommandError: two notebooks have the same place, or one cannot be read or written.
+    """
+    for path, relative_path in contents:
+        target = folder / relative_path
+        if target.exists():
+            raise CommandError(f"two notebooks are called {relative_path}")
+        target.parent.mkdir(parents=True, exist_ok=True)
+        notebook = read(path)
+        write(target, in_browser(notebook))
+        copy_images(notebook, path.parent, target.parent, for_page=True)
 
 
 def fetch_wheels(folder: Path) -> None:

@@ -63,7 +63,7 @@ DEFAULT_NETWORK = "100Gb/s"
 
 _BITS = {"mb/s": 1e6, "gb/s": 1e9, "tb/s": 1e12}
 _UNITS = {"us": 1e-6, "µs": 1e-6, "ms": 1e-3}
-_RATE = r"([0-9]+\.?[0-9]*)\s*([MGTmgt])([bB])/?p?s(?:[\s,]+([0-9]+\.?[0-9]*)\s*(us|µs|ms))?"
+_RATE = r"([0-9]+(?:\.[0-9]*)?)\s*([MGTmgt])([bB])/?p?s(?:[\s,]+([0-9]+(?:\.[0-9]*)?)\s*(us|µs|ms))?"
 
 
 def find_network(text: str) -> Link:

@@ -173,7 +173,7 @@ def _number(value: object, lowest: int, text: str) -> int:
 
 def _memory(memory: float | str) -> int:
     """Returns bytes."""
-    match = re.fullmatch(r"([0-9]+\.?[0-9]*)\s*([a-z]*)", str(memory).strip().lower(), re.ASCII)
+    match = re.fullmatch(r"([0-9]+(?:\.[0-9]*)?)\s*([a-z]*)", str(memory).strip().lower(), re.ASCII)
     unit = _UNITS_IN_MIB.get(match[2]) if match else None
     nbytes = int(float(match[1]) * unit * _MIB) if match and unit else 0
     if nbytes < _MIB or isinstance(memory, bool):

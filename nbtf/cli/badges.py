@@ -16,7 +16,7 @@ COLAB = "https://colab.research.google.com"
 BRANCH = "main"
 
 _GITHUB = re.compile(r"https://github\.com/([\w.-]+)/([\w.-]+?)(?:\.git)?/?")
-_BADGE = r"\[!\[[^\]]*\]\([^)]*\)\]\([^)]*\)"
+_BADGE = r"\[!\[[^\[\]]*\]\([^()]*\)\]\([^()]*\)"
 _LINE = re.compile(rf"\n\n{_BADGE}(?: {_BADGE})*")
 
 

@@ -14,7 +14,7 @@ from typing import Any
 
 from nbtf.cli.command_error import CommandError
 
-_CODE = re.compile(r"^```python\n(.*?)\n```$", re.DOTALL | re.MULTILINE)
+_CODE = re.compile(r"^```python\n((?:(?!```).*\n)*+)```$", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,4 +69,4 @@ def _solution(name: str, cell: Any) -> str:
     code = _CODE.search(cell.source)
     if cell.cell_type != "markdown" or code is None:
         raise CommandError(f"the solution of {name!r} is no text cell with a block of Python code")
-    return code[1]
+    return code[1].removesuffix("\n")

@@ -12,7 +12,7 @@ from urllib.parse import unquote
 from nbtf._storage import files
 from nbtf._storage.reading import read_bytes
 
-_IMAGE = re.compile(r"!\[[^\]]*\]\(([^()\s]+)\)")
+_IMAGE = re.compile(r"!\[(?:[^\]!]|!(?!\[))*+\]\(([^()\s]+)\)")
 
 
 def images_of(notebook: Mapping[str, Any]) -> list[str]:

@@ -17,10 +17,11 @@ INSTALL = "%pip install -q nbtf"
 SPEAKS = 'import os; os.environ["NBTF_LANG"] = "{language}"  # the language of the views\n'
 """Put there in a translated notebook: the page around it is in English."""
 
-_IMPORTS = re.compile(r"^\s*(?:import|from) (?:nbtf|tensorflow)\b", re.MULTILINE)
-_STARTS = re.compile(r"\bsubprocess\.|^\s*!", re.MULTILINE)
+_IMPORTS = re.compile(r"^[^\S\n]*(?:import|from) (?:nbtf|tensorflow)\b", re.MULTILINE)
+_STARTS = re.compile(r"\bsubprocess\.|^[^\S\n]*!", re.MULTILINE)
 _IN_BACKTICKS = re.compile(r"`([^`]*)`")
-_DEFINES = re.compile(r"^\s*def (\w+)", re.MULTILINE)
+_CALLS = re.compile(r"\b(\w+)\(")
+_DEFINES = re.compile(r"^[^\S\n]*def (\w+)", re.MULTILINE)
 
 SAYS: Mapping[str, str] = {
     "": "This cell starts other programs, which a page cannot do. On a computer (`nbtf lab`) it prints what follows.",
@@ -57,7 +58,7 @@ def in_browser(notebook: Any) -> Any:
 
 def _needs_processes(source: str, unknown: set[str]) -> bool:
     """Whether a cell starts a program, or calls a function of a cell that does."""
-    return bool(_STARTS.search(source)) or any(re.search(rf"\b{name}\(", source) for name in unknown)
+    return bool(_STARTS.search(source)) or not unknown.isdisjoint(_CALLS.findall(source))
 
 
 def _make_text(cell: Any, says: str) -> None:

@@ -14,7 +14,7 @@ from typing import Any
 _BLANK = re.compile(r"(\n[ \t]*\n\s*)")
 _FENCE = "```"
 _WORD = re.compile(r"[^\W\d_]{2,}")
-_TAG = re.compile(r"<[^>]*>")
+_TAG = re.compile(r"<[^<>]*>")
 
 
 def catalogue_of(notebook: Path, language: str) -> Path:

@@ -10,7 +10,7 @@ SIMULATE = "NBTF_SIMULATE"
 STARTUP = '__import__("nbtf")'
 """Code that lets a kernel give them their GPUs before the first cell."""
 
-_IMPORTS_TORCH = re.compile(r"^\s*(?:import|from)\s+torch\b", re.MULTILINE)
+_IMPORTS_TORCH = re.compile(r"^[^\S\n]*(?:import|from)\s+torch\b", re.MULTILINE)
 
 
 def imports_torch(sources: Iterable[str]) -> bool:

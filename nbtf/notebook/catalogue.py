@@ -41,7 +41,7 @@ _LARGEST_LESSON = 2**20
 
 _USED = re.compile(r'\bWORDS\.(\w+)|\b(?:translated|parsed)\("(\w+)"')
 """How a module of the views names a section."""
-_PIECE = re.compile(r"\{(?P<name>\w+)\}|\[(?:(?P<one>[^|\]]*)\|)?(?P<several>[^\]]*)\]")
+_PIECE = re.compile(r"\{(?P<name>\w+)\}|\[(?:(?P<one>[^|\[\]]*)\|)?(?P<several>[^\[\]]*)\]")
 """What stands in a text for a value, and for a word in the singular or plural."""
 _TRADITIONAL = re.compile(r"zh-(?!hans).*\b(?:hant|tw|hk|mo)\b")
 """Chinese whose readers get English: nobody has translated for them."""

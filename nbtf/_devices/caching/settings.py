@@ -177,7 +177,7 @@ def _read_divisions(name: str, value: list[str], _: AllocatorSettings) -> tuple[
             raise ValueError("For roundups, the divisions has to be power of 2 ")
         return (number,) * _INTERVALS
     divisions, last = [0] * _INTERVALS, -1
-    for size, number in re.findall(r"([^,:]+):([^,:]+)", "".join(value[1:-1])):
+    for size, number in re.findall(r"(?<![^,:])([^,:]+):([^,:]+)", "".join(value[1:-1])):
         steps = _number(name, [number])
         if steps and not _is_power_of_2(steps):
             raise ValueError("For roundups, the divisions has to be power of 2 or 0 to disable roundup ")

@@ -20,7 +20,7 @@ _FAMILIES = {
     "reductions": (
         "upd",
         re.compile(
-            r"^(Sum|Mean|Prod|Max|Min|All|Any|Arg\w+|\w*Pool\w*|Cum\w+)$|::_?(sum|mean|prod|a?max|a?min|all|any|arg|cum|\w*pool)"
+            r"^(Sum|Mean|Prod|Max|Min|All|Any|Arg\w+|Cum\w+)$|^(?=\w*$)\w*Pool|::_?(sum|mean|prod|a?max|a?min|all|any|arg|cum|\w*pool)"
         ),
     ),
     "randoms": ("py", re.compile(r"Random|Multinomial|::(rand|normal|uniform|bernoulli|multinomial|native_dropout)")),

@@ -106,7 +106,7 @@ def _html(schedule: Schedule, scene: Scene, code_line: CodeLine) -> str:
     language = catalogue.asked_for() or catalogue.ENGLISH
     words = catalogue.translation(language, catalogue.sections_in(program))
     title = html.escape(catalogue.words("timeline")["title"])
-    styles = " ".join(map(_source, [style, *re.findall(r"<style>(.*?)</style>", picture)]))
+    styles = " ".join(map(_source, [style, *re.findall(r"<style>([^<]*)</style>", picture)]))
     policy = (
         f"default-src 'none'; script-src {_source(program)}; style-src {styles}; base-uri 'none'; form-action 'none'"
     )

@@ -29,7 +29,7 @@ class NoValuesError(RuntimeError):
     """A value was read on a device that is simulated without values."""
 
 
-_REFUSED_BYTES = re.compile(r"DefaultCPUAllocator: .*you tried to allocate (\d+) bytes")
+_REFUSED_BYTES = re.compile(r"DefaultCPUAllocator: (?:(?!DefaultCPUAllocator: ).)*you tried to allocate (\d+) bytes")
 """What the CPU's allocator says. Source: c10/core/impl/alloc_cpu.cpp."""
 
 

@@ -43,7 +43,7 @@ def in_browser(notebook: Any) -> Any:
     says = SAYS.get(language, SAYS[""])
     unknown: set[str] = set()
     for cell in page_notebook.cells:
-        if cell.cell_type == "code" and _needs_processes(cell.source, unknown):
+        if cell.cell_type == "code" and _needs_processes(cell, unknown):
             unknown |= set(_DEFINES.findall(cell.source))
             _make_text(cell, says)
     empty_folded_cells(page_notebook.cells)
@@ -56,9 +56,13 @@ def in_browser(notebook: Any) -> Any:
     return page_notebook
 
 
-def _needs_processes(source: str, unknown: set[str]) -> bool:
-    """Whether a cell starts a program, or calls a function of a cell that does."""
-    return bool(_STARTS.search(source)) or not unknown.isdisjoint(_CALLS.findall(source))
+def _needs_processes(cell: Any, unknown: set[str]) -> bool:
+    """Whether a cell starts a program, or calls a function of a cell that does.
+
+    What a check calls, its metadata say: `{"nbtf": {"check": NAME, "calls": ["seen"]}}`.
+    """
+    calls = [*_CALLS.findall(cell.source), *cell.metadata.get("nbtf", {}).get("calls", [])]
+    return bool(_STARTS.search(cell.source)) or not unknown.isdisjoint(calls)
 
 
 def _make_text(cell: Any, says: str) -> None:

@@ -63,6 +63,13 @@ def test_cell_that_needs_such_a_cell_is_text_too(source: str) -> None:
     assert "markdown" == made(code(CHILD), code(source)).cells[1].cell_type
 
 
+def test_check_that_calls_a_function_of_such_a_cell_is_text_too() -> None:
+    check = code("%check cards", "Not yet: ...\n")
+    check.metadata["nbtf"] = {"check": "cards", "calls": ["child"]}
+
+    assert "markdown" == made(code(CHILD), check).cells[1].cell_type
+
+
 @pytest.mark.parametrize("source", ["import subprocess", "children()", "x != y"])
 def test_other_cells_stay(source: str) -> None:
     assert "code" == made(code(CHILD), code(source)).cells[1].cell_type

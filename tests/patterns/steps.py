@@ -48,12 +48,15 @@ class CountingMatcher:
           TooManyStepsError: if there are too many.
         """
         self._text, self.steps, self._groups = text, 0, dict[int, tuple[int, int]]()
+        self.spans: list[tuple[int, int]] = []
         limit, start = sys.getrecursionlimit(), 0
         sys.setrecursionlimit(10**5)  # a repeated group calls itself for each repetition
         try:
             while start <= len(text):
                 self._tick()
                 end = self._root(start, lambda place: place)
+                if end is not None:
+                    self.spans.append((start, end))
                 if anchored:
                     break
                 start = end if end is not None and end > start else start + 1
@@ -115,7 +118,7 @@ class CountingMatcher:
     def _max_repeat(self, argument: Any) -> Node:
         least, most, items = argument
         if len(items) == 1 and items[0][0] in _CHARACTERS:
-            return self._repeated_character(least, most, items[0], greedy=True)
+            return self._repeated_character(least, most, items[0])
         return self._repeated(least, most, self._sequence(list(items)), greedy=True)
 
     def _min_repeat(self, argument: Any) -> Node:
@@ -137,7 +140,7 @@ class CountingMatcher:
 
         return match
 
-    def _repeated_character(self, least: int, most: int, item: Any, greedy: bool) -> Node:
+    def _repeated_character(self, least: int, most: int, item: Any) -> Node:
         accepts = self._accepting(*item)
 
         def match(start: int, after: After) -> int | None:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
 from nbtf.cli.checking.blocks import BLOCK, Block, blocks
 from nbtf.cli.line_changes import CONTEXT, changed_lines, equal_until
+from nbtf.cli.checking.page_ids import PageIds
 from nbtf.cli.checking.sanitizing import Rule, ids_in, with_rules
 from nbtf.cli.checking.tolerance import Piece, first_disagreement
 
@@ -26,7 +27,7 @@ class LongText:
 
     text: str
     rules: Sequence[Rule]
-    ids: Mapping[str, str] | None
+    ids: PageIds | None
 
     @classmethod
     def of(cls, text: str, rules: Sequence[Rule], content: str) -> LongText:
@@ -104,13 +105,17 @@ def _with_more(text: str, parts: Iterator[str]) -> str:
     return text[:CHARACTERS]
 
 
+def _numbers(text: LongText) -> dict[str, str]:
+    return text.ids.numbers if text.ids is not None else {}
+
+
 class _SideBySide:
     """Two texts that are read to their first difference."""
 
     def __init__(self, recorded: LongText, printed: LongText) -> None:
         self._texts = recorded, printed
         self._blocks = recorded.blocks(), printed.blocks()
-        self._ids_are_same = recorded.ids == printed.ids
+        self._ids_are_same = _numbers(recorded) == _numbers(printed)
         self._line, self._before = 1, ""
 
     def first_difference(self) -> FirstDifference | None:

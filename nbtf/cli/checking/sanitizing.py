@@ -7,18 +7,17 @@ Rules are pairs of lines, `regex: ...` and `replace: ...`, in files as nbval's `
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 from nbtf._storage.reading import read_text
-from nbtf.cli.checking.page_ids import numbers_of_ids, with_numbered_ids
+from nbtf.cli.checking.page_ids import PageIds
 from nbtf.cli.checking.time_limit import TooSlowError
 from nbtf.cli.command_error import CommandError
 
 BUILT_IN = Path(__file__).parents[1] / "nbval_sanitize.cfg"
 """Our own rules; pytest's `--nbval-sanitize-with` takes the same file."""
-
 
 
 class Rule(NamedTuple):
@@ -86,12 +85,12 @@ def sanitized(text: str, rules: Sequence[Rule], content: str = "text/plain") -> 
     return with_rules(text, rules, ids_in(text, content))
 
 
-def ids_in(text: str, content: str) -> Mapping[str, str] | None:
-    """Returns the ids of a page, each with what it is compared as; None for a text that is no page."""
-    return numbers_of_ids(text) if content in _PAGES else None
+def ids_in(text: str, content: str) -> PageIds | None:
+    """Returns the ids of a page, or None for a text that is no page."""
+    return PageIds(text) if content in _PAGES else None
 
 
-def with_rules(text: str, rules: Sequence[Rule], ids: Mapping[str, str] | None = None) -> str:
+def with_rules(text: str, rules: Sequence[Rule], ids: PageIds | None = None) -> str:
     """Returns what is compared of a text, or of a part of one.
 
     Args:
@@ -103,7 +102,7 @@ def with_rules(text: str, rules: Sequence[Rule], ids: Mapping[str, str] | None =
       TooSlowError: if the time for comparing is over; the error names the rule.
     """
     if ids is not None:
-        text = with_numbered_ids(_DATE.sub("", text), ids)
+        text = ids.numbered(_DATE.sub("", text))
     for rule in rules:
         try:
             text = rule.applied_to(text)

@@ -112,7 +112,12 @@ def main() -> int:
                 different += bool(lines)
                 verdict = "not run: a module is missing" if lines is None else "differs" if lines else "as recorded"
                 seconds = time.perf_counter() - started
-                print(f"{door:<6} {lesson.relative_path}: {verdict} ({seconds:.0f} s)", *lines or [], sep="\n  ", flush=True)
+                print(
+                    f"{door:<6} {lesson.relative_path}: {verdict} ({seconds:.0f} s)",
+                    *lines or [],
+                    sep="\n  ",
+                    flush=True,
+                )
     print(f"{different} not as recorded")
     return int(different > 0)
 

@@ -53,18 +53,24 @@ def _patterns_of(file: Path) -> Iterator[Pattern]:
         if isinstance(statement, ast.Call) and _function(statement) is not None:
             targets = _targets(tree, statement)
             function = _function(statement)
-            ways = {function} if function != "compile" else set().union(*(uses.get(target, {"sub"}) for target in targets))
+            ways = (
+                {function} if function != "compile" else set().union(*(uses.get(target, {"sub"}) for target in targets))
+            )
             evaluated = _evaluated(file, statement.args[0])
             if isinstance(evaluated, str):
                 flags = _evaluated(file, statement.args[1]) if len(statement.args) > 1 and function == "compile" else 0
-                flags = next((_evaluated(file, word.value) for word in statement.keywords if word.arg == "flags"), flags)
+                flags = next(
+                    (_evaluated(file, word.value) for word in statement.keywords if word.arg == "flags"), flags
+                )
                 at = f"{name}:{statement.lineno}"
                 yield Pattern(at, evaluated, int(flags or 0), bool(ways) and ways <= ANCHORED)
 
 
 def _function(call: ast.Call) -> str | None:
     function = call.func
-    is_of_re = isinstance(function, ast.Attribute) and isinstance(function.value, ast.Name) and function.value.id == "re"
+    is_of_re = (
+        isinstance(function, ast.Attribute) and isinstance(function.value, ast.Name) and function.value.id == "re"
+    )
     return function.attr if is_of_re and isinstance(function, ast.Attribute) and function.attr in FUNCTIONS else None
 
 

@@ -27,7 +27,9 @@ import resource, sys
 from nbtf.cli import main
 status = main(["notebooks", "check", sys.argv[1]])
 own, kernel = map(resource.getrusage, (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
-print(status, sum(map(sum, ((each.ru_utime, each.ru_stime) for each in (own, kernel)))), own.ru_maxrss * 1024)
+# Not ru_maxrss, which counts the program that started this one.
+peak = next(int(line.split()[1]) * 1024 for line in open("/proc/self/status") if line.startswith("VmHWM"))
+print(status, sum(map(sum, ((each.ru_utime, each.ru_stime) for each in (own, kernel)))), peak)
 """
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import difflib
 from collections.abc import Sequence
 from itertools import zip_longest
-from os.path import commonprefix
 
 MOST_LINES = 500
 """Lines of which every difference is looked for; of more, those between the lines that are the same at both ends."""
@@ -81,5 +80,5 @@ def equal_until(then: str, now: str) -> int:
     step, start, shorter = 4096, 0, min(len(then), len(now))
     while start < shorter and then[start : start + step] == now[start : start + step]:
         start += step
-    start = min(start, shorter)
-    return start + len(commonprefix([then[start : start + step], now[start : start + step]]))
+    last = min(start + step, shorter)
+    return next((index for index in range(start, last) if then[index] != now[index]), min(last, shorter))

@@ -24,6 +24,7 @@ def read(path: Path) -> Any:
         with reading(path):
             text = read_text(path)
         notebook = nbformat.reads(text, as_version=4)
+        del text  # as long as the notebook
     except CommandError:
         raise
     except Exception as error:  # old formats are converted before anything is looked at: all may be raised there
@@ -59,11 +60,11 @@ def _mistake(notebook: Any) -> str | None:
 def _can_be_written(notebook: Any) -> bool:
     """Tells whether a file can hold every text of a notebook, without a second copy of all of them."""
     try:
-        for part in json.JSONEncoder(ensure_ascii=False).iterencode(notebook):
-            part.isascii() or part.encode()
+        return all(
+            part.isascii() or part.encode() for part in json.JSONEncoder(ensure_ascii=False).iterencode(notebook)
+        )
     except (TypeError, ValueError, RecursionError):
         return False
-    return True
 
 
 def _mistake_of_cell(cell: Any) -> str | None:

@@ -10,8 +10,8 @@ import pytest
 
 pytest.importorskip("nbclient", reason='needs the extra "lab"')
 
-from nbtf.cli.lab import Lesson  # noqa: E402
-from tests.course.served import DOORS, differences, lessons  # noqa: E402
+from nbtf.cli.lab import Lesson
+from tests.course.served import DOORS, differences, lessons
 
 NUMBER_OF_AN_OUTPUT = re.compile(r"(?<![\w.])(?:Out\[\d+\]|_\d+|_i\d+|In\[\d+\])(?!\w)")
 SHARE = [("lab", "06_out_of_memory.ipynb"), ("site", "ja/06_out_of_memory.ipynb")]

@@ -1,4 +1,4 @@
-"""Which texts lead a pattern astray? Made from the pattern: what it begins with, repeated, and an end that it refuses."""
+"""Which texts lead a pattern astray? Made from the pattern: its beginning, repeated, and an end that it refuses."""
 
 from __future__ import annotations
 
@@ -121,7 +121,7 @@ def _candidates(argument: Any) -> Iterator[str]:
 
 def _accepts(code: Any, argument: Any, letter: str) -> bool:
     matcher = CountingMatcher("")
-    return matcher._accepting(code, argument)(letter)  # noqa: SLF001
+    return matcher._accepting(code, argument)(letter)
 
 
 def finding(pattern: str, flags: int = 0, anchored: bool = False, thorough: bool = False) -> Finding | None:

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from itertools import islice
 
 from nbtf.cli.checking.blocks import BLOCK, Block, blocks
-from nbtf.cli.line_changes import CONTEXT, changed_lines, equal_until
 from nbtf.cli.checking.page_ids import PageIds
 from nbtf.cli.checking.sanitizing import Rule, ids_in, with_rules
 from nbtf.cli.checking.tolerance import Piece, first_disagreement
+from nbtf.cli.line_changes import CONTEXT, changed_lines, equal_until
 
 LINES_SHOWN = 6
 """Of what follows the first difference on each side."""

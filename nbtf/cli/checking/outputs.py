@@ -15,12 +15,12 @@ from typing import Any, TypeAlias, cast
 
 from nbtf._counts import counted
 from nbtf.cli.checking import pictures
-from nbtf.cli.line_changes import changed_lines, shortened
 from nbtf.cli.checking.long_texts import LongText, first_difference, is_long
 from nbtf.cli.checking.sanitizing import Rule, sanitized
 from nbtf.cli.checking.tolerance import agree, beyond
 from nbtf.cli.execution import Output
 from nbtf.cli.limits import STRICT, Limits
+from nbtf.cli.line_changes import changed_lines, shortened
 from nbtf.cli.streams import as_seen
 
 LINES_SHOWN = 12

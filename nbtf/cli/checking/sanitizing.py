@@ -1,7 +1,7 @@
 """What varies from run to run without meaning anything, and what is compared instead?
 
-Rules are pairs of lines, `regex: ...` and `replace: ...`, in files as nbval's `--nbval-sanitize-with` reads them. A line
-`contains: ...` below them saves time: the rule is tried where a text contains one of these words.
+Rules are pairs of lines, `regex: ...` and `replace: ...`, in files as nbval's `--nbval-sanitize-with` reads them. A
+line `contains: ...` below them saves time: the rule is tried where a text contains one of these words.
 """
 
 from __future__ import annotations

@@ -20,8 +20,8 @@ class TooSlowError(Exception):
 def comparing_within(seconds: float | None) -> Generator[None]:
     """Ends a block that compares outputs after a time, or at once by Ctrl-C, even inside a pattern.
 
-    A pattern lets no other thread run, so a signal must end it: elsewhere than in the main thread, and on Windows, which
-    has no timer for signals, the block is not ended.
+    A pattern lets no other thread run, so a signal must end it. The block is not ended outside the main thread, nor on
+    Windows, which has no timer for signals.
 
     Args:
       seconds: what the block may take; None for any time.

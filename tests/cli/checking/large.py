@@ -1,7 +1,8 @@
-"""How long does `nbtf notebooks check` take for large outputs, and how much memory? `python -m tests.cli.checking.large`.
+"""How long does `nbtf notebooks check` take for large outputs, and how much memory?
 
-Each case is a notebook with one cell, checked by the command in a process of its own. What is recorded in it is the same
-as what the cell prints, the same but for what varies (times), another text at the end, or nothing.
+`python -m tests.cli.checking.large` says it. Each case is a notebook with one cell, checked by the command in a process
+of its own. What is recorded in it is the same as what the cell prints, the same but for what varies (times), another
+text at the end, or nothing.
 """
 
 from __future__ import annotations

@@ -38,8 +38,8 @@ def changed_lines(recorded: Sequence[str], printed: Sequence[str]) -> list[str]:
         if tag != "equal":
             lines += _block(recorded[start:end], printed[start_now:end_now])
     if cut:
-        rest = max(len(recorded), len(printed)) - MOST_LINES
-        lines.append(f"… {rest:,} more lines were not compared one by one")
+        further_lines = max(len(recorded), len(printed)) - MOST_LINES
+        lines.append(f"… {further_lines:,} more lines were not compared one by one")
     return lines
 
 
@@ -47,8 +47,8 @@ def _between_ends(recorded: Sequence[str], printed: Sequence[str]) -> tuple[Sequ
     """Returns the lines without those that are the same at the beginning and at the end."""
     shorter = min(len(recorded), len(printed))
     start = next((index for index in range(shorter) if recorded[index] != printed[index]), shorter)
-    most = shorter - start
-    tail = next((index for index in range(most) if recorded[-1 - index] != printed[-1 - index]), most)
+    longest_tail = shorter - start
+    tail = next((index for index in range(longest_tail) if recorded[-1 - index] != printed[-1 - index]), longest_tail)
     return recorded[start : len(recorded) - tail], printed[start : len(printed) - tail]
 
 

@@ -61,7 +61,7 @@ def _can_be_written(notebook: Any) -> bool:
     """Tells whether a file can hold every text of a notebook, without a second copy of all of them."""
     try:
         return all(
-            part.isascii() or part.encode() for part in json.JSONEncoder(ensure_ascii=False).iterencode(notebook)
+            chunk.isascii() or chunk.encode() for chunk in json.JSONEncoder(ensure_ascii=False).iterencode(notebook)
         )
     except (TypeError, ValueError, RecursionError):
         return False

@@ -37,21 +37,21 @@ def without_overwritten(stream: str) -> str:
 
 def _without_erased(line: str) -> str:
     """Returns a line without what its backspaces erase; each character is visited once, however many erase it."""
-    kept: list[tuple[int, int]] = []  # where the parts begin and end that are still there
+    spans: list[tuple[int, int]] = []  # where the parts begin and end that are still there
     for run in _RUN.finditer(line):
         start, end = run.span()
         if line[start] != "\x08":
-            kept.append((start, end))
+            spans.append((start, end))
         else:
-            _erase(kept, end - start)
-    return "".join(line[start:end] for start, end in kept)
+            _erase(spans, end - start)
+    return "".join(line[start:end] for start, end in spans)
 
 
-def _erase(kept: list[tuple[int, int]], count: int) -> None:
-    while kept and count:
-        start, end = kept.pop()
+def _erase(spans: list[tuple[int, int]], count: int) -> None:
+    while spans and count:
+        start, end = spans.pop()
         if end - start > count:
-            kept.append((start, end - count))
+            spans.append((start, end - count))
         count -= min(count, end - start)
 
 
@@ -70,9 +70,9 @@ def joined_streams(outputs: Iterable[Output]) -> list[Output]:
         if output["output_type"] != "stream":
             joined.append(output)
         elif output["name"] in pieces:
-            pieces[output["name"]].append(_taken(output))
+            pieces[output["name"]].append(_moved_text(output))
         else:
-            pieces[output["name"]] = [_taken(output)]
+            pieces[output["name"]] = [_moved_text(output)]
             joined.append(output)
     for output in joined:
         if output["output_type"] == "stream":
@@ -94,14 +94,14 @@ def joined_neighbours(outputs: Iterable[Output]) -> list[Output]:
     for (output_type, _), neighbours in groupby(outputs, lambda output: (output["output_type"], output.get("name"))):
         output, *following = neighbours
         if output_type == "stream":
-            output["text"] = "".join(map(_taken, [output, *following]))
+            output["text"] = "".join(map(_moved_text, [output, *following]))
             following = []
         joined += [output, *following]
     return joined
 
 
-def _taken(piece: Output) -> str:
-    """Returns the text of a piece, which keeps none: whoever holds the pieces would hold the stream twice."""
+def _moved_text(piece: Output) -> str:
+    """Returns the text of a piece, and empties the piece, so that the stream is not in memory twice."""
     text: str = piece["text"]
     piece["text"] = ""
     return text

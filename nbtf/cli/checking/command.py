@@ -40,8 +40,8 @@ Cells: the tags and comments of nbval hold (NBVAL_IGNORE_OUTPUT, NBVAL_CHECK_OUT
 raises-exception, skip-execution). A cell without an execution number and outputs is run and not compared.
 Outputs: times, addresses, cell numbers and the ids in HTML may vary. Pictures are compared by their pixels; of those
 that another version of the drawing program drew only the size counts. Widgets are not compared.
-Outputs of more than 1,000,000 characters are compared in parts, cut at ends of lines: a rule sees one part at a time, and
-none in encoded data. Comparing a cell may take as long as running it (--timeout); a rule that takes longer is named.
+Outputs of more than 1,000,000 characters are compared in parts, cut at ends of lines: a rule sees one part at a time,
+and no encoded data. Comparing a cell may take as long as running it (--timeout); a rule that takes longer is named.
 Limits, as a tag (nbtf-tolerance=1e-6), a comment (# NBTF_TOLERANCE=1e-6), or {"nbtf": {"limits": {"tolerance": 1e-6}}}
 in the metadata of a cell or notebook: tolerance, pictures, and of devices at_most=2GiB and kept=0 (memory of each GPU),
 placement=MatMul=GPU:1, no_copies. Devices are those of nbtf; memory is that of PyTorch, CuPy and JAX, too.

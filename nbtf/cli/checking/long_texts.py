@@ -48,23 +48,23 @@ class LongText:
         """Returns what is compared of a part."""
         return block.text if block.is_data else with_rules(block.text, self.rules, self.ids)
 
-    def parts(self) -> Iterator[str]:
+    def compared_texts(self) -> Iterator[str]:
         """Yields what is compared, in parts."""
         return map(self.compared, self.blocks())
 
 
 @dataclass(frozen=True, slots=True)
 class FirstDifference:
-    """Where two texts differ first: the line, what stands before it in this line, and what follows on each side."""
+    """The first difference of two texts: its line, the text before it in the line, and what follows on each side."""
 
     line: int
-    before: str
+    line_start: str
     then: str
     now: str
 
     def lines(self) -> list[str]:
         """Returns it as lines."""
-        then, now = ((self.before + text).splitlines()[:LINES_SHOWN] for text in (self.then, self.now))
+        then, now = ((self.line_start + text).splitlines()[:LINES_SHOWN] for text in (self.then, self.now))
         return [f"first difference about line {self.line:,}:", *changed_lines(then, now), OMITTED]
 
 
@@ -80,7 +80,7 @@ def first_difference(recorded: LongText, printed: LongText, tolerance: float) ->
         return None
     if not tolerance:
         return _SideBySide(recorded, printed).first_difference()
-    disagreement = first_disagreement(recorded.parts(), printed.parts(), tolerance)
+    disagreement = first_disagreement(recorded.compared_texts(), printed.compared_texts(), tolerance)
     if disagreement is None:
         return None
     (line, then), (_, now) = map(_from_piece, (recorded, printed), disagreement)
@@ -91,17 +91,17 @@ def _from_piece(text: LongText, piece: Piece | None) -> tuple[int, str]:
     """Returns in which line of a text a piece is, and the text from the beginning of that line on."""
     if piece is None:
         return 0, ""
-    line, parts = 1, text.parts()
-    for part in islice(parts, piece.part):
-        line += part.count("\n")
-    part = next(parts, "")
-    start = max(part.rfind("\n", 0, piece.start) + 1, piece.start - CONTEXT, 0)
-    return line + part.count("\n", 0, start), _with_more(part[start:], parts)
+    line, texts = 1, text.compared_texts()
+    for earlier_text in islice(texts, piece.text_index):
+        line += earlier_text.count("\n")
+    first_text = next(texts, "")
+    start = max(first_text.rfind("\n", 0, piece.start) + 1, piece.start - CONTEXT, 0)
+    return line + first_text.count("\n", 0, start), _with_more(first_text[start:], texts)
 
 
-def _with_more(text: str, parts: Iterator[str]) -> str:
-    while len(text) < CHARACTERS and (part := next(parts, None)) is not None:
-        text += part
+def _with_more(text: str, texts: Iterator[str]) -> str:
+    while len(text) < CHARACTERS and (following := next(texts, None)) is not None:
+        text += following
     return text[:CHARACTERS]
 
 
@@ -116,7 +116,7 @@ class _SideBySide:
         self._texts = recorded, printed
         self._blocks = recorded.blocks(), printed.blocks()
         self._ids_are_same = _numbers(recorded) == _numbers(printed)
-        self._line, self._before = 1, ""
+        self._line, self._text_before = 1, ""
 
     def first_difference(self) -> FirstDifference | None:
         then = now = ""
@@ -146,17 +146,19 @@ class _SideBySide:
 
     def _next(self, side: int) -> str:
         """Returns the next part of one text that is not empty; an empty one at its end."""
-        return next(filter(None, self._rest(side)), "")
+        return next(filter(None, self._further_texts(side)), "")
 
     def _pass(self, text: str) -> None:
         self._line += text.count("\n")
-        self._before = (self._before + text[-CONTEXT:])[-CONTEXT:]
+        self._text_before = (self._text_before + text[-CONTEXT:])[-CONTEXT:]
 
     def _differing(self, then: str, now: str) -> FirstDifference:
-        before = self._before.rpartition("\n")[2]
-        return FirstDifference(self._line, before, _with_more(then, self._rest(0)), _with_more(now, self._rest(1)))
+        line_start = self._text_before.rpartition("\n")[2]
+        return FirstDifference(
+            self._line, line_start, _with_more(then, self._further_texts(0)), _with_more(now, self._further_texts(1))
+        )
 
-    def _rest(self, side: int) -> Iterator[str]:
+    def _further_texts(self, side: int) -> Iterator[str]:
         return map(self._texts[side].compared, self._blocks[side])
 
 

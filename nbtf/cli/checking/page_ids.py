@@ -11,7 +11,7 @@ _LETTER = re.compile(r"[\w-]")
 _NAME_OR_SIGN = re.compile(r"[\w-]+|[^\w-]")
 
 LONGEST_ID = 256
-"""Characters: what is longer is no id that a program has drawn."""
+"""Characters; a longer id is not numbered."""
 
 
 class PageIds:
@@ -38,39 +38,39 @@ class PageIds:
         with_signs = {len(name) for name in self.numbers if not _NAME.fullmatch(name)}
         self._lengths = sorted(with_signs, reverse=True)
 
-    def numbered(self, part: str) -> str:
+    def numbered(self, text: str) -> str:
         """Returns a part of the page in which every id and what refers to it is numbered.
 
         Args:
-          part: of the page, or all of it.
+          text: of the page, or all of it.
         """
         if self._lengths:
-            return "".join(self._pieces(part))
-        return _NAME.sub(lambda match: self.numbers.get(match[0], match[0]), part) if self.numbers else part
+            return "".join(self._pieces(text))
+        return _NAME.sub(lambda match: self.numbers.get(match[0], match[0]), text) if self.numbers else text
 
-    def _pieces(self, part: str) -> Iterator[str]:
+    def _pieces(self, text: str) -> Iterator[str]:
         """Yields a part in pieces, where some ids have other signs than names have, such as `:r1:`.
 
         Such an id is looked up at each place where one may begin; the longest counts.
         """
         start = end = 0
-        while (match := _NAME_OR_SIGN.search(part, end)) is not None:
-            name = self._id_at(part, match)
+        while (match := _NAME_OR_SIGN.search(text, end)) is not None:
+            name = self._id_at(text, match)
             if name:
-                yield part[start : match.start()]
+                yield text[start : match.start()]
                 yield self.numbers[name]
                 start = end = match.start() + len(name)
             else:
                 end = match.end()
-        yield part[start:]
+        yield text[start:]
 
-    def _id_at(self, part: str, match: re.Match[str]) -> str:
+    def _id_at(self, text: str, match: re.Match[str]) -> str:
         """Returns the id that begins at a place; an empty text where a letter around it makes it another word."""
         begin = match.start()
-        if begin and _LETTER.match(part, begin - 1):
+        if begin and _LETTER.match(text, begin - 1):
             return ""
         for length in self._lengths:
-            candidate = part[begin : begin + length]
-            if candidate in self.numbers and not _LETTER.match(part, begin + length):
+            candidate = text[begin : begin + length]
+            if candidate in self.numbers and not _LETTER.match(text, begin + length):
                 return candidate
         return match[0] if match[0] in self.numbers else ""

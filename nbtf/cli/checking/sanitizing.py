@@ -21,7 +21,7 @@ BUILT_IN = Path(__file__).parents[1] / "nbval_sanitize.cfg"
 
 
 class Rule(NamedTuple):
-    """What varies and what it is compared as; tried where a text contains one of the words, or always without any."""
+    """A pattern and its replacement. A rule with words is tried in texts that contain one of them, else in all."""
 
     pattern: re.Pattern[str]
     replacement: str
@@ -86,7 +86,7 @@ def sanitized(text: str, rules: Sequence[Rule], content: str = "text/plain") -> 
 
 
 def ids_in(text: str, content: str) -> PageIds | None:
-    """Returns the ids of a page, or None for a text that is no page."""
+    """Returns the ids of a page, or None for a text that is not a page."""
     return PageIds(text) if content in _PAGES else None
 
 
@@ -96,7 +96,7 @@ def with_rules(text: str, rules: Sequence[Rule], ids: PageIds | None = None) -> 
     Args:
       text: of an output.
       rules: what varies.
-      ids: those of the page that the text belongs to; None where it is no page.
+      ids: those of the page that the text belongs to; None if it is not a page.
 
     Raises:
       TooSlowError: if the time for comparing is over; the error names the rule.

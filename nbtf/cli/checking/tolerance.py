@@ -22,14 +22,14 @@ _BLANKS = dict.fromkeys(code for code in range(0x3001) if chr(code).isspace())
 
 
 class Piece(NamedTuple):
-    """What stands before a number, without blanks, and the number; the last piece of a text has none.
+    """The text before a number, without blanks, and the number, which the last piece of a text lacks.
 
-    `part` and `start` say where the number is: in which part of the text, and where in it.
+    `text_index` and `start` say where the number is: in which part of the text, and where in it.
     """
 
     words: str
     number: str
-    part: int
+    text_index: int
     start: int
 
 
@@ -62,12 +62,12 @@ def first_disagreement(
       tolerance: by which share of the larger one numbers may differ.
     """
     for then, now in zip_longest(_pieces(recorded), _pieces(printed)):
-        if then is None or now is None or not _same(then, now, tolerance):
+        if then is None or now is None or not _pieces_agree(then, now, tolerance):
             return then, now
     return None
 
 
-def _same(then: Piece, now: Piece, tolerance: float) -> bool:
+def _pieces_agree(then: Piece, now: Piece, tolerance: float) -> bool:
     if then.words != now.words or bool(then.number) != bool(now.number):
         return False
     return not then.number or _close(then.number, now.number, tolerance)
@@ -86,17 +86,17 @@ def beyond(recorded: str, printed: str, tolerance: float) -> list[str]:
     ]
 
 
-def _pieces(parts: Iterable[str]) -> Iterator[Piece]:
+def _pieces(texts: Iterable[str]) -> Iterator[Piece]:
     words: list[str] = []
     index, start = 0, 0
-    for index, part in enumerate(parts):
+    for index, text in enumerate(texts):
         start = 0
-        for match in _NUMBER.finditer(part):
-            words.append(part[start : match.start()].translate(_BLANKS))
+        for match in _NUMBER.finditer(text):
+            words.append(text[start : match.start()].translate(_BLANKS))
             yield Piece("".join(words), match[1], index, match.start())
             words.clear()
             start = match.end()
-        words.append(part[start:].translate(_BLANKS))
+        words.append(text[start:].translate(_BLANKS))
     yield Piece("".join(words), "", index, start)
 
 

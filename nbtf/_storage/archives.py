@@ -143,7 +143,7 @@ def storable(value: Any) -> np.ndarray[Any, Any]:
     """Returns the value of a variable as an archive of arrays has it: text as bytes, bfloat16 as float32.
 
     Raises:
-      UnsavableError: if an object in it is no text, or a text ends with a NUL byte, which NumPy's files drop.
+      UnsavableError: if an object in it is not text, or a text ends with a NUL byte, which NumPy's files drop.
     """
     array = np.asarray(value, object if isinstance(value, bytes | str) else None)
     if array.dtype.kind == "V" and array.dtype.type is not np.void:
@@ -186,7 +186,7 @@ def _check_name(name: str) -> None:
         NAME_BYTES.check(len(name.encode()))
     except UnicodeEncodeError:
         raise UnsavableError(f"the name {name!r:.200} has a character that UTF-8 cannot write.") from None
-    if zipfile.ZipInfo(name).filename != name:  # it ends at a NUL, and on Windows a backslash becomes a slash
+    if zipfile.ZipInfo(name).filename != name:  # a NUL ends it; on Windows a backslash becomes a slash
         raise UnsavableError(f"the name {name!r:.200} has a character that no name in an archive has.")
 
 

@@ -1,7 +1,7 @@
-"""How much does a saved file hold at most? One table for what writes and what reads.
+"""How much does a saved file hold at most? One table that saves and reads share.
 
-A save that would pass a limit raises an error before it touches the copy from before. So nothing can be saved that is
-refused when it is read. The limits are there because a file may come from a stranger.
+A save that exceeds a limit raises an error before it touches the earlier copy, so every saved file can be read again.
+The limits protect readers: a file may come from a stranger.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ from dataclasses import dataclass
 
 
 class UnsavableError(ValueError):
-    """Something is larger than what is saved and read, or of another type.
+    """A value is larger than files may have it, or of another type.
 
     Args:
-      text: what it is, and what is expected, as a sentence.
-      advice: what to do instead when it is to be saved, as a sentence.
+      text: the value and the expected one, as a sentence.
+      advice: how to save it in another way, as a sentence.
     """
 
     def __init__(self, text: str, advice: str = "") -> None:
@@ -52,8 +52,8 @@ class Limit:
 
     Attributes:
       most: the largest number that is saved and read.
-      bounds: what is counted, as the error says it after the number.
-      advice: what to do instead, as a sentence.
+      bounds: name of the counted things; the error has it after the number.
+      advice: how to save it in another way, as a sentence.
     """
 
     most: int
@@ -93,10 +93,10 @@ DOCUMENT_BYTES = Limit(
 DOCUMENT_LEVELS = Limit(
     200, "lists and dictionaries inside one another", "Nest less deeply: put the inner layers into one flat model."
 )
-"""A model inside a model takes 3 levels of JSON and 6 frames of Python's stack, which has 1,000."""
+"""A model inside a model adds 3 levels of JSON and 6 frames to Python's stack of 1,000."""
 
 OBJECT_LEVELS = Limit(120, "objects inside one another", "Nest less deeply: keep the objects in one list.")
-"""An object, a list or a tuple inside another one takes up to 5 frames of Python's stack, which has 1,000."""
+"""An object, a list or a tuple inside another one adds up to 5 frames to Python's stack of 1,000."""
 
 SWELLING = Limit(16, "bytes for each byte of the archive", "Save the file again with nbtf, which does not compress.")
 """nbtf writes archives without compression; trained weights that another program compressed give 1.1."""

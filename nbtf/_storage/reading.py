@@ -57,7 +57,7 @@ def read_text(path: StrPath, encoding: str = "utf-8", errors: str = "strict") ->
 
     Raises:
       OSError: see `read_bytes`.
-      UnicodeDecodeError: if it is no text in this encoding.
+      UnicodeDecodeError: if the content is not text in this encoding.
     """
     text = read_bytes(path).decode(encoding, errors)
     return text.replace("\r\n", "\n").replace("\r", "\n")
@@ -76,7 +76,7 @@ def _regular_only(path: str, flags: int) -> int:
 
 
 def _check(path: str, status: os.stat_result) -> None:
-    """Raises an error that says what a path is, unless it is a regular file."""
+    """Raises an error that names the type of a path, unless it is a regular file."""
     if stat.S_ISDIR(status.st_mode):
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), path)
     if not stat.S_ISREG(status.st_mode):

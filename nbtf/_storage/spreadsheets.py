@@ -19,9 +19,7 @@ def as_cell(value: Any) -> Any:
     >>> [as_cell(value) for value in ("=1+1", "@tf.function", "-x", "-1.5", -1.5, "MatMul")]
     ["'=1+1", "'@tf.function", "'-x", '-1.5', -1.5, 'MatMul']
     """
-    if (
-        isinstance(value, str) and "\r" in value
-    ):  # Python's writer does not quote it, and spreadsheets begin a row there
+    if isinstance(value, str) and "\r" in value:  # spreadsheets begin a row there, and Python's writer adds no quotes
         value = value.replace("\r\n", "\n").replace("\r", "\n")
     if not isinstance(value, str) or not value.startswith(_FORMULA):
         return value

@@ -158,7 +158,7 @@ class Writer:
             self._level -= 1
 
     def _described_object(self, value: Any) -> Any:
-        """Returns what is no plain value as JSON has it."""
+        """Returns an object as JSON has it."""
         if id(value) in self._numbers:
             return {"node": self._numbers[id(value)]}
         if isinstance(value, tuple):

@@ -59,7 +59,7 @@ def check_is_ours(value: Any) -> None:
     """Refuses an object whose values TensorFlow would save, and nbtf would not.
 
     Raises:
-      ValueError: if `foreign_reason` of the object says why.
+      ValueError: if `foreign_reason` has a reason for it.
     """
     reason = foreign_reason(value)
     if reason:

@@ -222,7 +222,7 @@ def _check_sizes(members: list[zipfile.ZipInfo], nbytes: int) -> None:
         raise ValueError("two members have the same name.")
     if any(member.compress_size >= nbytes for member in members):
         raise ValueError(f"a member is said to be as long as the {nbytes} bytes of the archive, or longer.")
-    declared, limit = sum(member.file_size for member in members), SWELLING.most * nbytes + ALLOWANCE
+    declared, limit = sum(member.file_size for member in members), SWELLING.maximum * nbytes + ALLOWANCE
     if declared > limit:
         raise ValueError(f"{declared} bytes are said to come of {nbytes}; at most {limit} are read.")
 

@@ -73,7 +73,7 @@ def read_document(path: str | os.PathLike[str], schema: Schema = object) -> Any:
       RefusedFileError: it is too large or too deep, no JSON, or looks different.
     """
     with open_bytes(path) as file:
-        return parse_document(file.read(DOCUMENT_BYTES.most + 1), os.fspath(path), schema)
+        return parse_document(file.read(DOCUMENT_BYTES.maximum + 1), os.fspath(path), schema)
 
 
 def _check_depth(document: Any) -> None:

@@ -14,6 +14,7 @@ from typing import Any
 
 from nbtf._storage import files
 from nbtf._storage.files import StrPath
+from nbtf._storage.reading import open_bytes, type_of
 from nbtf.errors import (
     AlreadyExistsError,
     FailedPreconditionError,
@@ -65,14 +66,14 @@ def check_regular(path: Any) -> None:
     if modes.S_ISDIR(mode):
         raise FailedPreconditionError(f"{_text(path)}; Is a directory")
     if not modes.S_ISREG(mode):
-        raise FailedPreconditionError(f"{_text(path)} is a device or a pipe. Only regular files are read.")
+        raise FailedPreconditionError(f"{_text(path)} is {type_of(mode)}. Only regular files are read.")
 
 
 def read(path: Any) -> bytes:
     """Returns the content of a regular file; TensorFlow's errors."""
     path = _text(path)
     check_regular(path)
-    with named(path), open(path, "rb") as stream:
+    with named(path), open_bytes(path) as stream:
         return stream.read()
 
 
@@ -145,7 +146,7 @@ class GFile:
                 raise PermissionDeniedError("File isn't open for reading")
             check_regular(self._name)
             with named(self._name):
-                self._reader = open(self._name, "rb")
+                self._reader = open_bytes(self._name)
         return self._reader
 
     def _open_writer(self) -> Any:

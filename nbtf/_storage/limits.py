@@ -51,12 +51,12 @@ class Limit:
     """A limit that a save and a read share.
 
     Attributes:
-      most: the largest number that is saved and read.
+      maximum: the largest number that is saved and read.
       bounds: name of the counted things; the error has it after the number.
       advice: how to save it in another way, as a sentence.
     """
 
-    most: int
+    maximum: int
     bounds: str
     advice: str
 
@@ -66,8 +66,8 @@ class Limit:
         Raises:
           UnsavableError: if `count` is larger.
         """
-        if count > self.most:
-            text = f"{count:,} {self.bounds}; at most {self.most:,} are saved and read."
+        if count > self.maximum:
+            text = f"{count:,} {self.bounds}; at most {self.maximum:,} are saved and read."
             raise UnsavableError(text, self.advice)
 
 

@@ -63,6 +63,11 @@ def read_text(path: StrPath, encoding: str = "utf-8", errors: str = "strict") ->
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
+def type_of(mode: int) -> str:
+    """Returns what a file is that is not regular, by its mode: `a FIFO`."""
+    return _TYPES.get(stat.S_IFMT(mode), "a special file")
+
+
 def _regular_only(path: str, flags: int) -> int:
     """Opens a regular file; the `opener` of Python's `open`."""
     _check(path, os.stat(path))  # before anything is opened: opening a device may already act on it
@@ -80,5 +85,4 @@ def _check(path: str, status: os.stat_result) -> None:
     if stat.S_ISDIR(status.st_mode):
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), path)
     if not stat.S_ISREG(status.st_mode):
-        name = _TYPES.get(stat.S_IFMT(status.st_mode), "a special file")
-        raise OSError(errno.EINVAL, f"It is {name}; expected a regular file", path)
+        raise OSError(errno.EINVAL, f"It is {type_of(status.st_mode)}; expected a regular file", path)

@@ -15,6 +15,7 @@ from typing import IO, Any, Protocol
 from nbtf._storage import files
 from nbtf._storage.event_files import masked_checksum, record
 from nbtf._storage.gfile import check_regular, named
+from nbtf._storage.reading import open_bytes
 from nbtf.errors import DataLossError, FailedPreconditionError
 
 COMPRESSIONS = ("", "ZLIB", "GZIP")
@@ -104,7 +105,7 @@ def read(path: Any, compression: str = "") -> Iterator[bytes]:
       DataLossError: if a checksum does not fit, or the file ends inside a record.
     """
     check_regular(path)
-    with named(path), open(path, "rb") as raw:
+    with named(path), open_bytes(path) as raw:
         stream: _Readable = raw
         if compression == "GZIP":
             stream = gzip.GzipFile(fileobj=raw)

@@ -67,7 +67,7 @@ def read(path: Path) -> Catalog:
       CommandError: it cannot be read, or is no catalogue in UTF-8.
     """
     with reading(path), open_bytes(path) as file:
-        content = file.read(CATALOGUE_BYTES.most + 1)
+        content = file.read(CATALOGUE_BYTES.maximum + 1)
     try:
         with refusing(path):
             CATALOGUE_BYTES.check(len(content))

@@ -85,7 +85,8 @@ def save(
     (array([2., 4.], dtype=float32), ['serving_default'])
     """
     check_is_ours(obj)
-    if not _has_attributes(obj) or not is_resolvable(type(obj)):
+    root_class: Any = obj.__class__
+    if not _has_attributes(obj) or not is_resolvable(root_class):
         raise ValueError(
             "Expected an object of type `Trackable`, such as `tf.Module` or a subclass of the `Trackable` class, "
             f"for export. Got {obj} with type {type(obj)}."
@@ -109,9 +110,9 @@ def save(
 
 def _has_attributes(obj: Any) -> bool:
     """Tells whether an object may be the root of what is saved."""
-    others = type | Function | Mapping | Tensor
-    is_variable = isinstance(obj, Variable)
-    return isinstance(obj, Module) or is_variable or (hasattr(obj, "__dict__") and not isinstance(obj, others))
+    if isinstance(obj, Module | Variable):
+        return True
+    return hasattr(obj, "__dict__") and not isinstance(obj, type | Function | Mapping | Tensor)
 
 
 class Writer:
@@ -183,10 +184,11 @@ class Writer:
         if isinstance(value, Tensor) and not isinstance(value, Variable):
             return {"tensor": self._array(value), "dtype": value.dtype.name}
         if isinstance(value, np.ndarray | np.generic):
-            if not is_storable(value):
+            array: Any = value  # pyright: ignore[reportUnknownVariableType]
+            if not is_storable(array):
                 raise UnkeptError
-            is_text = value.dtype.kind == "O"
-            return {"array": self._array(value), "scalar": isinstance(value, np.generic), "text": is_text}
+            is_text = array.dtype.kind == "O"
+            return {"array": self._array(array), "scalar": isinstance(array, np.generic), "text": is_text}
         if isinstance(value, names.name_scope):
             return {"name_scope": value.name}
         if isinstance(value, bytes):

@@ -63,7 +63,7 @@ def check_is_ours(value: Any) -> None:
     """
     reason = foreign_reason(value)
     if reason:
-        value_class = type(value)
+        value_class: Any = value.__class__
         raise ValueError(
             f"{value_class.__module__}.{value_class.__qualname__} cannot be saved or restored: {reason}. Expected an "
             f"object of `tf.keras` or a `tf.Module`. Save this object by its own library; got {value!r:.200}."
@@ -72,7 +72,7 @@ def check_is_ours(value: Any) -> None:
 
 def foreign_reason(value: Any) -> str:
     """Returns why nbtf cannot save the values of an object; empty if it can, or if there are none."""
-    value_class = type(value)
+    value_class: Any = value.__class__
     for name in _PROTOCOLS:
         if hasattr(value_class, name):
             return f"its class saves values by `{name}`, which nbtf does not call"

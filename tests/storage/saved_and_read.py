@@ -52,7 +52,7 @@ def limited(most: Mapping[str, int]) -> Generator[None]:
     """Has other limits during a block."""
     with contextlib.ExitStack() as stack:
         for name, number in most.items():
-            stack.enter_context(patch.object(getattr(limits, name), "most", number))
+            stack.enter_context(patch.object(getattr(limits, name), "maximum", number))
         yield
 
 

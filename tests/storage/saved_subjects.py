@@ -151,7 +151,7 @@ def by_checkpoint(tree: Any, name: str = "c", counted: bool = False) -> Saved:
 
     def difference(folder: Path) -> str:
         other = emptied(tree)
-        path = tf.train.latest_checkpoint(folder) if counted else f"{folder}/{name}"
+        path = str(tf.train.latest_checkpoint(folder)) if counted else f"{folder}/{name}"
         checkpoint = tf.train.Checkpoint(tree=other)
         (checkpoint.restore if counted else checkpoint.read)(path).assert_consumed()
         return compared(values(tree), values(other))

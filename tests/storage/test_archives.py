@@ -165,7 +165,7 @@ def test_a_name_may_have_255_bytes_and_a_path_four_of_them(tmp_path: Path) -> No
 
 
 def test_so_many_members_are_read_and_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(limits.ARRAYS, "most", 1000)
+    monkeypatch.setattr(limits.ARRAYS, "maximum", 1000)
     members = [zipfile.ZipInfo(str(number)) for number in range(1001)]
     archives._check_sizes(members[:-1], 10_000_000)
 

@@ -61,7 +61,7 @@ def test_what_is_too_deep_is_refused(levels: int, pair: str) -> None:
 
 
 def test_what_is_too_large_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(limits.DOCUMENT_BYTES, "most", 10)
+    monkeypatch.setattr(limits.DOCUMENT_BYTES, "maximum", 10)
 
     with pytest.raises(RefusedFileError, match="11 bytes of JSON; at most 10 are"):
         parse_document(b"[1, 2, 3, 4", "f.json")

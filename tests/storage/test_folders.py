@@ -301,7 +301,7 @@ def test_files_of_others_with_the_names_of_saved_ones_stay(tmp_path: Path) -> No
 
 def test_a_manifest_as_large_as_may_be_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folders.write(tmp_path, OLD)
-    monkeypatch.setattr(limits.DOCUMENT_BYTES, "most", (tmp_path / manifest.NAME).stat().st_size)
+    monkeypatch.setattr(limits.DOCUMENT_BYTES, "maximum", (tmp_path / manifest.NAME).stat().st_size)
 
     assert OLD == folders.read(tmp_path, OLD)
 

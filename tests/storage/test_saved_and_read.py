@@ -63,7 +63,7 @@ def nested_models(levels: int) -> Any:
 
 
 @pytest.mark.parametrize(
-    ("name", "most", "build"),
+    ("name", "maximum", "build"),
     [
         ("ARRAYS", 6, variables),
         ("NAME_BYTES", 100, key),
@@ -75,7 +75,7 @@ def test_each_limit_is_reached_and_not_passed(
     name: str, most: int, build: Callable[[int], Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     limit = getattr(limits, name)
-    monkeypatch.setattr(limit, "most", most)
+    monkeypatch.setattr(limit, "maximum", most)
     build(most).save(tmp_path)
     with pytest.raises(UnsavableError, match=rf"npz was not saved: {most + 1:,} {limit.bounds}; at most {most:,} are"):
         build(most + 1).save(tmp_path)
@@ -90,7 +90,7 @@ def test_each_limit_of_depth_is_shared(
     name: str, build: Callable[[int], Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     limit = getattr(limits, name)
-    monkeypatch.setattr(limit, "most", 40)
+    monkeypatch.setattr(limit, "maximum", 40)
     deep = re.escape(f"was not saved: 41 {limit.bounds}; at most 40 are saved and read. Nest less deeply")
     saved = build(25)
     saved.save(tmp_path)
@@ -105,9 +105,9 @@ def test_a_document_as_large_as_may_be_is_read(tmp_path: Path, monkeypatch: pyte
     model = small_model()
     by_model(model, "m").save(tmp_path)
     (config,) = tmp_path.rglob("config.json")
-    monkeypatch.setattr(limits.DOCUMENT_BYTES, "most", config.stat().st_size)
+    monkeypatch.setattr(limits.DOCUMENT_BYTES, "maximum", config.stat().st_size)
     by_model(model, "m").save(tmp_path)
-    monkeypatch.setattr(limits.DOCUMENT_BYTES, "most", 1000)
+    monkeypatch.setattr(limits.DOCUMENT_BYTES, "maximum", 1000)
     with pytest.raises(
         UnsavableError, match=r"bytes of JSON; at most 1,000 are saved and read\. Set a large vocabulary"
     ):
@@ -120,7 +120,7 @@ def test_a_catalogue_that_could_not_be_read_is_not_written(tmp_path: Path, monke
     translation.write(tmp_path / "a.po", catalogue)
     before = (tmp_path / "a.po").read_bytes()
     catalogue.add("x" * 1000)
-    monkeypatch.setattr(limits.CATALOGUE_BYTES, "most", 500)
+    monkeypatch.setattr(limits.CATALOGUE_BYTES, "maximum", 500)
     with pytest.raises(CommandError, match="bytes in one translation catalogue; at most 500"):
         translation.write(tmp_path / "a.po", catalogue)
 

@@ -17,7 +17,6 @@ from typing import NamedTuple
 STORAGE = "nbtf/_storage/"
 
 ALLOWED = {
-    ("nbtf/keras/saving/arrays.py", "savez"): "into a draft of the storage layer, or a stream of the caller",
     ("nbtf/cli/own_wheel.py", "ZipFile"): "into a draft of the storage layer",
     ("nbtf/cli/own_wheel.py", "savez_compressed"): "into memory",
     ("nbtf/notebook/prediction/__main__.py", "fdopen"): "the pipe to the process that asked",

@@ -7,7 +7,7 @@ import json
 import types
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -17,6 +17,10 @@ import nbtf as tf
 keras = tf.keras
 RECORDED = Path(__file__).parents[1] / "recorded" / "checkpoint_objects.json"
 """What TensorFlow 2.21 does with each kind of object in each way: `ok`, or the class of its error."""
+
+
+class Pair(NamedTuple):
+    a: int
 
 
 class Plain:
@@ -54,7 +58,7 @@ OBJECTS: dict[str, Callable[[], Any]] = {
     "dict": lambda: {"a": 1},
     "ordered": lambda: collections.OrderedDict(a=1),
     "defaultdict": lambda: collections.defaultdict(int),
-    "namedtuple": lambda: collections.namedtuple("N", "a")(1),
+    "namedtuple": lambda: Pair(1),
     "mappingproxy": lambda: types.MappingProxyType({"a": 1}),
     "variable": lambda: tf.Variable(1.0),
     "dataset": lambda: tf.data.Dataset.range(3),

@@ -97,7 +97,9 @@ def load_img(
     if not isinstance(path, str | bytes | os.PathLike) and not hasattr(path, "read"):
         raise unexpected(path, "path", "the path of a file")
     with contextlib.ExitStack() as stack:
-        file = path if hasattr(path, "read") else stack.enter_context(open_bytes(os.fsdecode(path)))
+        file: Any = path  # pyright: ignore[reportUnknownVariableType]
+        if not hasattr(file, "read"):
+            file = stack.enter_context(open_bytes(os.fsdecode(file)))
         opened = stack.enter_context(image.open(file))
         picture = opened.convert({"grayscale": "L", "rgba": "RGBA"}.get(color_mode, "RGB"))
     if target_size is None:

@@ -72,15 +72,17 @@ def nested_models(levels: int) -> Any:
     ],
 )
 def test_each_limit_is_reached_and_not_passed(
-    name: str, most: int, build: Callable[[int], Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    name: str, maximum: int, build: Callable[[int], Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     limit = getattr(limits, name)
-    monkeypatch.setattr(limit, "maximum", most)
-    build(most).save(tmp_path)
-    with pytest.raises(UnsavableError, match=rf"npz was not saved: {most + 1:,} {limit.bounds}; at most {most:,} are"):
-        build(most + 1).save(tmp_path)
+    monkeypatch.setattr(limit, "maximum", maximum)
+    build(maximum).save(tmp_path)
+    with pytest.raises(
+        UnsavableError, match=rf"npz was not saved: {maximum + 1:,} {limit.bounds}; at most {maximum:,} are"
+    ):
+        build(maximum + 1).save(tmp_path)
 
-    assert build(most).difference(tmp_path) == ""
+    assert build(maximum).difference(tmp_path) == ""
 
 
 @pytest.mark.parametrize(

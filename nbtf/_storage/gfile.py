@@ -436,7 +436,7 @@ def join(path: StrPath, *paths: StrPath) -> str:
     >>> tf.io.gfile.join("a", "b.txt")
     'a/b.txt'
     """
-    return os.path.join(*[_text(part) for part in (path, *paths)])
+    return os.path.join(*[_text(segment) for segment in (path, *paths)])
 
 
 def stat(path: Any) -> FileStatistics:

@@ -44,7 +44,9 @@ class GraphScope(ChangingBlock):
 
     def __enter__(self) -> SymbolicGraph:
         """Opens the block."""
-        inner = (current_scope() or EMPTY).with_(graph=self._graph)
+        graph = self._graph
+        outside: dict[str, Any] = {} if graph.building_function else {"strategy": None, "replica": None, "creators": ()}
+        inner = (current_scope() or EMPTY).with_(graph=graph, **outside)
         if self._plan is None:
             self.enter(inner)
         else:

@@ -120,8 +120,7 @@ def place_op(
       InvalidArgumentError: the request can never be met: another job or task, an impossible index.
     """
     if pinned_to is not None:
-        name = pinned_to.short_name
-        return pinned_to, Reason("follows variable", name).after(Rule("variable", "Where is it?", name))
+        return pinned_to, follows_variable(pinned_to)
     if request is not None:
         if request.name is not None:
             cause = "explicit scope" if replica is None else "replica of a strategy"
@@ -131,6 +130,12 @@ def place_op(
     elif machine.default is not None:
         return _as_asked(op, dtypes, machine.default, Reason("session default"), machine)
     return _anywhere(op, dtypes, machine)
+
+
+def follows_variable(device: Device) -> Reason:
+    """Returns the reason of what is placed where a variable is stored."""
+    name = device.short_name
+    return Reason("follows variable", name).after(Rule("variable", "Where is it?", name))
 
 
 _ASKED_BY = {"explicit scope": "tf.device", "cell": "%%device", "session default": "default device"}

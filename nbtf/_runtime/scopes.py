@@ -152,6 +152,8 @@ class Scope:
 
 new_scope = Scope.__new__
 
+EMPTY = Scope()
+
 
 class OutermostScope(Scope):
     """The scope of a device or a tape in no other block: the rest is as if nothing were open, and never written.
@@ -175,18 +177,28 @@ def _request_of(device: str) -> Request:
     return Request(device, parse(device))
 
 
-class NodeScope(Scope):
-    """The scope in which a session runs one node: where it runs is decided already."""
+class PlacedScope(Scope):
+    """The scope in which ops run on a device that is decided already, for a reason of its own."""
 
-    __slots__ = ("node", "placed")
+    __slots__ = ("placed",)
+
+    def __init__(self, device: Device, reason: Reason, outer: Scope = EMPTY) -> None:
+        """Takes the device, why it is that one, and the scope whose names and creators go on."""
+        super().__init__(_request_of(device.name), creators=outer.creators, names=outer.names)
+        self.placed: tuple[Device, Reason] | None = (device, reason)
+
+
+class NodeScope(PlacedScope):
+    """The scope in which a session runs one node."""
+
+    __slots__ = ("node",)
 
     at_once = True
 
     def __init__(self, node: str, device: Device, reason: Reason) -> None:
         """Takes the name of the node, and where it was placed."""
-        super().__init__(_request_of(device.name))
+        super().__init__(device, reason)
         self.node: str | None = node
-        self.placed: tuple[Device, Reason] | None = (device, reason)
 
     def with_(self, **changes: Any) -> Scope:
         """Returns the scope of an open block in the node, in which another request counts again."""
@@ -209,8 +221,6 @@ _STATE: ContextVar[Scope | None] = ContextVar("nbtf scope", default=None)
 SCOPE = _STATE.get
 set_scope = _STATE.set
 reset_scope = _STATE.reset
-
-EMPTY = Scope()
 
 
 def requested(scope: Scope) -> Request | None:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from functools import partial
-from typing import Any
+from typing import Any, Self
 
 from nbtf._devices.names import short_name
 from nbtf._graph.autograph.conversion import converted_in_graphs
@@ -19,7 +19,7 @@ from nbtf._runtime.blocks import ScopeStack, current_scope, leaving, within
 from nbtf._runtime.context import CURRENT
 from nbtf._runtime.device import device
 from nbtf._runtime.scopes import EMPTY, Scope, merged
-from nbtf.distribute.contexts import ReplicaContext, current, require_cross_replica
+from nbtf.distribute.contexts import ReplicaContext, current, get_strategy, require_cross_replica
 from nbtf.distribute.datasets import InputContext, of_function, split_among
 from nbtf.distribute.reduction import CPU, CrossDeviceOps, ReduceOp, copy_value_to, reduce_values, reduced_over
 from nbtf.distribute.replicas import Replicas, across, open_scope
@@ -252,6 +252,24 @@ class Strategy:
         strategy = context.strategy if isinstance(context, ReplicaContext) else context
         if strategy is not None and strategy is not self:
             raise RuntimeError(f"Mixing different tf.distribute.Strategy objects: {strategy} is not {self}")
+
+    def check_open(self) -> None:
+        """Raises an error unless this is the strategy in whose scope the program is.
+
+        Raises:
+          RuntimeError: if another strategy is open, or none.
+        """
+        self._check_no_other()
+        if get_strategy() is not self:
+            raise RuntimeError(f'Need to be inside "with strategy.scope()" for {self}')
+
+    def __deepcopy__(self, memo: Any) -> Self:
+        """Returns itself: a copied model belongs to the same strategy."""
+        return self
+
+    def __reduce__(self) -> Any:
+        """Stands for the strategy in whose scope a pickle is read."""
+        return get_strategy, ()
 
 
 class StrategyExtended:

@@ -8,12 +8,14 @@ from typing import Any
 from nbtf._graph.trial import in_earnest
 from nbtf._ops.arrays.broadcasting import reshape
 from nbtf._ops.arrays.creation import convert_to_tensor
-from nbtf._ops.math.arithmetic import cast
+from nbtf._ops.math.arithmetic import add, cast, negative
 from nbtf._ops.variables.creation import VariableAggregation, VariableSynchronization
 from nbtf._ops.variables.variable import Variable as TensorVariable
 from nbtf._runtime.scopes import SCOPE
 from nbtf._runtime.tensor import Tensor
 from nbtf._shapes import TensorShape
+from nbtf.distribute.values import replica_number
+from nbtf.distribute.variables import SyncOnReadVariable
 from nbtf.keras import allowance
 from nbtf.keras.dtypes import autocast, standardized
 from nbtf.keras.naming import auto_name, checked_name, path_of
@@ -171,11 +173,21 @@ class Variable(Operators):
 
     def assign_add(self, value: Any) -> Any:
         """Adds to the value."""
-        return self._value.assign_add(self._fitting(value))
+        return self._gather(self._fitting(value))
 
     def assign_sub(self, value: Any) -> Any:
         """Subtracts from the value."""
-        return self._value.assign_sub(self._fitting(value))
+        fitting = self._fitting(value)
+        return self._gather(negative(fitting)) if self._is_total() else self._value.assign_sub(fitting)
+
+    def _gather(self, value: Any) -> Any:
+        """Adds a value that fits; to the sum of all copies outside of replicas, where each copy gets its share."""
+        handle = self._value
+        return handle.assign(add(handle, value)) if self._is_total() else handle.assign_add(value)
+
+    def _is_total(self) -> bool:
+        """Tells whether it stands for the sum of the copies that replicas change on their own."""
+        return self._value.__class__ is SyncOnReadVariable and replica_number() is None
 
     def _fitting(self, value: Any) -> Any:
         dtype = self._value.dtype

@@ -90,3 +90,20 @@ def test_the_old_name_of_reset_works() -> None:
     assert float(total.result()) == 1.0
     total.reset_states()
     assert float(total.result()) == 0.0
+
+
+@pytest.mark.parametrize("name", ["Mean", "Sum", "Accuracy", "AUC", "Precision", "MeanSquaredError"])
+@pytest.mark.parametrize("is_open", [False, True], ids=["outside", "in the scope"])
+def test_metric_of_a_strategy_gathers_across_replicas(name: str, is_open: bool) -> None:
+    values = ([1.0, 0.0, 1.0, 1.0],) if name in ("Mean", "Sum") else ([1.0, 0.0, 1.0, 1.0], [1.0, 1.0, 0.0, 1.0])
+    plain = getattr(tf.keras.metrics, name)()
+    tf.runtime.simulate_gpus(2)
+    strategy = tf.distribute.MirroredStrategy(["GPU:0", "GPU:1"])
+    with strategy.scope():
+        metric = getattr(tf.keras.metrics, name)()
+    with strategy.scope() if is_open else nullcontext():
+        for _ in range(2):
+            metric.update_state(*values)
+            plain.update_state(*values)
+
+    assert float(plain.result()) == float(metric.result())

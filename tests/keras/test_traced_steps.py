@@ -48,8 +48,9 @@ def behaviour(make: Callable[[], Any], x: Any, y: Any, run_eagerly: bool, **comp
     clear_session()
     utils.set_random_seed(1)
     model = make()
-    arguments = {"optimizer": "sgd", "loss": "mse", **{name: make_part() for name, make_part in compiled.items()}}
-    model.compile(**arguments, run_eagerly=run_eagerly)
+    with model.distribute_strategy.scope():
+        arguments = {"optimizer": "sgd", "loss": "mse", **{name: make_part() for name, make_part in compiled.items()}}
+        model.compile(**arguments, run_eagerly=run_eagerly)
     model.fit(x, y, batch_size=2, verbose=0)  # makes what is made once
     with tf.runtime.recording() as record:
         history = model.fit(x, y, batch_size=2, epochs=2, shuffle=False, verbose=0).history

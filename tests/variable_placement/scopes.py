@@ -52,7 +52,9 @@ def in_strategy(make: Callable[[Any, Device], Any], around: int | None = None, i
 
 
 def mirrored(tf: Any, device: Device) -> Any:
-    return tf.distribute.MirroredStrategy([device(0), device(1)])
+    # TensorFlow's collectives do not serve several CPUs of one process.
+    together = tf.distribute.ReductionToOneDevice()
+    return tf.distribute.MirroredStrategy([device(0), device(1)], cross_device_ops=together)
 
 
 def one_device(tf: Any, device: Device) -> Any:

@@ -16,8 +16,15 @@ RECORDED = Path(__file__).parents[1] / "recorded" / "variable_placement.json"
 HOST_DTYPES = ("int32", "string")
 """TensorFlow stores variables of these on the CPU; where CPUs stand in for GPUs, they are where they were asked for."""
 
+NOT_KEPT = ("seed_generator", "nadam/variable")
+"""What TensorFlow keeps in a variable, and nbtf in an object of Python."""
+
 CPU_STAND_IN = 4
 """The number of the CPU that stands in for the CPU where TensorFlow's other CPUs stand in for GPUs."""
+
+
+MIXING = "mixing"
+"""Stands in the table where a program is refused since it mixes strategies."""
 
 
 class Cell(NamedTuple):
@@ -69,7 +76,7 @@ def described(variables: Iterable[Any], tf: Any, is_graph: bool) -> dict[str, st
     for entry in variables:
         name, variable = entry if isinstance(entry, tuple) else (None, entry)
         name = name or str(getattr(variable, "path", variable.name)).removesuffix(":0")
-        if "seed_generator" not in name:  # nbtf keeps no variable for seeds
+        if not any(text in name for text in NOT_KEPT):
             codes[name] = "".join([_code(copy, tf, is_graph) for copy in copies(variable)])
     return codes
 
@@ -107,6 +114,11 @@ def recorded_cells() -> Generator[tuple[Cell, dict[str, str]]]:
             for name, (counterpart, _) in OUTERMOST.items():
                 if counterpart == scope and not way.startswith("v1 "):
                     yield Cell(way, name, number), expected
+
+
+def is_mixing(error: BaseException) -> bool:
+    """Tells whether an error says that a program mixes strategies."""
+    return isinstance(error, RuntimeError) and ("Mixing different" in str(error) or "Need to be inside" in str(error))
 
 
 def packed(names: list[str], codes: dict[str, str]) -> str:

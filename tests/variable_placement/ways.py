@@ -110,7 +110,7 @@ def compiled(model: str, call: str, **options: Any) -> Way:
     def way(tf: Any, device: Device) -> Phases:
         whole = MODELS[model](tf)
         yield "create"
-        settings = {"optimizer": "adam", "loss": "mse", "metrics": ["mae"], **options}
+        settings = {"optimizer": "adam", "loss": "mse", "metrics": None if model == "train_step" else ["mae"], **options}
         if callable(settings["optimizer"]):
             settings["optimizer"] = settings["optimizer"](tf)
         if callable(settings["metrics"]):
@@ -281,7 +281,7 @@ def loaded(tf: Any, device: Device) -> Phases:
         yield "load"
         again.fit(X, Y, verbose=0)
         yield "fit"
-        return everything(again)
+        return [(str(number), variable) for number, variable in enumerate(everything(again))]
 
 
 def cloned(tf: Any, device: Device) -> Phases:
@@ -587,7 +587,7 @@ _OPTIMIZERS: list[tuple[str, dict[str, Any]]] = [
 _V1: dict[str, Callable[[Any, Any, Device], list[Any]]] = {
     "get_variable": lambda tf, v1, device: [v1.get_variable("v", (2,))],
     "Variable": lambda tf, v1, device: [v1.Variable([1.0], name="v")],
-    "resource Variable": lambda tf, v1, device: [v1.Variable([1.0], name="v", use_resource=True)],
+    "resource variable": lambda tf, v1, device: [v1.get_variable("v", (2,), use_resource=True)],
     "device function": v1_by_function,
     "global step": lambda tf, v1, device: [v1.train.get_or_create_global_step()],
 } | {name: v1_optimizer(name) for name in ("AdamOptimizer", "MomentumOptimizer", "GradientDescentOptimizer")}

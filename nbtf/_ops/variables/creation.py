@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
 from enum import Enum
 from typing import Any, TypeVar
 
@@ -14,7 +15,8 @@ from nbtf._runtime.context import CURRENT
 from nbtf._runtime.conversion import as_tensor
 from nbtf._runtime.kept_memory import register_variable
 from nbtf._runtime.lanes import lane_of
-from nbtf._runtime.scopes import HERE, SCOPE, Scope
+from nbtf._runtime.placement import follows_variable
+from nbtf._runtime.scopes import EMPTY, HERE, SCOPE, PlacedScope, Scope, set_scope
 from nbtf._runtime.tensor import Tensor
 from nbtf._shapes import ShapeLike, TensorShape
 from nbtf._types import DTypeLike, as_dtype
@@ -101,6 +103,18 @@ def made(
     variable._take(AssignVariableOp(variable, value, name=name))
     register_variable(variable)
     return variable
+
+
+@contextmanager
+def beside(variable: Any) -> Generator[None]:
+    """Stores the variables of a block on the device of another one, whatever device is asked for."""
+    outer = SCOPE()
+    device = variable._device
+    try:
+        set_scope(PlacedScope(device, follows_variable(device), outer or EMPTY))
+        yield
+    finally:
+        set_scope(outer)
 
 
 def begin(variable: Any) -> None:

@@ -57,7 +57,7 @@ class _Counts(Metric):
             yes, no = answers if "positives" in name else logical_not(answers), right
             agree = ("true" in name) == ("positives" in name)
             hits = cast(logical_and(yes, no if agree else logical_not(no)), self.dtype)
-            count.handle.assign_add(reduce_sum(hits if weights is None else multiply(hits, weights), axis=1))
+            count._gather(reduce_sum(hits if weights is None else multiply(hits, weights), axis=1))
 
     def update_state(self, y_true: Any, y_pred: Any, sample_weight: Any = None) -> None:
         self._gather(y_true, y_pred, sample_weight)

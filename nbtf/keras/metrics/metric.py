@@ -168,7 +168,7 @@ class Sum(Metric):
         values = self._as_floats(values)
         if sample_weight is not None:
             values = multiply(values, weights_like(sample_weight, values))
-        self.total.handle.assign_add(reduce_sum(values))
+        self.total._gather(reduce_sum(values))
 
     def result(self) -> Any:
         """Returns the sum."""
@@ -204,8 +204,8 @@ class Mean(Metric):
         self._gather(reduce_sum(values) if len(values.shape) else values, count)
 
     def _gather(self, total: Any, count: Any) -> None:
-        self.total.handle.assign_add(total)
-        self.count.handle.assign_add(float(count) if isinstance(count, int) else count)
+        self.total._gather(total)
+        self.count._gather(float(count) if isinstance(count, int) else count)
 
     def result(self) -> Any:
         """Returns the mean; 0 before there is anything."""

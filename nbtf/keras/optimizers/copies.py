@@ -62,6 +62,12 @@ def copies_of(grads: Sequence[Any], weights: Sequence[Any], slots: Sequence[Sequ
     """
     weight_copies = [values_of(weight) for weight in weights]
     slot_copies = [[values_of(slot) for slot in weight_slots] for weight_slots in slots]
+    counts = {len(copies) for copies in chain(weight_copies, *slot_copies)}
+    if len(counts) > 1:
+        raise RuntimeError(
+            "Mixing different tf.distribute.Strategy objects: the weights and the optimizer have different numbers of "
+            "copies. Create the model and its optimizer in the scope of the same strategy."
+        )
     for number in range(len(weight_copies[0])):
         own_grads = [grad.values[number] if isinstance(grad, distribute.DistributedValues) else grad for grad in grads]
         own_slots = [[slot[number] for slot in weight_slots] for weight_slots in slot_copies]

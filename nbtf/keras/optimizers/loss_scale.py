@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from nbtf import distribute
+from nbtf._graph.trial import in_earnest
 from nbtf._ops.math.arithmetic import multiply
 from nbtf._ops.reductions.sums import reduce_sum
 from nbtf._runtime.arguments import unexpected
@@ -35,17 +36,6 @@ class LossScaleOptimizer(Optimizer):
         self.initial_scale: float = initial_scale
         self.dynamic_growth_steps: int = dynamic_growth_steps
         super().__init__(0.0, **kwargs)
-        with inside(self.name):
-            self.dynamic_scale: Variable = Variable(
-                initial_scale,
-                dtype="float32",
-                trainable=False,
-                name="dynamic_scale",
-                aggregation="only_first_replica",
-            )
-            self.step_counter: Variable = Variable(
-                0, dtype="int32", trainable=False, name="step_counter", aggregation="only_first_replica"
-            )
 
     @property
     def learning_rate(self) -> Any:
@@ -63,20 +53,31 @@ class LossScaleOptimizer(Optimizer):
 
     @property
     def variables(self) -> list[Variable]:
-        """The scale, its counter, and all numbers of the inner optimizer."""
-        return [self.step_counter, self.dynamic_scale, *self.inner_optimizer.variables]
+        """The scale and its counter, once it is built, and all numbers of the inner optimizer."""
+        own = [self.step_counter, self.dynamic_scale] if self.built else []
+        return [*own, *self.inner_optimizer.variables]
 
     def build(self, variables: Iterable[Any]) -> None:
-        """Makes what the inner optimizer keeps beside each weight."""
+        """Makes the scale, its counter, and what the inner optimizer keeps beside each weight."""
+        if self.built:
+            return
+        with in_earnest(), inside(self.name):
+            self.dynamic_scale: Variable = self._number(self.initial_scale, "float32", "dynamic_scale")
+            self.step_counter: Variable = self._number(0, "int64", "step_counter")
         self.inner_optimizer.build(variables)
         self.built = True
 
+    def _number(self, value: float, dtype: str, name: str) -> Variable:
+        return Variable(value, dtype=dtype, trainable=False, name=name, aggregation="only_first_replica")
+
     def scale_loss(self, loss: Any) -> Any:
         """Returns the loss times the scale: what gradients are taken of."""
-        return multiply(loss, self.dynamic_scale.value)
+        return multiply(loss, self.dynamic_scale.value if self.built else self.initial_scale)
 
     def apply(self, grads: Sequence[Any], trainable_variables: Sequence[Any] | None = None) -> None:
         """Divides gradients by the scale and applies them, unless one has overflowed."""
+        if not self.built:
+            self.build(self.inner_optimizer._weights if trainable_variables is None else list(trainable_variables))
         scale = float(self.dynamic_scale)
         gradients = [grad for grad in grads if grad is not None]
         dense_parts = [dense for grad in gradients for dense in (getattr(grad, "values", None) or (grad,))]

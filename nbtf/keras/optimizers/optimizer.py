@@ -17,6 +17,7 @@ from nbtf._ops.math.arithmetic import add, multiply
 from nbtf._ops.math.magnitude import clip_by_value
 from nbtf._ops.ragged_and_sparse.indexed_slices import IndexedSlices
 from nbtf._ops.trackable import Trackable
+from nbtf._ops.variables.creation import beside
 from nbtf._runtime.context import open_graph
 from nbtf._runtime.device import device
 from nbtf._runtime.phases import SLOTS, UPDATE, during, keeping
@@ -119,6 +120,7 @@ class Optimizer(Trackable):
         self.ema_overwrite_frequency: int | None = ema_overwrite_frequency
         self.gradient_accumulation_steps = gradient_accumulation_steps
         self.built = False
+        self._strategy = distribute.get_strategy()
         self._no_decay: list[str] = []
         self._weights: list[Any] = []
         self._places: dict[int, int] = {}
@@ -197,21 +199,29 @@ class Optimizer(Trackable):
     def build(self, variables: Iterable[Any]) -> None:
         """Makes what is kept beside each weight.
 
+        It is stored beside the weight; where a function is traced, on the device that is asked for, as in TensorFlow.
+
         Args:
           variables: the weights, as Keras or as `tf.Variable`.
+
+        Raises:
+          RuntimeError: if the optimizer was made in the scope of another strategy.
         """
+        is_traced = open_graph() is not None
         with _BUILDING, in_earnest():  # threads that share the optimizer come to their first step together
             if not self.built:
-                keeping(SLOTS, self._build, list(variables))
+                keeping(SLOTS, self._build, list(variables), is_traced)
 
-    def _build(self, weights: list[Any]) -> None:
+    def _build(self, weights: list[Any], is_traced: bool) -> None:
         """Makes all of it before it shows any: whoever comes between sees an optimizer that is not built."""
         names = (*self.SLOTS, *(("average",) if self.use_ema else ()))
         names += ("gradient_accumulator",) if self.gradient_accumulation_steps else ()
         slots: list[list[Variable]] = []
+        if names and weights:
+            self._strategy.check_open()
         for weight in weights:
-            strategy = None if distribute.has_strategy() else getattr(bare(weight), "distribute_strategy", None)
-            with nullcontext() if strategy is None else strategy.scope():
+            is_beside = not is_traced and not distribute.has_strategy()
+            with beside(values_of(weight)[0]) if is_beside else nullcontext():
                 slots.append([self._slot(weight, name) for name in names])
         self._weights, self._slots = weights, slots
         self._number_weights()
@@ -291,14 +301,13 @@ class Optimizer(Trackable):
     @during(UPDATE)
     def _apply_all(self, strategy: Any, grads: Sequence[Any], weights: Sequence[Any]) -> None:
         """Is called outside of replicas: all copies are within reach."""
+        if not self.built:
+            self.build(weights)
         graph = open_graph()
         if not hasattr(graph, "call_with"):
-            self._build_for(weights)
             self._apply_sums(self._summed(strategy, grads, weights), weights)
             return
         # The formulas take Python numbers, such as that of the step: they are no ops of the graph, as sums are.
-        if not self.built:
-            graph.call_with("BuildOptimizer", self._build_for, list(weights))
         graph.call_with("ApplyGradients", self._apply_sums, self._summed(strategy, grads, weights), list(weights))
 
     def _check_strategy(self, strategy: Any, weights: Sequence[Any]) -> None:
@@ -319,10 +328,6 @@ class Optimizer(Trackable):
                     f"tf.distribute.Strategy.scope(), not: {weight!r}"
                 )
             strategy._copies_of(weight)
-
-    def _build_for(self, weights: Sequence[Any]) -> None:
-        if not self.built:
-            self.build(weights)
 
     def _summed(self, strategy: Any, grads: Sequence[Any], weights: Sequence[Any]) -> list[Any]:
         """Returns the gradients, those of several replicas added up."""

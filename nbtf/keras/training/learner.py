@@ -12,6 +12,8 @@ from nbtf._ops.arrays.creation import zeros
 from nbtf._ops.math.arithmetic import add, cast, multiply
 from nbtf._runtime.phases import FORWARD, METRICS, during
 from nbtf.autodiff import GradientTape
+from nbtf.keras.generation import is_legacy
+from nbtf.keras.layers.calling import Facts
 from nbtf.keras.training.compiled_losses import CompiledLosses
 from nbtf.keras.training.compiled_metrics import CompiledMetrics
 from nbtf.keras.training.feeding import unpack_batch
@@ -31,7 +33,6 @@ class Compiled:
         self.metrics: CompiledMetrics | None = None
         self.mean_loss: Any = None
         self.config: dict[str, Any] | None = None
-        self.strategy: Any = None
         self.steps_per_execution = 1
         self.run_eagerly = self.jit_compile = self.done = False
         self.functions: dict[Any, Function] = {}
@@ -57,6 +58,7 @@ class Learner:
     non_trainable_variables: Any
     losses: Any
     output_names: Any = None
+    _facts: Facts
     __call__: Callable[..., Any]
 
     def __init__(self) -> None:
@@ -91,9 +93,6 @@ class Learner:
     @property
     def distribute_strategy(self) -> Any:
         """The strategy in whose scope the model or its weights were made, else the current one."""
-        compiled = self._compiled
-        if compiled is not None and compiled.strategy is not None:
-            return compiled.strategy
         noted = self.__dict__.get("_distribute_strategy")
         if noted is not None:
             return noted
@@ -215,7 +214,8 @@ class Learner:
             compiled.metrics.update_state(y, y_pred, sample_weight)
 
     def _called(self, x: Any, training: bool) -> Any:
-        return self(x, training=training)
+        """Calls the model; Keras 3 trains a model whose `call` takes no `training` as it is called anywhere else."""
+        return self(x, training=training) if self._facts.has_training or is_legacy() else self(x)
 
     def test_step(self, data: Any) -> dict[str, Any]:
         """Takes a batch to the metrics; a subclass may write it anew.

@@ -48,8 +48,6 @@ class Steps:
         self._devices: tuple[str, ...] = self._strategy.extended.worker_devices
         self._replicas = len(self._devices)
         self._in_strategy = self._strategy is not distribute.get_strategy() or distribute.has_strategy()
-        if self._in_strategy and model._compiled is not None:
-            model._compiled.strategy = self._strategy  # a `fit` in a scope makes variables that need it from now on
         self._restorable: Restorable | None = None
         self._step = 0
 

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import nullcontext
 from functools import partial
 from typing import Any
 
-from nbtf import distribute
 from nbtf.keras import metrics as metric_classes
 from nbtf.keras import optimizers
 from nbtf.keras.callbacks import CallbackList, History
@@ -86,13 +84,9 @@ class Trainer(Learner):
             "steps_per_execution": steps_per_execution,
             "jit_compile": jit_compile is True and not run_eagerly,
         }
-        previous = self._compiled
-        compiled.strategy = distribute.get_strategy() if distribute.has_strategy() else previous and previous.strategy
         self.__dict__["_compiled"] = compiled  # not `self._compiled`: what belongs to a layer is noted there
-        strategy = self.distribute_strategy
-        with strategy.scope() if strategy.num_replicas_in_sync > 1 else nullcontext():
-            compiled.optimizer = self._as_optimizer(optimizer, auto_scale_loss)
-            compiled.mean_loss = metric_classes.Mean(name="loss")
+        compiled.optimizer = self._as_optimizer(optimizer, auto_scale_loss)
+        compiled.mean_loss = metric_classes.Mean(name="loss")
         compiled.loss, compiled.steps_per_execution = loss, steps_per_execution
         compiled.run_eagerly, compiled.jit_compile = run_eagerly, jit_compile is True and not run_eagerly
         names = partial(_names_of, ModelReference(self))

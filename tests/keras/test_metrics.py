@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from typing import Any
 
 import pytest
@@ -96,8 +97,8 @@ def test_the_old_name_of_reset_works() -> None:
 @pytest.mark.parametrize("is_open", [False, True], ids=["outside", "in the scope"])
 def test_metric_of_a_strategy_gathers_across_replicas(name: str, is_open: bool) -> None:
     values = ([1.0, 0.0, 1.0, 1.0],) if name in ("Mean", "Sum") else ([1.0, 0.0, 1.0, 1.0], [1.0, 1.0, 0.0, 1.0])
-    plain = getattr(tf.keras.metrics, name)()
     tf.runtime.simulate_gpus(2)
+    plain = getattr(tf.keras.metrics, name)()
     strategy = tf.distribute.MirroredStrategy(["GPU:0", "GPU:1"])
     with strategy.scope():
         metric = getattr(tf.keras.metrics, name)()

@@ -424,19 +424,34 @@ def test_replicas_add_their_gradients_up_and_stay_equal(make: Any, inside: bool)
         assert {one.device[-5:] for one in optimizer.variables[-1].handle.values} == {"GPU:0", "GPU:1"}
 
 
-def test_each_copy_is_changed_where_it_is_however_the_optimizer_was_built() -> None:
+@pytest.mark.parametrize("is_built", [False, True])
+def test_each_copy_is_changed_where_it_is_however_the_optimizer_was_built(is_built: bool) -> None:
     with machine(2):
         strategy = tf.distribute.MirroredStrategy()
         with strategy.scope():
             weight: Any = tf.Variable([1.0, 2.0])
-        optimizer = optimizers.SGD(0.1, momentum=0.9)
-        optimizer.build([weight])
+            optimizer = optimizers.SGD(0.1, momentum=0.9)
+            if is_built:
+                optimizer.build([weight])
         with strategy.scope(), tf.runtime.recording() as record:
             optimizer.apply([tf.constant([1.0, 1.0])], [weight])
 
         assert ["GPU:0", "GPU:1"] == [one.device[-5:] for one in optimizer.variables[-1].handle.values]
         products = {device for op, device in record.ops if op == "Mul"}
         assert {"GPU:0", "GPU:1"} == products == {device for op, device in record.ops if op == "AssignAddVariableOp"}
+
+
+def test_an_optimizer_of_no_strategy_does_not_change_the_copies_of_one() -> None:
+    with machine(2):
+        strategy = tf.distribute.MirroredStrategy()
+        with strategy.scope():
+            weight: Any = tf.Variable([1.0, 2.0])
+        optimizer = optimizers.SGD(0.1, momentum=0.9)
+
+        with strategy.scope(), pytest.raises(RuntimeError, match="Mixing different"):
+            optimizer.apply([tf.constant([1.0, 1.0])], [weight])
+        with pytest.raises(RuntimeError, match="different numbers of copies"):
+            optimizer.apply([tf.constant([1.0, 1.0])], [weight])
 
 
 def test_a_loss_without_its_tape_is_named() -> None:

@@ -40,7 +40,9 @@ def dense() -> Any:
     )
 
 
-def on(devices: int, make: Callable[[], Any] = dense, optimizer: Callable[[], Any] | str = "adam", **compiled: Any) -> Any:
+def on(
+    devices: int, make: Callable[[], Any] = dense, optimizer: Callable[[], Any] | str = "adam", **compiled: Any
+) -> Any:
     seed()
     strategy = tf.distribute.MirroredStrategy([f"GPU:{number}" for number in range(devices)])
     with strategy.scope():

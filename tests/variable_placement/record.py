@@ -8,7 +8,17 @@ import time
 from typing import Any
 
 from tests.variable_placement.scopes import FEW, PHASED, SCOPES
-from tests.variable_placement.table import CPU_STAND_IN, MIXING, RECORDED, Cell, is_mixing, opener_of, outcome, packed, stand_in
+from tests.variable_placement.table import (
+    CPU_STAND_IN,
+    MIXING,
+    RECORDED,
+    Cell,
+    is_mixing,
+    opener_of,
+    outcome,
+    packed,
+    stand_in,
+)
 from tests.variable_placement.ways import slow_ways, table_of_ways
 
 

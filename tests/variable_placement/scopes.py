@@ -6,7 +6,7 @@ from collections.abc import Callable, Generator
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from typing import Any
 
-from tests.variable_placement.ways import Device
+from tests.variable_placement.phases import Device
 
 Opener = Callable[[], AbstractContextManager[Any]]
 """Opens the scope for a phase."""

@@ -8,16 +8,14 @@ from contextlib import nullcontext
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from tests.variable_placement.phases import Device, Way
 from tests.variable_placement.scopes import OUTERMOST, SCOPES, Opener
-from tests.variable_placement.ways import Device, Way, table_of_ways
+from tests.variable_placement.ways import table_of_ways
 
 RECORDED = Path(__file__).parents[1] / "recorded" / "variable_placement.json"
 
 HOST_DTYPES = ("int32", "string")
 """TensorFlow stores variables of these on the CPU; where CPUs stand in for GPUs, they are where they were asked for."""
-
-NOT_KEPT = ("seed_generator", "nadam/variable")
-"""What TensorFlow keeps in a variable, and nbtf in an object of Python."""
 
 CPU_STAND_IN = 4
 """The number of the CPU that stands in for the CPU where TensorFlow's other CPUs stand in for GPUs."""
@@ -76,7 +74,7 @@ def described(variables: Iterable[Any], tf: Any, is_graph: bool) -> dict[str, st
     for entry in variables:
         name, variable = entry if isinstance(entry, tuple) else (None, entry)
         name = name or str(getattr(variable, "path", variable.name)).removesuffix(":0")
-        if not any(text in name for text in NOT_KEPT):
+        if "seed_generator" not in name:  # nbtf keeps no variable for seeds
             codes[name] = "".join([_code(copy, tf, is_graph) for copy in copies(variable)])
     return codes
 

@@ -214,11 +214,10 @@ class Optimizer(Trackable):
 
     def _build(self, weights: list[Any], is_traced: bool) -> None:
         """Makes all of it before it shows any: whoever comes between sees an optimizer that is not built."""
-        names = (*self.SLOTS, *(("average",) if self.use_ema else ()))
-        names += ("gradient_accumulator",) if self.gradient_accumulation_steps else ()
+        names = self._slot_names()
         slots: list[list[Variable]] = []
-        if names and weights:
-            self._strategy.check_open()
+        if weights:
+            self.check_strategy()
         for weight in weights:
             is_beside = not is_traced and not distribute.has_strategy()
             with beside(values_of(weight)[0]) if is_beside else nullcontext():
@@ -235,6 +234,19 @@ class Optimizer(Trackable):
         self.__dict__.update(state)
         if self.built:
             self._number_weights()
+
+    def check_strategy(self) -> None:
+        """Raises an error where what is kept beside weights would belong to another strategy than the optimizer.
+
+        Raises:
+          RuntimeError: if the optimizer was made in the scope of another strategy than the one that is open.
+        """
+        if self._slot_names():
+            self._strategy.check_open()
+
+    def _slot_names(self) -> tuple[str, ...]:
+        names = (*self.SLOTS, *(("average",) if self.use_ema else ()))
+        return (*names, "gradient_accumulator") if self.gradient_accumulation_steps else names
 
     def _slot(self, weight: Any, name: str) -> Variable:
         """Makes one number beside each element of a weight."""
@@ -397,14 +409,14 @@ class Optimizer(Trackable):
         """Changes the copies of all weights on one device."""
         slot_count = len(self.SLOTS)
         grads = self._clipped([_dense(grad) for grad in grads])
-        for name, grad, weight, beside in zip(names, grads, weights, slots, strict=True):
+        for name, grad, weight, weight_slots in zip(names, grads, weights, slots, strict=True):
             if self.loss_scale_factor is not None:
                 grad = multiply(grad, 1.0 / self.loss_scale_factor)
             if self.weight_decay is not None and self._decays(getattr(name, "path", weight.name)):
                 weight.assign_sub(multiply(weight, self.weight_decay * step.rate))
-            self.update(step, grad, weight, *beside[:slot_count])
+            self.update(step, grad, weight, *weight_slots[:slot_count])
             if self.use_ema:
-                self._average(step, weight, beside[slot_count])
+                self._average(step, weight, weight_slots[slot_count])
             constraint = getattr(name, "constraint", None)
             if constraint is not None:
                 weight.assign(constraint(weight.value()))

@@ -103,6 +103,11 @@ class Learner:
         return distribute.get_strategy()
 
     @property
+    def _is_of_strategy(self) -> bool:
+        """Whether the model was made in the scope of a strategy."""
+        return "_distribute_strategy" in self.__dict__
+
+    @property
     def run_eagerly(self) -> bool:
         """Whether steps run as Python, batch after batch, rather than as they were traced."""
         return self._compiled is not None and self._compiled.run_eagerly

@@ -168,7 +168,15 @@ class Steps:
     # Testing and predicting
 
     def test(self, batch: Any) -> Any:
-        """Takes a batch to the metrics; returns what an overriding `test_step` does."""
+        """Takes a batch to the metrics; returns what an overriding `test_step` does.
+
+        Raises:
+          RuntimeError: if the model was made in the scope of a strategy, and its optimizer was not.
+        """
+        optimizer = self._model.optimizer
+        if self._model._is_of_strategy and optimizer is not None and not optimizer.built:
+            with self._strategy.scope():
+                optimizer.check_strategy()
         return self._run(Steps._test_step, batch)
 
     def _test_step(self, data: Any) -> Any:

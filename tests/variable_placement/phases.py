@@ -1,0 +1,20 @@
+"""What a way is: a generator that stops after each phase, so that a scope can be opened for the next one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Iterable
+from typing import Any
+
+import numpy as np
+
+Phases = Generator[str, None, Iterable[Any]]
+"""Yields the name of each phase that has ended, and returns the variables."""
+
+Device = Callable[[int | None], str]
+"""Returns the name of a GPU, or, for None, of the CPU."""
+
+Way = Callable[[Any, Device], Phases]
+"""Takes TensorFlow or nbtf, and how devices are named there."""
+
+X, Y = np.ones((4, 3), np.float32), np.ones((4, 2), np.float32)
+STEPS = np.ones((4, 5, 3), np.float32)

@@ -54,8 +54,8 @@ class LossScaleOptimizer(Optimizer):
     @property
     def variables(self) -> list[Variable]:
         """The scale and its counter, once it is built, and all numbers of the inner optimizer."""
-        own = [self.step_counter, self.dynamic_scale] if self.built else []
-        return [*own, *self.inner_optimizer.variables]
+        scale_and_counter = [self.step_counter, self.dynamic_scale] if self.built else []
+        return [*scale_and_counter, *self.inner_optimizer.variables]
 
     def build(self, variables: Iterable[Any]) -> None:
         """Makes the scale, its counter, and what the inner optimizer keeps beside each weight."""

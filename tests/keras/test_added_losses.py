@@ -10,7 +10,7 @@ import pytest
 import nbtf as tf
 from tests.keras.added_losses import X, Y, agree, answer, recorded, rows
 
-STRIDE = 11
+STRIDE = 8
 """One row of so many is computed here."""
 
 

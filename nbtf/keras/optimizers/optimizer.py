@@ -21,7 +21,6 @@ from nbtf._ops.variables.creation import beside
 from nbtf._runtime.context import open_graph
 from nbtf._runtime.device import device
 from nbtf._runtime.phases import SLOTS, UPDATE, during, keeping
-from nbtf.distribute.strategy import DEFAULT
 from nbtf.keras.generation import is_legacy, of_keras_2
 from nbtf.keras.naming import auto_name, checked_name, inside, snake_case
 from nbtf.keras.optimizers.copies import Copy, Leader, bare, copies_of, values_of
@@ -330,9 +329,7 @@ class Optimizer(Trackable):
           ValueError: if what it keeps would be beside a weight of no strategy, in TensorFlow's words.
           AssertionError: if a weight has no copy for each replica: it would be changed once a replica.
         """
-        own_strategy = getattr(bare(self._iterations), "distribute_strategy", DEFAULT)
-        if self.SLOTS and own_strategy is not strategy:
-            raise RuntimeError(f"Mixing different tf.distribute.Strategy objects: {strategy} is not {own_strategy}")
+        self.check_strategy()
         for weight in map(bare, weights):
             if self.SLOTS and not self.built and not strategy.extended.variable_created_in_scope(weight):
                 raise ValueError(

@@ -1,11 +1,13 @@
-"""Do the lanes of `.ci/run` end together, and do its sections have the notebooks that are theirs?"""
+"""Do the lanes of `.ci/run` end together, have sections their notebooks, and does `.ci/nightly` run every search?"""
 
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -57,3 +59,19 @@ def test_a_section_that_fails_leaves_no_program_of_the_other_lane(tmp_path: Path
 
 def test_a_lesson_of_which_cells_alone_need_more_is_run_with_all(tmp_path: Path) -> None:
     assert ["notebooks/13_your_own_pytorch_notebook.ipynb"] == run_bash(NEEDS, tmp_path / "scratch").stdout.split()
+
+
+NO_SEARCHES = {"tests.mutation", "tests.gpu.stages", "tests.course.drawings"}
+"""Commands that answer no yes or no, or need a GPU."""
+
+
+def test_every_search_is_run_at_night() -> None:
+    text = (ROOT / ".ci" / "nightly").read_text(encoding="utf-8")
+    functions = set(re.findall(r"^(\w+)\(\) \{ ", text, re.MULTILINE))
+    [searches] = re.findall(r"^searches=\((.*?)\)", text, re.MULTILINE | re.DOTALL)
+    modules = set(re.findall(r"python -m (tests[.\w]+)", text))
+    commands = {".".join(file.parent.relative_to(ROOT).parts) for file in (ROOT / "tests").rglob("__main__.py")}
+
+    assert functions == set(searches.split())
+    assert set() == commands - NO_SEARCHES - modules
+    assert [] == [module for module in modules if find_spec(module) is None]

@@ -16,6 +16,7 @@ from nbtf._graph.handles import (
     tensors_in,
 )
 from nbtf._locks import new_lock
+from nbtf._runtime.arguments import check_has
 from nbtf._runtime.context import CURRENT, open_graph
 from nbtf._runtime.phases import INPUT, during
 from nbtf._runtime.tensor import Tensor
@@ -43,7 +44,7 @@ class Cursor:
         Args:
           stage: its `start()` returns the elements, its `spec` is their spec.
         """
-        self.stage: Any = stage
+        self.stage: Any = check_has(stage, "start", "stage", "what a dataset begins a pass with: use `iter(dataset)`")
         self.taken = 0
         self._lock = new_lock()
         self._elements: Iterator[Any] = stage.start()

@@ -175,6 +175,9 @@ class DistributedIterator(ElementIterator):
         return Optional
 
 
+_STAGE = "made by tf.distribute.Strategy.experimental_distribute_dataset or distribute_datasets_from_function"
+
+
 class DistributedDataset:
     """A dataset whose batches are split among replicas; each loop over it starts anew."""
 
@@ -182,7 +185,7 @@ class DistributedDataset:
 
     def __init__(self, stage: Any) -> None:
         """Takes what begins a pass over the elements."""
-        self._stage: Any = stage
+        self._stage: Any = check_has(stage, "spec", "stage", _STAGE)
         self.element_spec: Any = stage.spec
         self._held: Any = None
 

@@ -80,7 +80,7 @@ def test_every_name_that_is_said_to_be_here_is_here() -> None:
         ("nn.dynamic_rnn", "Write the loop"),
         ("saved_model.simple_save", "tf.train.Saver"),
         ("summary.Summary", "accepted, not written"),
-        ("test.TestCase", "unittest or pytest"),
+        ("test.mock", "unittest or pytest"),
         ("estimator", "tf.train.MonitoredTrainingSession"),
     ],
 )

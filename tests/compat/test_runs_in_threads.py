@@ -23,11 +23,20 @@ ADDS: dict[str, tuple[Callable[[Any, int], Any], float]] = {
     "ScatterNdAdd": (lambda v, number: tf.scatter_nd_add(v, [[number]], [1.0]), 1),
     "ScatterNdSub": (lambda v, number: tf.scatter_nd_sub(v, [[number]], [1.0]), -1),
 }
+# Each doubles the row of its thread.
+SCALES: dict[str, Callable[[Any, int], Any]] = {
+    "ScatterMul": lambda v, number: tf.scatter_mul(v, [number], [2.0]),
+    "ScatterDiv": lambda v, number: tf.scatter_div(v, [number], [0.5]),
+}
 # Each writes how often it has run, which is fed.
 WRITES: dict[str, Callable[[Any, int, Any], Any]] = {
     "ScatterUpdate": lambda v, number, value: tf.scatter_update(v, [number], [value]),
     "ScatterNdUpdate": lambda v, number, value: tf.scatter_nd_update(v, [[number]], [value]),
     "StridedSliceAssign": lambda v, number, value: v[number].assign(value),
+    "ScatterMax": lambda v, number, value: tf.scatter_max(v, [number], [value]),
+    "ScatterMin": lambda v, number, value: tf.scatter_min(v, [number], [-value]),
+    "ScatterNdMax": lambda v, number, value: v.scatter_nd_max([[number]], [value]),
+    "ScatterNdMin": lambda v, number, value: v.scatter_nd_min([[number]], [-value]),
 }
 
 both_forms = pytest.mark.parametrize("use_resource", [False, True], ids=["reference", "resource"])
@@ -48,7 +57,7 @@ def started() -> Any:
 def test_every_op_that_updates_a_variable_is_here() -> None:
     references = {op.type for op in UPDATES if op in RESOURCE_OPS}
 
-    assert references == ADDS.keys() | WRITES.keys()
+    assert references == ADDS.keys() | SCALES.keys() | WRITES.keys()
 
 
 @both_forms
@@ -65,6 +74,18 @@ def test_no_run_is_lost(type: str, use_resource: bool) -> None:
 
 
 @both_forms
+@pytest.mark.parametrize("type", sorted(SCALES))
+def test_no_factor_is_lost(type: str, use_resource: bool) -> None:
+    variable = tf.Variable([1.0] * THREADS, use_resource=use_resource)
+    nodes = [SCALES[type](variable, number) for number in range(THREADS)]
+
+    with started() as session:
+        in_threads(lambda number: [session.run(nodes[number]) for _ in range(TIMES)])
+
+        assert session.run(variable).tolist() == [2.0**TIMES] * THREADS
+
+
+@both_forms
 @pytest.mark.parametrize("type", sorted(WRITES))
 def test_no_part_is_overwritten_by_the_part_of_another_thread(type: str, use_resource: bool) -> None:
     variable, value = tf.Variable(ROWS, use_resource=use_resource), tf.placeholder(tf.float32, [])
@@ -73,7 +94,7 @@ def test_no_part_is_overwritten_by_the_part_of_another_thread(type: str, use_res
     with started() as session:
         in_threads(lambda number: [session.run(nodes[number], {value: i + 1}) for i in range(TIMES)])
 
-        assert session.run(variable).tolist() == [TIMES] * THREADS
+        assert abs(session.run(variable)).tolist() == [TIMES] * THREADS
 
 
 def test_a_counter_gives_each_number_once() -> None:

@@ -24,6 +24,7 @@ ROOT = Path(__file__).parents[2]
 WAITING = {
     "CheckNumerics": "the values decide whether it fails",
     "DenseBincount": "the values decide whether it fails",
+    "ResourceScatterDiv": "one place after the other: the same quotient each time",
     "DynamicStitch": "the largest index is the length of the result",
     **dict.fromkeys(
         ("MatrixInverse", "MatrixSolve", "MatrixTriangularSolve", "SelfAdjointEigV2", "Svd"),

@@ -54,6 +54,7 @@ LEFT_OUT = {
     "keras.backend.clear_session": "forgets what other calls made",
     "keras.utils.get_file": "asks the network",
     "dynamic_partition": "makes as many results as are asked for, until memory ends",
+    "test.main": "ends the process, as `unittest.main` does",
     "runtime.observe": "a made-up observer warns in every later op",
     "runtime.restart": "starts another process",
     "runtime.simulate_gpus": "starts another process",

@@ -136,7 +136,9 @@ def _models() -> list[Any]:
     hidden = keras.layers.Dense(3, activation="relu", name="dense")(inputs)
     with patch.dict(os.environ, {LEGACY: "1"}):  # an op is a step of a model for Keras 2
         total = tf.reduce_sum(hidden, -1, keepdims=True)
-    functional = keras.Model(inputs, keras.layers.Dense(2)(hidden * 2.0 + total + keras.activations.elu(hidden)))
+    functional = keras.Model(
+        inputs, keras.layers.Dense(2, name="outputs")(hidden * 2.0 + total + keras.activations.elu(hidden))
+    )
     schedule = keras.optimizers.schedules.ExponentialDecay(0.1, 2, 0.5)
     functional.compile(keras.optimizers.Adam(schedule), "mse", ["mae"])
     stack = keras.Sequential(

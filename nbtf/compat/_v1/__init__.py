@@ -59,7 +59,7 @@ _FROM = _name_modules(
         ),
         "_variables.assigning": (
             "assign assign_add assign_sub count_up_to scatter_add scatter_nd_add scatter_nd_sub scatter_nd_update "
-            "scatter_sub scatter_update"
+            "scatter_div scatter_max scatter_min scatter_mul scatter_sub scatter_update"
         ),
         "_variables.initializers": (
             "constant_initializer glorot_normal_initializer glorot_uniform_initializer ones_initializer "

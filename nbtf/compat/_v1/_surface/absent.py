@@ -52,7 +52,7 @@ _INSTEAD = {
     "sparse_mask sparse_merge sparse_placeholder sparse_reduce_sum sparse_reshape sparse_retain sparse_segment_mean "
     "sparse_segment_sum sparse_slice sparse_softmax sparse_split sparse_to_indicator sparse_transpose "
     "nn.embedding_lookup_sparse",
-    _TESTS: "test.TestCase test.main test.mock",
+    _TESTS: "test.mock",
     _EVENTS: "Event HistogramProto Summary SummaryMetadata summary.Summary summary.FileWriterCache "
     "train.SummarySaverHook train.summary_iterator",
     _COUNTS: "metrics.auc metrics.false_negatives metrics.false_positives metrics.mean_absolute_error "
@@ -63,7 +63,6 @@ _INSTEAD = {
         "data.make_initializable_iterator"
     ),
     "Nodes are timed by tf.runtime.recording().": "profiler",
-    "Write `text.encode()` or `text.decode()`.": "compat.as_bytes compat.as_str compat.as_str_any compat.as_text",
     "Draw with tf.random_normal and tf.random_uniform.": "distributions",
     "Use gradient descent, or another optimizer of tf.train.": "train.ProximalAdagradOptimizer "
     "train.ProximalGradientDescentOptimizer train.AdagradDAOptimizer",

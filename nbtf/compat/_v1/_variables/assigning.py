@@ -68,6 +68,26 @@ def scatter_sub(ref: Any, indices: Any, updates: Any, use_locking: bool = False,
     return _change(ref, ops.SCATTER_SUB, [indices, updates], name, {"use_locking": use_locking})
 
 
+def scatter_max(ref: Any, indices: Any, updates: Any, use_locking: bool = False, name: str | None = None) -> Any:
+    """Returns what keeps the larger elements of rows of a variable when it is run; see `scatter_update`."""
+    return _change(ref, ops.SCATTER_MAX, [indices, updates], name, {"use_locking": use_locking})
+
+
+def scatter_min(ref: Any, indices: Any, updates: Any, use_locking: bool = False, name: str | None = None) -> Any:
+    """Returns what keeps the smaller elements of rows of a variable when it is run; see `scatter_update`."""
+    return _change(ref, ops.SCATTER_MIN, [indices, updates], name, {"use_locking": use_locking})
+
+
+def scatter_mul(ref: Any, indices: Any, updates: Any, use_locking: bool = False, name: str | None = None) -> Any:
+    """Returns what multiplies rows of a variable when it is run; see `scatter_update`."""
+    return _change(ref, ops.SCATTER_MUL, [indices, updates], name, {"use_locking": use_locking})
+
+
+def scatter_div(ref: Any, indices: Any, updates: Any, use_locking: bool = False, name: str | None = None) -> Any:
+    """Returns what divides rows of a variable when it is run; see `scatter_update`."""
+    return _change(ref, ops.SCATTER_DIV, [indices, updates], name, {"use_locking": use_locking})
+
+
 def scatter_nd_update(ref: Any, indices: Any, updates: Any, use_locking: bool = True, name: str | None = None) -> Any:
     """Returns what replaces elements or slices of a variable when it is run.
 
@@ -132,13 +152,23 @@ _METHODS: dict[Op, str] = {
     ops.SCATTER_UPDATE: "scatter_update",
     ops.SCATTER_ADD: "scatter_add",
     ops.SCATTER_SUB: "scatter_sub",
+    ops.SCATTER_MAX: "scatter_max",
+    ops.SCATTER_MIN: "scatter_min",
+    ops.SCATTER_MUL: "scatter_mul",
+    ops.SCATTER_DIV: "scatter_div",
     ops.SCATTER_ND_UPDATE: "scatter_nd_update",
     ops.SCATTER_ND_ADD: "scatter_nd_add",
     ops.SCATTER_ND_SUB: "scatter_nd_sub",
 }
 """The methods of eager variables."""
 
-_ROWS = frozenset({ops.SCATTER_UPDATE, ops.SCATTER_ADD, ops.SCATTER_SUB})
+_ROWS = frozenset(
+    {
+        *(ops.SCATTER_UPDATE, ops.SCATTER_ADD, ops.SCATTER_SUB),
+        *(ops.SCATTER_MAX, ops.SCATTER_MIN, ops.SCATTER_MUL, ops.SCATTER_DIV),
+    }
+)
+"""Changes of rows, which methods take as `tf.IndexedSlices`."""
 
 
 def _changed(variable: EagerVariable, record: Op, values: Sequence[Any]) -> Any:

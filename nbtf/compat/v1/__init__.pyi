@@ -40,8 +40,8 @@ from nbtf import broadcast_to as broadcast_to
 from nbtf import cast as cast
 from nbtf import compat as compat
 from nbtf import complex as complex
-from nbtf import complex128 as complex128
 from nbtf import complex64 as complex64
+from nbtf import complex128 as complex128
 from nbtf import config as config
 from nbtf import cos as cos
 from nbtf import cosh as cosh
@@ -76,10 +76,10 @@ from nbtf import identity as identity
 from nbtf import identity_n as identity_n
 from nbtf import image as image
 from nbtf import inside_function as inside_function
+from nbtf import int8 as int8
 from nbtf import int16 as int16
 from nbtf import int32 as int32
 from nbtf import int64 as int64
-from nbtf import int8 as int8
 from nbtf import io as io
 from nbtf import is_tensor as is_tensor
 from nbtf import keras as keras
@@ -148,10 +148,10 @@ from nbtf import test as test
 from nbtf import tile as tile
 from nbtf import truncatediv as truncatediv
 from nbtf import truncatemod as truncatemod
+from nbtf import uint8 as uint8
 from nbtf import uint16 as uint16
 from nbtf import uint32 as uint32
 from nbtf import uint64 as uint64
-from nbtf import uint8 as uint8
 from nbtf import unique as unique
 from nbtf import unique_with_counts as unique_with_counts
 from nbtf import unstack as unstack
@@ -221,8 +221,8 @@ from nbtf.compat._v1._surface.arithmetic import mod as mod
 from nbtf.compat._v1._surface.arithmetic import realdiv as realdiv
 from nbtf.compat._v1._surface.arithmetic import scalar_mul as scalar_mul
 from nbtf.compat._v1._surface.arithmetic import to_bfloat16 as to_bfloat16
-from nbtf.compat._v1._surface.arithmetic import to_complex128 as to_complex128
 from nbtf.compat._v1._surface.arithmetic import to_complex64 as to_complex64
+from nbtf.compat._v1._surface.arithmetic import to_complex128 as to_complex128
 from nbtf.compat._v1._surface.arithmetic import to_double as to_double
 from nbtf.compat._v1._surface.arithmetic import to_float as to_float
 from nbtf.compat._v1._surface.arithmetic import to_int32 as to_int32

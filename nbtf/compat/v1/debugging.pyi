@@ -1,10 +1,8 @@
 # What type checkers see of `nbtf.compat.v1.debugging`; written by `python -m tests.compat.v1_types`.
 from nbtf.compat._v1._surface.checks import Assert as Assert
-from nbtf.debugging import assert_all_finite as assert_all_finite
 from nbtf.compat._v1._surface.checks import assert_equal as assert_equal
 from nbtf.compat._v1._surface.checks import assert_greater as assert_greater
 from nbtf.compat._v1._surface.checks import assert_greater_equal as assert_greater_equal
-from nbtf.debugging import assert_integer as assert_integer
 from nbtf.compat._v1._surface.checks import assert_less as assert_less
 from nbtf.compat._v1._surface.checks import assert_less_equal as assert_less_equal
 from nbtf.compat._v1._surface.checks import assert_near as assert_near
@@ -13,14 +11,16 @@ from nbtf.compat._v1._surface.checks import assert_non_negative as assert_non_ne
 from nbtf.compat._v1._surface.checks import assert_non_positive as assert_non_positive
 from nbtf.compat._v1._surface.checks import assert_none_equal as assert_none_equal
 from nbtf.compat._v1._surface.checks import assert_positive as assert_positive
-from nbtf.debugging import assert_proper_iterable as assert_proper_iterable
 from nbtf.compat._v1._surface.checks import assert_rank as assert_rank
 from nbtf.compat._v1._surface.checks import assert_rank_at_least as assert_rank_at_least
 from nbtf.compat._v1._surface.checks import assert_rank_in as assert_rank_in
+from nbtf.compat._v1._surface.checks import assert_type as assert_type
+from nbtf.debugging import assert_all_finite as assert_all_finite
+from nbtf.debugging import assert_integer as assert_integer
+from nbtf.debugging import assert_proper_iterable as assert_proper_iterable
 from nbtf.debugging import assert_same_float_dtype as assert_same_float_dtype
 from nbtf.debugging import assert_scalar as assert_scalar
 from nbtf.debugging import assert_shapes as assert_shapes
-from nbtf.compat._v1._surface.checks import assert_type as assert_type
 from nbtf.debugging import check_numerics as check_numerics
 from nbtf.debugging import disable_check_numerics as disable_check_numerics
 from nbtf.debugging import disable_traceback_filtering as disable_traceback_filtering

@@ -51,13 +51,11 @@ def write(path: files.StrPath, contents: Mapping[str, bytes]) -> None:
             drafts.sync_folder(folder)
             current = replace(description, generation=os.path.basename(generation))
             files.write(os.path.join(folder, manifest.NAME), current.as_bytes())
-    except OSError as error:
-        files.name_file(error, path, folder)
-        raise
-    try:
         _remove_other_generations(folder, previous)
-    except BaseException:  # an interrupt: the earlier generation would stay until the next save
+    except BaseException as error:  # an interrupt too: the earlier generation would stay until the next save
         _remove_other_generations(folder, previous)
+        if isinstance(error, OSError):
+            files.name_file(error, path, folder)
         raise
     for file in flat:
         with contextlib.suppress(OSError):

@@ -39,7 +39,7 @@ ALLOWED = {
     ("nbtf/_cluster/processes.py", "os.open"): "opens the null device for writing",
     ("nbtf/keras/utils/images.py", "image.open"): "gets an open file",
     ("nbtf/keras/datasets/fashion_mnist.py", "gzip.open"): "gets an open file",
-    ("nbtf/cli/checking/pictures.py", "image.open"): "gets bytes",
+    ("nbtf/cli/checking/pictures.py", "open"): "gets bytes",
     ("nbtf/cli/own_wheel.py", "zipfile.ZipFile"): "writes a draft",
     ("nbtf/cli/own_wheel.py", "path.read_bytes"): _OWN,
     ("nbtf/_public.py", "open"): _OWN,

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from nbtf.errors import OpError
 from tests.storage.savers import SAVERS, CommandFailedError, Saver
 
 
@@ -45,7 +46,7 @@ def test_a_full_disk_leaves_what_was_saved(saver: Saver, small_disk: Path) -> No
     saver.prepare(folder)
     old = saver.load(folder)
     fill(filling)
-    with pytest.raises((OSError, CommandFailedError), match="No space left on device"):
+    with pytest.raises((OSError, OpError, CommandFailedError), match="No space left on device"):
         saver.save(folder)
     assert saver.load(folder) == old
     assert not list(folder.rglob("*.nbtf-draft"))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from numbers import Real
 from typing import Any
 
 from nbtf._ops.arrays.creation import zeros_like
@@ -165,11 +166,16 @@ def leaky_relu(features: TensorLike, alpha: float = 0.2, name: str | None = None
 
     Args:
       features: real numbers; integers become float32.
-      alpha: the part of negative numbers that is left.
+      alpha: the factor of negative elements, a Python or NumPy number; 0.2 by default.
+
+    Raises:
+      TypeError: if `alpha` is no real number.
 
     >>> tf.nn.leaky_relu([-2.0, 3.0]).numpy()
     array([-0.4,  3. ], dtype=float32)
     """
+    if not isinstance(alpha, Real):
+        raise TypeError(f"Expected float for argument 'alpha' not {alpha!r}.")
     tensor = as_tensor(features)
     if tensor.dtype.is_integer:
         tensor = cast(tensor, float32)

@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, cast
 
 import numpy as np
 
+from nbtf._bfloat16 import advice, is_scalar_class, limits, scalar_class
 from nbtf.errors import UnimplementedError
 
 
 class NoValuesError(UnimplementedError, TypeError):
-    """NumPy has no values of this dtype: `tf.bfloat16` and others are names alone."""
+    """Nothing here has values of this dtype: `tf.resource` is a name alone, as `tf.bfloat16` is without `ml_dtypes`."""
 
 
 class DType:
@@ -32,7 +33,6 @@ class DType:
       is_complex: whether these are complex numbers.
       is_bool: whether these are truth values.
       is_numeric: whether these are numbers of any sort.
-      is_numpy_compatible: whether NumPy has this kind.
       size: bytes of one element; 0 where they differ in length.
 
     >>> tf.float32, str(tf.float32), tf.float32.size
@@ -48,7 +48,6 @@ class DType:
         "is_floating",
         "is_integer",
         "is_numeric",
-        "is_numpy_compatible",
         "is_unsigned",
         "name",
         "np_dtype",
@@ -66,7 +65,6 @@ class DType:
     is_complex: bool
     is_bool: bool
     is_numeric: bool
-    is_numpy_compatible: bool
     size: int
 
     def __init__(
@@ -102,17 +100,26 @@ class DType:
         self.is_complex = numpy_kind == "c"
         self.is_bool = numpy_kind == "b"
         self.is_numeric = numpy_kind in ("f", "i", "u", "c")
-        self.is_numpy_compatible = numpy is not None
         self.size = size
 
     if not TYPE_CHECKING:  # a type checker would take it for a promise that any attribute exists
 
         def __getattr__(self, name: str) -> Any:
             """Says why an attribute is not there; called only for those that are not."""
-            if name in ("np_dtype", "as_numpy_dtype"):
-                instead = ": use tf.float16 or tf.float32" if self.is_floating else ""
-                raise NoValuesError(f"tf.{self.name} has no NumPy dtype, so nbtf cannot hold such values{instead}")
-            raise AttributeError(f"'DType' object has no attribute '{name}'")
+            if name not in ("np_dtype", "as_numpy_dtype"):
+                raise AttributeError(f"'DType' object has no attribute '{name}'")
+            if self is not bfloat16:
+                raise NoValuesError(f"tf.{self.name} has no NumPy dtype, so nbtf cannot hold such values")
+            _load_bfloat16()
+            return getattr(self, name)
+
+    @property
+    def is_numpy_compatible(self) -> bool:
+        """Whether there are arrays of this kind; of `bfloat16` where `ml_dtypes` is installed."""
+        try:
+            return self.np_dtype is not None
+        except NoValuesError:
+            return False
 
     @property
     def min(self) -> Any:
@@ -161,6 +168,8 @@ class DType:
     def _range(self, limit: str) -> Any:
         if self.is_integer:
             return np.iinfo(self.np_dtype)
+        if self is bfloat16 and self.np_dtype is not None:
+            return limits()
         if self.is_floating:
             return np.finfo(self.np_dtype)
         raise TypeError(f"Cannot find {limit} value of {self} with type {self}.")
@@ -216,7 +225,8 @@ variant: DType = DType("variant", 21)
 uint32: DType = DType("uint32", 22, np.uint32)
 uint64: DType = DType("uint64", 23, np.uint64)
 
-# Kinds a tensor can have; bfloat16, resource and variant are names without values.
+# Kinds a tensor can have; resource and variant are names without values. bfloat16 is in none of the sets: it needs
+# `ml_dtypes`, and `_ops/in_bfloat16.py` says which ops take it.
 FLOATS = frozenset({float16, float32, float64})
 INTEGERS = frozenset({int8, int16, int32, int64, uint8, uint16, uint32, uint64})
 COMPLEXES = frozenset({complex64, complex128})
@@ -294,7 +304,7 @@ def as_dtype(type_value: DTypeLike) -> DType:
     if isinstance(type_value, str):
         dtype = _BY_NAME.get(type_value)
     elif isinstance(type_value, type):
-        dtype = _BY_CLASS.get(type_value)
+        dtype = _of_class(type_value)
     elif isinstance(type_value, int) and not isinstance(type_value, bool):
         dtype = _BY_ENUM.get(type_value)
     else:
@@ -308,4 +318,25 @@ def _of_array(value: Any) -> DType | None:
     dtype = getattr(value, "dtype", value)
     if isinstance(dtype, DType):
         return dtype.base_dtype
-    return _BY_CLASS.get(cast("np.dtype[Any]", dtype).type) if isinstance(dtype, np.dtype) else None
+    return _of_class(cast("np.dtype[Any]", dtype).type) if isinstance(dtype, np.dtype) else None
+
+
+def _of_class(scalar: type[Any]) -> DType | None:
+    dtype = _BY_CLASS.get(scalar)
+    if dtype is None and is_scalar_class(scalar):
+        _load_bfloat16()
+        return bfloat16
+    return dtype
+
+
+def _load_bfloat16() -> None:
+    """Looks for the arrays of bfloat16, on first use.
+
+    Raises:
+      NoValuesError: the package that has them is not installed.
+    """
+    scalar = scalar_class()
+    if scalar is None:
+        raise NoValuesError(f"tf.bfloat16 has no NumPy dtype, so nbtf cannot hold such values: {advice()}")
+    bfloat16.np_dtype, bfloat16.as_numpy_dtype = np.dtype(scalar), scalar
+    DTYPE_OF[bfloat16.np_dtype] = _BY_CLASS[scalar] = bfloat16

@@ -39,7 +39,7 @@ from nbtf.errors import UnimplementedError
 
 EVERY = sorted((value for value in vars(_types).values() if isinstance(value, DType)), key=lambda kind: kind.name)
 WITH_VALUES = sorted(ALL, key=lambda kind: kind.name)
-WITHOUT_VALUES = [bfloat16, resource, variant]
+WITHOUT_VALUES = [resource, variant]
 
 every = pytest.mark.parametrize("kind", EVERY, ids=lambda kind: kind.name)
 with_values = pytest.mark.parametrize("kind", WITH_VALUES, ids=lambda kind: kind.name)
@@ -255,8 +255,7 @@ def test_kernels_speak_c() -> None:
 @pytest.mark.parametrize("kind", WITHOUT_VALUES, ids=repr)
 @pytest.mark.parametrize("name", ["np_dtype", "as_numpy_dtype"])
 def test_kinds_without_values_say_so(kind: DType, name: str) -> None:
-    instead = "(: use tf.float16 or tf.float32)?"
-    text = rf"^tf.{kind.name} has no NumPy dtype, so nbtf cannot hold such values{instead}$"
+    text = rf"^tf.{kind.name} has no NumPy dtype, so nbtf cannot hold such values$"
     for error in (TypeError, UnimplementedError):
         with pytest.raises(error, match=text):
             getattr(kind, name)
@@ -271,7 +270,8 @@ def test_a_misspelt_attribute_is_an_attribute_error() -> None:
 
 @every
 def test_sets_hold_the_kinds_that_have_values(kind: DType) -> None:
-    assert kind.is_numpy_compatible == (kind in ALL) == (kind not in WITHOUT_VALUES)
+    if kind is not bfloat16:  # in no set: see tests/test_bfloat16.py
+        assert kind.is_numpy_compatible == (kind in ALL) == (kind not in WITHOUT_VALUES)
 
 
 @with_values

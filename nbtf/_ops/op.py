@@ -12,6 +12,7 @@ from nbtf._devices.base import Buffer, Spec
 from nbtf._devices.cpu import CPU
 from nbtf._ops.attributes import NodeForm
 from nbtf._ops.express import express
+from nbtf._ops.in_bfloat16 import takes_bfloat16
 from nbtf._ops.list_lane import has_list_lane, run_with_lists
 from nbtf._ops.specs import Dims, broadcast, spec_of
 from nbtf._runtime.conversion import NotYetError, as_tensor
@@ -299,7 +300,7 @@ class Op:
 
     def _check_one(self, slot: _Slot, number: int, dtype: DType, bound: dict[str, DType]) -> None:
         if slot.allowed is not None and slot.letter not in bound:
-            if dtype not in slot.allowed:
+            if dtype not in slot.allowed and not takes_bfloat16(self, dtype, slot.allowed):
                 allowed, definition = self._declared(slot)
                 text = f"Value for attr '{slot.letter}' of {dtype.c_name} is not in the list of allowed values: "
                 raise InvalidArgumentError(f"{text}{allowed}{definition} [Op:{self.type}] name: ")

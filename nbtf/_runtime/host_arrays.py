@@ -7,7 +7,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from nbtf._types import DType, as_dtype, bool_, string
+from nbtf._types import DType, as_dtype, bfloat16, bool_, string
 
 Array = np.ndarray[Any, Any]
 
@@ -33,7 +33,7 @@ def _dtype_of_array(value: Any) -> DType:
     type_letter = value.dtype.kind
     if type_letter in "OSU":
         return string
-    if type_letter == "V":
+    if type_letter == "V" and value.dtype.name != bfloat16.name:
         raise _refused("numpy data type")
     try:
         return as_dtype(value.dtype)

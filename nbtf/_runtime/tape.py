@@ -12,9 +12,9 @@ from typing import Any, ClassVar
 from weakref import ref
 
 from nbtf._runtime.tensor import Tensor
-from nbtf._types import COMPLEXES, FLOATS, variant
+from nbtf._types import COMPLEXES, FLOATS, bfloat16, variant
 
-CONTINUOUS = FLOATS | COMPLEXES | {variant}
+CONTINUOUS = FLOATS | COMPLEXES | {bfloat16, variant}
 """The dtypes that gradients flow through; a `variant` is a list of tensors."""
 
 ALWAYS = object()

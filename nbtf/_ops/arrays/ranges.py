@@ -26,6 +26,7 @@ from nbtf._types import (
     DTypeLike,
     TensorLike,
     as_dtype,
+    bfloat16,
     bool_,
     float16,
     float32,
@@ -39,11 +40,11 @@ from nbtf._types import (
 )
 from nbtf.errors import InvalidArgumentError
 
-_BY_RANK = (int32, int64, float32, float64)
+_BY_RANK = (int32, int64, float16, bfloat16, float32, float64)
 """Which dtype a range has if its numbers differ: the last of them. Source: `range` of TensorFlow's math_ops."""
 
-_RANGES = frozenset({float16, *_BY_RANK})
-"""Dtypes with a kernel. Source: TensorFlow's registrations for Range on CPUs, without bfloat16."""
+_RANGES = frozenset(_BY_RANK)
+"""Dtypes with a kernel. Source: TensorFlow's registrations for Range on CPUs."""
 
 
 def as_number(value: Any) -> Any:
@@ -74,7 +75,7 @@ def Range(xp: Any, start: Any, limit: Any, delta: Any, dtype: DType) -> Any:
     scalar_type = dtype.np_dtype.type
     if dtype.is_integer:
         return xp.arange(start, limit, delta, dtype.np_dtype)
-    return scalar_type(start) + xp.arange(count, dtype=dtype.np_dtype) * scalar_type(delta)
+    return scalar_type(start) + xp.arange(count).astype(dtype.np_dtype) * scalar_type(delta)
 
 
 def _count(start: Any, limit: Any, delta: Any, dtype: DType) -> int:
@@ -123,7 +124,8 @@ def range(
     if target_dtype is None:
         strange = [candidate for candidate in dtypes if candidate not in _BY_RANK]
         if strange:
-            raise TypeError(f"tf.range takes int32, int64, float32 or float64 numbers, got {strange[0]!r}")
+            names = "int32, int64, float16, bfloat16, float32 or float64"
+            raise TypeError(f"tf.range takes {names} numbers, got {strange[0]!r}")
         target_dtype = max(dtypes, key=_BY_RANK.index)
     if target_dtype not in _RANGES:
         raise InvalidArgumentError(_no_kernel(target_dtype))

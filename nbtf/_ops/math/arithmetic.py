@@ -24,6 +24,7 @@ from nbtf._types import (
     DTypeLike,
     TensorLike,
     as_dtype,
+    bfloat16,
     int8,
     int16,
     int32,
@@ -201,7 +202,7 @@ def conj(x: TensorLike, name: str | None = None) -> Tensor:
     array([1.-2.j])
     """
     tensor = as_tensor(x)
-    if tensor._dtype in REALS:
+    if tensor._dtype in REALS or tensor._dtype is bfloat16:
         return tensor
     if tensor._dtype in COMPLEXES:
         return Conj(tensor, name=name)
@@ -252,7 +253,7 @@ def _(xp: Any, grad: Any, stored: None, attrs: object) -> Any:
 def Cast(xp: Any, x: Any, dtype: DType) -> Any:
     if x.dtype.kind == "O" or dtype is string:
         raise TypeError("texts are no numbers")
-    if x.dtype.kind == "c" and dtype in REALS:
+    if x.dtype.kind == "c" and (dtype in REALS or dtype is bfloat16):
         x = x.real  # NumPy would warn that the imaginary part is lost
     return x.astype(dtype.np_dtype)
 
@@ -299,7 +300,7 @@ def _(x: Spec, dtype: DType) -> Spec:
 @Cast.gradient
 def _(call: Call, grad: Tensor) -> Gradients:
     source = call.inputs[0]._dtype
-    continuous = FLOATS | COMPLEXES
+    continuous = FLOATS | COMPLEXES | {bfloat16}
     return [cast(grad, source) if source in continuous and grad._dtype in continuous else None]
 
 

@@ -15,7 +15,7 @@ from nbtf._ops.reductions.sums import unbroadcast
 from nbtf._runtime.conversion import as_tensor
 from nbtf._runtime.tape import Call
 from nbtf._runtime.tensor import Tensor
-from nbtf._types import COMPLEXES, REALS, DType, TensorLike, as_dtype, complex64, complex128, float32, float64
+from nbtf._types import COMPLEXES, REALS, DType, TensorLike, as_dtype, bfloat16, complex64, complex128, float32, float64
 
 
 @op("T T -> Tout", T=frozenset({float32, float64}), plain={"Tout": as_dtype}, broadcasts=True)
@@ -83,7 +83,7 @@ def real(input: TensorLike, name: str | None = None) -> Tensor:
     tensor = as_tensor(input)
     if tensor._dtype in COMPLEXES:
         return Real(tensor, Tout=tensor._dtype.real_dtype, name=name)
-    if tensor._dtype in REALS:
+    if tensor._dtype in REALS or tensor._dtype is bfloat16:
         return tensor
     raise TypeError(f"input must be a numeric tensor, but got tensor with dtype {tensor._dtype}")
 
@@ -154,7 +154,8 @@ def _(call: Call, grad: Tensor) -> Gradients:
 
 
 def _nothing(like: Tensor) -> Tensor:
-    return broadcast_to(as_tensor(False if like._dtype not in REALS else 0, like._dtype), like.shape)
+    dtype = like._dtype
+    return broadcast_to(as_tensor(0 if dtype.is_floating or dtype.is_integer else False, dtype), like.shape)
 
 
 @Real.infer

@@ -10,7 +10,7 @@ from nbtf._ops.reductions.sums import unbroadcast, unbroadcast_array
 from nbtf._runtime.conversion import as_tensor
 from nbtf._runtime.tape import Call
 from nbtf._runtime.tensor import Tensor
-from nbtf._types import COMPLEXES, FLOATS, NUMBERS, REALS, TensorLike, float32, float64, int32, int64
+from nbtf._types import COMPLEXES, FLOATS, REALS, TensorLike, float32, float64, int32, int64
 from nbtf.errors import InvalidArgumentError
 
 RealDiv = ufunc("RealDiv", "divide", "T T -> T", T=FLOATS | COMPLEXES, node_name="truediv")
@@ -40,7 +40,7 @@ def _divisible(x: Tensor, y: Tensor, operation: str) -> tuple[Tensor, Tensor]:
     """Returns two tensors in the dtype of their quotient."""
     if x._dtype is not y._dtype:
         raise TypeError(f"`x` and `y` must have the same dtype, got {x._dtype!r} != {y._dtype!r}.")
-    if x._dtype not in NUMBERS:
+    if not x._dtype.is_numeric:
         names = (
             "uint8 int8 uint16 int16 uint32 int32 uint64 int64 bfloat16 float16 float32 float64 complex64 complex128"
         )

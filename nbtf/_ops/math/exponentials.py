@@ -12,7 +12,7 @@ from nbtf._ops.reductions.sums import unbroadcast
 from nbtf._runtime.conversion import as_tensor
 from nbtf._runtime.tape import Call
 from nbtf._runtime.tensor import Tensor
-from nbtf._types import COMPLEXES, FLOATS, REALS, TensorLike
+from nbtf._types import COMPLEXES, FLOATS, TensorLike
 from nbtf.errors import InvalidArgumentError
 
 CONTINUOUS = FLOATS | COMPLEXES
@@ -213,7 +213,7 @@ def sigmoid(x: TensorLike, name: str | None = None) -> Tensor:
 @Sigmoid.gradient_keeping("outputs")
 def _(call: Call, grad: Tensor) -> Gradients:
     y = call.output
-    return [sigmoid_grad(y if y._dtype in REALS else conj(y), grad)]
+    return [sigmoid_grad(conj(y) if y._dtype.is_complex else y, grad)]
 
 
 @Sigmoid.backward
@@ -244,7 +244,7 @@ def sigmoid_grad(y: Tensor, dy: Tensor, name: str | None = None) -> Tensor:
 
 @SigmoidGrad.gradient
 def _(call: Call, grad: Tensor) -> Gradients:
-    y, dy = [operand if operand._dtype in REALS else conj(operand) for operand in call.inputs]
+    y, dy = [conj(operand) if operand._dtype.is_complex else operand for operand in call.inputs]
     towards_y = grad * dy - 2.0 * (grad * dy) * y if call.needs(0) else None
     return [towards_y, sigmoid_grad(y, grad) if call.needs(1) else None]
 
@@ -265,7 +265,7 @@ def tanh(x: TensorLike, name: str | None = None) -> Tensor:
 @Tanh.gradient_keeping("outputs")
 def _(call: Call, grad: Tensor) -> Gradients:
     (y,) = call.outputs
-    return [tanh_grad(y if y._dtype in REALS else conj(y), grad)]
+    return [tanh_grad(conj(y) if y._dtype.is_complex else y, grad)]
 
 
 @Tanh.backward
@@ -296,6 +296,6 @@ def tanh_grad(y: Tensor, dy: Tensor, name: str | None = None) -> Tensor:
 
 @TanhGrad.gradient
 def _(call: Call, grad: Tensor) -> Gradients:
-    y, dy = [operand if operand._dtype in REALS else conj(operand) for operand in call.inputs]
+    y, dy = [conj(operand) if operand._dtype.is_complex else operand for operand in call.inputs]
     towards_y = grad * -2.0 * dy * y if call.needs(0) else None
     return [towards_y, tanh_grad(y, grad) if call.needs(1) else None]

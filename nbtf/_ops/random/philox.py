@@ -13,7 +13,7 @@ from math import cos, sin
 from typing import Any
 
 from nbtf._devices.cpu import CPU
-from nbtf._types import DType, float16, float32, float64, int64, uint64
+from nbtf._types import DType, bfloat16, float16, float32, float64, int64, uint64
 
 # Salmon et al., section 4.3: the multipliers and the two Weyl constants of Philox4x32.
 MULTIPLIERS = [[0xD2511F53], [0xCD9E8D57]]
@@ -137,6 +137,9 @@ def _short_fractions(xp: Any, words: Any, dtype: DType) -> Any:
     if dtype is float16:
         bits = (words & 0x3FF | 15 << 10).astype(xp.uint16)
         return bits.view(xp.float16) - 1
+    if dtype is bfloat16:
+        bits = (words & 0x7F | 127 << 7).astype(xp.uint16)
+        return bits.view(dtype.np_dtype) - dtype.as_numpy_dtype(1)
     bits = words.astype(xp.uint32)
     bits &= 0x7FFFFF
     bits |= 127 << 23
@@ -244,7 +247,7 @@ def truncated_normal(xp: Any, key: Any, counter: Counter, count: int, dtype: DTy
     each other.
     """
     group = _group(dtype)
-    exact = float32 if dtype is float16 else dtype
+    exact = float64 if dtype is float64 else float32
     groups = -(-count // group)
     low, high = counters(xp, counter, groups, group * RESERVED // 4)
     drawn = _normals(xp, key, low, high, exact)

@@ -13,7 +13,20 @@ from nbtf._ops.random.arguments import as_bound, as_bound_int, as_vector, bounds
 from nbtf._ops.specs import as_asked, bracketed, may_be_equal
 from nbtf._runtime.conversion import as_tensor
 from nbtf._runtime.tensor import Tensor
-from nbtf._types import DType, DTypeLike, TensorLike, as_dtype, float16, float32, float64, int32, int64, uint32, uint64
+from nbtf._types import (
+    DType,
+    DTypeLike,
+    TensorLike,
+    as_dtype,
+    bfloat16,
+    float16,
+    float32,
+    float64,
+    int32,
+    int64,
+    uint32,
+    uint64,
+)
 from nbtf.errors import InvalidArgumentError, UnimplementedError
 
 Lengths = Any
@@ -130,7 +143,7 @@ def _check_uniform(dtype: DType, minval: Any, maxval: Any) -> None:
         )
 
 
-_UNIFORM = frozenset({float16, float32, float64, int32, int64, uint32, uint64})
+_UNIFORM = frozenset({bfloat16, float16, float32, float64, int32, int64, uint32, uint64})
 
 
 def _integers(

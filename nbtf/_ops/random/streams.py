@@ -18,7 +18,7 @@ from nbtf._runtime.conversion import as_tensor
 from nbtf._runtime.scopes import SCOPE
 from nbtf._runtime.seeds import Seeds, Stream
 from nbtf._runtime.tensor import Tensor
-from nbtf._types import ALL, DType, DTypeLike, TensorLike, as_dtype, float16, float32, float64, int32, int64
+from nbtf._types import ALL, DType, DTypeLike, TensorLike, as_dtype, bfloat16, float16, float32, float64, int32, int64
 
 Lengths = Any
 """The shape of what is drawn: a list of integers or an integer tensor."""
@@ -109,7 +109,7 @@ def uniform(
     return _between(drawn, minval, maxval)
 
 
-_UNIFORM = frozenset({float16, float32, float64, int32, int64})
+_UNIFORM = frozenset({bfloat16, float16, float32, float64, int32, int64})
 
 
 def _between(drawn: Tensor, minval: Any, maxval: Any) -> Tensor:

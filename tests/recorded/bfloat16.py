@@ -1,0 +1,138 @@
+"""The samples of every op with their floats in bfloat16: what TensorFlow 2.21 answers on a CPU, and what nbtf does.
+
+python -m tests.recorded.bfloat16                       # compare all of them with what is recorded
+python -m tests.recorded.bfloat16 --module tensorflow   # record; nbtf is there for its samples
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import inspect
+import json
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tests.hostile.calls import public_functions
+from tests.ops.samples import Made, Sample, all_samples
+
+FILE = Path(__file__).parent / "bfloat16.json"
+
+DRAWN = ("random.", "nn.dropout", "image.stateless_random", "image.random")
+"""Their numbers are compared in tests/recorded/random.json; here they would depend on what was drawn before."""
+
+
+def is_plain(value: Any) -> bool:
+    """Tells whether an argument means the same to both libraries."""
+    if isinstance(value, list | tuple):
+        return all(map(is_plain, value))
+    return value is None or isinstance(value, bool | int | float | str | bytes | np.ndarray)
+
+
+def cases() -> Iterator[tuple[str, str, Sample]]:
+    """Yields a name, the public path and the sample, for each that has a float among its arrays."""
+    paths = {id(function): path for path, function in public_functions(importlib.import_module("nbtf")).items()}
+    numbers = Counter[str]()
+    for sample in all_samples():
+        path = paths.get(id(sample.function), "")
+        arguments = [*sample.args, *sample.kwargs.values()]
+        if not path or path.startswith(DRAWN) or any(isinstance(argument, Made) for argument in arguments):
+            continue
+        numbers[path] += 1
+        if all(map(is_plain, arguments)) and has_floats(arguments):
+            yield f"{sample.op} {path} {numbers[path]}", path, sample
+
+
+def has_floats(value: Any) -> bool:
+    """Tells whether an array of floats is among arguments."""
+    if isinstance(value, list | tuple):
+        return any(map(has_floats, value))
+    return isinstance(value, np.ndarray) and value.dtype.kind == "f"
+
+
+def in_bfloat16(tf: Any, value: Any) -> Any:
+    """Returns arguments with tensors in the place of arrays; floats are bfloat16."""
+    if isinstance(value, list | tuple):
+        return type(value)([in_bfloat16(tf, item) for item in value])
+    if isinstance(value, np.ndarray):
+        return tf.constant(value, tf.bfloat16 if value.dtype.kind == "f" else None)
+    return value
+
+
+def answer(tf: Any, path: str, sample: Sample) -> list[Any]:
+    """Returns dtype, shape and values of each result, or the class of the error."""
+    function = tf
+    try:
+        for part in path.split("."):
+            function = getattr(function, part)
+        named = inspect.signature(sample.function).bind(*sample.args, **sample.kwargs).arguments
+        results = function(**{key: in_bfloat16(tf, value) for key, value in named.items()})
+        return [described(tf, result) for result in tf.nest.flatten(results, expand_composites=True)]
+    except Exception as error:
+        return [type(error).__name__]
+
+
+def described(tf: Any, result: Any) -> list[Any]:
+    """Returns dtype, shape and values of a result."""
+    tensor = tf.convert_to_tensor(result)
+    values = tensor.numpy()
+    if tensor.dtype == tf.bfloat16:
+        values = np.asarray(values).astype(np.float32)
+    return [tensor.dtype.name, list(np.shape(values)), np.asarray(values).ravel().astype(str).tolist()]
+
+
+def units_apart(expected: list[Any], came: list[Any]) -> float:
+    """Returns how far the results are from each other, in units of the last place of bfloat16; inf for what is else."""
+    if len(expected) != len(came) or isinstance(expected[0], str) or isinstance(came[0], str):
+        return 0.0 if expected == came else np.inf
+    apart = 0.0
+    for (dtype, shape, values), (dtype_that_came, shape_that_came, values_that_came) in zip(
+        expected, came, strict=True
+    ):
+        if (dtype, shape) != (dtype_that_came, shape_that_came):
+            return np.inf
+        if values == values_that_came:
+            continue
+        if dtype not in ("bfloat16", "float32"):
+            return np.inf
+        apart = max(apart, _farthest(values, values_that_came))
+    return apart
+
+
+def _farthest(expected: list[str], came: list[str]) -> float:
+    left, right = np.array(expected, np.float64), np.array(came, np.float64)
+    with np.errstate(all="ignore"):
+        unit = 2.0 ** (np.floor(np.log2(np.maximum(np.abs(left), 2.0**-126))) - 7)
+        distance = np.where((left == right) | (np.isnan(left) & np.isnan(right)), 0, np.abs(left - right) / unit)
+    return round(float(np.where(np.isnan(distance), np.inf, distance).max()), 1)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=str(__doc__).partition("\n")[0])
+    parser.add_argument("--module", default="nbtf", help="tensorflow records what it answers")
+    chosen = parser.parse_args()
+    tf = importlib.import_module(chosen.module)
+    answers = {name: answer(tf, path, sample) for name, path, sample in cases()}
+    if chosen.module == "tensorflow":  # an operation of the module `raw_ops` may have other names for its arguments
+        answers = {name: value for name, value in answers.items() if value != ["TypeError"] or "raw_ops." not in name}
+        rows = [f"{json.dumps(name)}: {json.dumps(value)}" for name, value in answers.items()]
+        FILE.write_text("{\n" + ",\n".join(rows) + "\n}\n", encoding="utf-8")
+    recorded: dict[str, Any] = json.loads(FILE.read_text(encoding="utf-8"))
+    counts = Counter[float]()
+    for name in answers.keys() & recorded.keys():
+        came = answers[name]
+        apart = units_apart(recorded[name], came)
+        counts[min(np.ceil(apart), 9.0)] += 1
+        if apart > 0:
+            print(f"{apart:.1f} units: {name}\n  recorded {str(recorded[name])[:300]}\n  answered {str(came)[:300]}")
+    print(f"{len(answers)} calls; by units of the last place: {dict(sorted(counts.items()))}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -16,8 +16,8 @@ from nbtf._devices.journal import Box, Journal
 from nbtf._devices.links import Network
 from nbtf._devices.names import LOCAL_TASK, short_name
 from nbtf._devices.sites import CallSite, Site, site_of
-from nbtf._types import DType
-from nbtf.errors import OpError
+from nbtf._types import DType, bfloat16
+from nbtf.errors import OpError, UnimplementedError
 
 
 class Buffer:
@@ -168,7 +168,7 @@ class Device(ABC):
     on_host: bool = False
     """Whether its memory is the computer's own: what is there need not be copied to be read."""
     holds_text: bool = True
-    """Whether its memory can hold texts; where not, they stay with the host, as in TensorFlow."""
+    """Whether its memory can hold texts; where not, they stay with the host, and bfloat16 is refused."""
     models_time: bool = False
     """Whether its times are computed from what ran; where not, they are measured."""
     updates_in_place: bool = False
@@ -206,6 +206,18 @@ class Device(ABC):
     @abstractmethod
     def put(self, array: np.ndarray[Any, Any], label: Label | None = None) -> Buffer:
         """Copies a host array in; the caller may change it afterwards."""
+
+    def check_holds(self, *dtypes: DType) -> None:
+        """Refuses bfloat16 on a device that computes with NumPy's kinds of numbers alone.
+
+        Raises:
+          UnimplementedError: such numbers would be put there, or computed.
+        """
+        if not self.holds_text and any([dtype is bfloat16 for dtype in dtypes]):
+            raise UnimplementedError(
+                f"{self.name} holds no numbers of bfloat16: use tf.float16 or tf.float32 there, or the CPU "
+                '(with tf.device("CPU:0"))'
+            )
 
     def put_lasting(self, array: np.ndarray[Any, Any], label: Label) -> Buffer:
         """Copies a host array in that nobody ever changes."""

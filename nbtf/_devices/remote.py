@@ -195,6 +195,7 @@ class RemoteDevice(Device):
 
     def put(self, array: np.ndarray[Any, Any], label: Label | None = None) -> Buffer:
         """Sends a copy of a host array there."""
+        self.check_holds(as_dtype(array.dtype))
         label = label or Label("copy", as_dtype(array.dtype).name, array.shape)
         return self._charged(self.link.put(self.number, array, label))
 

@@ -26,7 +26,9 @@ _NOT_DECLARED = frozenset({"AdjustContrastv2", "StatefulRandomBinomial"})
 _ON_THE_VALUES = frozenset({"Bitcast", "SerializeTensor", "UnsortedSegmentMax", "UnsortedSegmentMin"})
 """Ops whose kernels look at the bits, or at the limits of the dtype."""
 
-_STEP_BY_STEP = frozenset({"Cumprod", "Cumsum", "LogSoftmax", "SparseSoftmaxCrossEntropyWithLogits", "Xlog1py"})
+_STEP_BY_STEP = frozenset(
+    {"Cumprod", "Cumsum", "LogSoftmax", "SparseSoftmaxCrossEntropyWithLogits", "TanhGrad", "Xlog1py"}
+)
 """Ops of several steps, each of which TensorFlow rounds; the result would be another one."""
 
 

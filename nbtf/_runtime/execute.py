@@ -145,8 +145,10 @@ def _place_op(
     if device.type != "CPU" and results[0] in HOST_DTYPES and _all_in_host_memory(tensors, results):
         has_reason = reason.kind != "lowest-numbered GPU"
         return device, context.host, reason if has_reason else on_host(reason, results[0].name)
-    if not device.holds_text and (string in dtypes or string in results):
-        return device, context.host, reason  # what it knows is numbers
+    if not device.holds_text:
+        if string in dtypes or string in results:
+            return device, context.host, reason  # what it knows is numbers
+        device.check_holds(*dtypes, *results)
     return device, device, reason
 
 

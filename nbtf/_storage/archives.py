@@ -14,6 +14,7 @@ from typing import IO, Any, NamedTuple
 
 import numpy as np
 
+from nbtf._bfloat16 import advice, is_scalar_class, scalar_class
 from nbtf._storage.limits import ARRAYS, AXES, NAME_BYTES, SWELLING, TEXT_BYTES, UnsavableError
 from nbtf._storage.reading import open_bytes
 from nbtf._storage.refusal import RefusedFileError, refusing
@@ -26,6 +27,9 @@ _MOST_NAME = 255  # bytes of a file's name: what file systems take
 _MOST_HEADER = 10_000  # bytes; 64 axes have 1,300
 _TYPES = frozenset("biufcSUV")
 """NumPy's letters for types that need no pickle."""
+
+_BFLOAT16 = np.dtype("V2")
+"""How numbers of bfloat16 are written: NumPy's files know them as two bytes each."""
 
 _LAYOUTS = {b"\x93NUMPY\x01\x00": "<H", b"\x93NUMPY\x02\x00": "<I", b"\x93NUMPY\x03\x00": "<I"}
 """How an array begins (NEP 1), and how the length of its header is written then."""
@@ -140,13 +144,13 @@ def check_arrays(arrays: Mapping[str, np.ndarray[Any, Any]]) -> None:
 
 
 def storable(value: Any) -> np.ndarray[Any, Any]:
-    """Returns the value of a variable as an archive of arrays has it: text as bytes, bfloat16 as float32.
+    """Returns the value of a variable as an archive of arrays has it: text as bytes, floats of 8 bits as float32.
 
     Raises:
       UnsavableError: if an object in it is not text, or a text ends with a NUL byte, which NumPy's files drop.
     """
     array = np.asarray(value, object if isinstance(value, bytes | str) else None)
-    if array.dtype.kind == "V" and array.dtype.type is not np.void:
+    if array.dtype.kind == "V" and array.dtype.type is not np.void and not is_scalar_class(array.dtype.type):
         return array.astype(np.float32)
     if array.dtype.kind != "O":
         return array
@@ -178,7 +182,8 @@ def write_arrays(file: IO[bytes], arrays: Mapping[str, np.ndarray[Any, Any]]) ->
     with zipfile.ZipFile(file, "w") as archive:
         for name, array in arrays.items():
             with archive.open(f"{name}.npy", "w", force_zip64=True) as stream:
-                np.lib.format.write_array(stream, array, allow_pickle=False)
+                plain = array.view(_BFLOAT16) if is_scalar_class(array.dtype.type) else array
+                np.lib.format.write_array(stream, plain, allow_pickle=False)
 
 
 def _check_name(name: str) -> None:
@@ -263,9 +268,19 @@ def _read_header(stream: IO[bytes], info: zipfile.ZipInfo) -> ArraySpec:
     if match is None:
         raise ValueError(f"the array {info.filename!r:.60} has a type or a header that is not read.")
     shape = tuple(int(length) for length in re.findall(r"\d+", match[3]))
-    spec = ArraySpec(shape, np.dtype(match[1]), match[2] == "True")
+    spec = ArraySpec(shape, _named(np.dtype(match[1]), info), match[2] == "True")
     nbytes = info.file_size - len(start) - struct.calcsize(layout) - length
     AXES.check(len(shape))
     if spec.nbytes != nbytes or not spec.dtype.itemsize:
         raise ValueError(f"the array {info.filename!r:.60} of shape {shape} is said to have {nbytes} bytes.")
     return spec
+
+
+def _named(dtype: np.dtype[Any], info: zipfile.ZipInfo) -> np.dtype[Any]:
+    """Returns the type that stands in a header; of two bytes each, bfloat16."""
+    if dtype != _BFLOAT16:
+        return dtype
+    scalar = scalar_class()
+    if scalar is None:
+        raise ValueError(f"the array {info.filename!r:.60} has numbers of bfloat16: {advice()}.")
+    return np.dtype(scalar)

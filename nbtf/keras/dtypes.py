@@ -47,8 +47,9 @@ def set_floatx(value: str) -> None:
     Raises:
       ValueError: not a float type that layers can have.
     """
-    if value not in ("float16", "float32", "float64"):
-        raise ValueError(f"Unknown `floatx` value: {value}. Expected one of ('float16', 'float32', 'float64')")
+    if value not in ("bfloat16", "float16", "float32", "float64"):
+        names = "('bfloat16', 'float16', 'float32', 'float64')"
+        raise ValueError(f"Unknown `floatx` value: {value}. Expected one of {names}")
     _Settings.floatx = value
 
 

@@ -21,7 +21,7 @@ from nbtf.keras.dtypes import autocast, standardized
 from nbtf.keras.naming import auto_name, checked_name, path_of
 from nbtf.keras.operators import Operators
 
-_FLOATS = ("float16", "float32", "float64")
+_FLOATS = ("bfloat16", "float16", "float32", "float64")
 
 
 class Variable(Operators):

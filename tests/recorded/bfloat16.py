@@ -12,7 +12,7 @@ import inspect
 import json
 import sys
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -64,26 +64,43 @@ def in_bfloat16(tf: Any, value: Any) -> Any:
     return value
 
 
-def answer(tf: Any, path: str, sample: Sample) -> list[Any]:
-    """Returns dtype, shape and values of each result, or the class of the error."""
+def answer(tf: Any, path: str, sample: Sample, wrap: Callable[[Any], Any] = lambda function: function) -> list[Any]:
+    """Returns dtype, shape and values of each result and each gradient, or the class of the error."""
     function = tf
+    for part in path.split("."):
+        function = getattr(function, part)
+    named = inspect.signature(sample.function).bind(*sample.args, **sample.kwargs).arguments
+    arguments = {key: in_bfloat16(tf, value) for key, value in named.items()}
+    sources = [value for value in tf.nest.flatten(list(arguments.values())) if is_short(tf, value)]
     try:
-        for part in path.split("."):
-            function = getattr(function, part)
-        named = inspect.signature(sample.function).bind(*sample.args, **sample.kwargs).arguments
-        results = function(**{key: in_bfloat16(tf, value) for key, value in named.items()})
-        return [described(tf, result) for result in tf.nest.flatten(results, expand_composites=True)]
+        with tf.GradientTape() as tape:
+            tape.watch(sources)
+            results = tf.nest.flatten(wrap(function)(**arguments), expand_composites=True)
+        answers = [described(tf, result) for result in results]
     except Exception as error:
         return [type(error).__name__]
+    try:
+        targets = [result for result in results if is_short(tf, result)]
+        gradients = tape.gradient(targets, sources) if targets and sources else []
+        return answers + [["none", [], []] if one is None else described(tf, one) for one in gradients]
+    except Exception as error:
+        return [*answers, [type(error).__name__, [], []]]
+
+
+def is_short(tf: Any, value: Any) -> bool:
+    """Tells whether something is a tensor of bfloat16."""
+    return isinstance(value, tf.Tensor) and value.dtype == tf.bfloat16
 
 
 def described(tf: Any, result: Any) -> list[Any]:
     """Returns dtype, shape and values of a result."""
     tensor = tf.convert_to_tensor(result)
-    values = tensor.numpy()
+    values, name = tensor.numpy(), tensor.dtype.name
+    if np.asarray(values).dtype != tensor.dtype.as_numpy_dtype and name != "string":
+        name += f" held as {np.asarray(values).dtype}"
     if tensor.dtype == tf.bfloat16:
         values = np.asarray(values).astype(np.float32)
-    return [tensor.dtype.name, list(np.shape(values)), np.asarray(values).ravel().astype(str).tolist()]
+    return [name, list(np.shape(values)), np.asarray(values).ravel().astype(str).tolist()]
 
 
 def units_apart(expected: list[Any], came: list[Any]) -> float:

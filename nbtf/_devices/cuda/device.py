@@ -175,6 +175,7 @@ class CudaGPU(GPU):
 
     def put(self, array: np.ndarray[Any, Any], label: Label | None = None) -> Buffer:
         """Copies a host array in; CuPy has taken it down when this returns, the card may still be reading."""
+        self.check_holds(as_dtype(array.dtype))
         source = unpinned(array)
         guard, state = self.enter()
         try:

@@ -83,8 +83,8 @@ def put(variable: Any, array: np.ndarray[Any, Any], name: str) -> None:
     (variable.handle if isinstance(variable, Variable) else variable).assign(value)
 
 
-_LIKE = {"S": "O", "f": "fV", "V": "V", "i": "iu", "u": "iu"}
-"""Which types of variables take values of a type, by NumPy's letters. Text is saved as bytes, bfloat16 as float32."""
+_LIKE = {"S": "O", "f": "fV", "V": "fV", "i": "iu", "u": "iu"}
+"""Which types of variables take values of a type, by NumPy's letters. Text is saved as bytes; "V" is bfloat16."""
 
 
 def check_dtype(dtype: Any, array: np.ndarray[Any, Any], name: str) -> None:

@@ -18,9 +18,9 @@ def scalar_class() -> type[Any] | None:
         return None
 
 
-def limits() -> Any:
-    """Returns what `np.finfo` says of other floats."""
-    return import_module(PACKAGE).finfo("bfloat16")
+def limits(dtype: Any) -> Any:
+    """Returns the limits of the package's dtype, as `np.finfo` does for NumPy's."""
+    return import_module(PACKAGE).finfo(dtype)
 
 
 def is_scalar_class(candidate: type[Any]) -> bool:

@@ -117,9 +117,10 @@ class DType:
     def is_numpy_compatible(self) -> bool:
         """Whether there are arrays of this kind; of `bfloat16` where `ml_dtypes` is installed."""
         try:
-            return self.np_dtype is not None
+            _ = self.np_dtype
         except NoValuesError:
             return False
+        return True
 
     @property
     def min(self) -> Any:
@@ -168,8 +169,8 @@ class DType:
     def _range(self, limit: str) -> Any:
         if self.is_integer:
             return np.iinfo(self.np_dtype)
-        if self is bfloat16 and self.np_dtype is not None:
-            return limits()
+        if self is bfloat16:
+            return limits(self.np_dtype)
         if self.is_floating:
             return np.finfo(self.np_dtype)
         raise TypeError(f"Cannot find {limit} value of {self} with type {self}.")
@@ -226,7 +227,7 @@ uint32: DType = DType("uint32", 22, np.uint32)
 uint64: DType = DType("uint64", 23, np.uint64)
 
 # Kinds a tensor can have; resource and variant are names without values. bfloat16 is in none of the sets: it needs
-# `ml_dtypes`, and `_ops/in_bfloat16.py` says which ops take it.
+# `ml_dtypes`, and `_ops/in_bfloat16.py` lists the ops that take it.
 FLOATS = frozenset({float16, float32, float64})
 INTEGERS = frozenset({int8, int16, int32, int64, uint8, uint16, uint32, uint64})
 COMPLEXES = frozenset({complex64, complex128})

@@ -1,8 +1,8 @@
 """Which ops take bfloat16, and how does a kernel written for NumPy's floats compute in it?
 
-NumPy's own functions compute in it by themselves. Other kernels get copies of the values as float32, and what they
-return is rounded, once for each op, as most of TensorFlow's kernels on CPUs do. The sets that fast lanes look into do
-not have the dtype, so that it always takes the road.
+NumPy's own functions compute in it. Other kernels get copies of the values as float32, and their results are rounded,
+once for each op, as most kernels of TensorFlow on CPUs do. The sets that fast lanes look into do not have the dtype, so
+that it always takes the road.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _ON_THE_VALUES = frozenset({"Bitcast", "SerializeTensor", "UnsortedSegmentMax", 
 """Ops whose kernels look at the bits, or at the limits of the dtype."""
 
 _STEP_BY_STEP = frozenset(
-    {"Cumprod", "Cumsum", "LogSoftmax", "SparseSoftmaxCrossEntropyWithLogits", "TanhGrad", "Xlog1py"}
+    {"AddN", "Cumprod", "Cumsum", "LogSoftmax", "SparseSoftmaxCrossEntropyWithLogits", "TanhGrad", "Xlog1py"}
 )
 """Ops of several steps, each of which TensorFlow rounds; the result would be another one."""
 
@@ -59,7 +59,7 @@ def takes_bfloat16(op: Op, dtype: DType, allowed: frozenset[DType]) -> bool:
 
 
 def _in_float32(op: Op) -> Callable[..., Any]:
-    """Returns an op's kernel that takes arrays of bfloat16, too."""
+    """Returns an op's kernel, made to take arrays of bfloat16 as well."""
     kernel = op.kernel
 
     @wraps(kernel)

@@ -24,6 +24,8 @@ def replay() -> Iterator[Replay]:
 
 @pytest.mark.parametrize("case", [pytest.param(case, id=case["id"]) for case in CASES])
 def test_case_does_what_was_recorded(case: Case, replay: Replay) -> None:
+    if "bfloat16" in case["id"]:
+        pytest.importorskip("ml_dtypes")
     difference = replay.difference(case)
 
     if case["id"] in NOT_MET:

@@ -28,8 +28,8 @@ _MOST_HEADER = 10_000  # bytes; 64 axes have 1,300
 _TYPES = frozenset("biufcSUV")
 """NumPy's letters for types that need no pickle."""
 
-_BFLOAT16 = np.dtype("V2")
-"""How numbers of bfloat16 are written: NumPy's files know them as two bytes each."""
+_BFLOAT16 = "<V2"
+"""What NumPy writes for numbers of bfloat16; two bytes of any other meaning are `|V2`."""
 
 _LAYOUTS = {b"\x93NUMPY\x01\x00": "<H", b"\x93NUMPY\x02\x00": "<I", b"\x93NUMPY\x03\x00": "<I"}
 """How an array begins (NEP 1), and how the length of its header is written then."""
@@ -182,8 +182,7 @@ def write_arrays(file: IO[bytes], arrays: Mapping[str, np.ndarray[Any, Any]]) ->
     with zipfile.ZipFile(file, "w") as archive:
         for name, array in arrays.items():
             with archive.open(f"{name}.npy", "w", force_zip64=True) as stream:
-                plain = array.view(_BFLOAT16) if is_scalar_class(array.dtype.type) else array
-                np.lib.format.write_array(stream, plain, allow_pickle=False)
+                np.lib.format.write_array(stream, array, allow_pickle=False)
 
 
 def _check_name(name: str) -> None:
@@ -268,7 +267,7 @@ def _read_header(stream: IO[bytes], info: zipfile.ZipInfo) -> ArraySpec:
     if match is None:
         raise ValueError(f"the array {info.filename!r:.60} has a type or a header that is not read.")
     shape = tuple(int(length) for length in re.findall(r"\d+", match[3]))
-    spec = ArraySpec(shape, _named(np.dtype(match[1]), info), match[2] == "True")
+    spec = ArraySpec(shape, _type_of(match[1], info), match[2] == "True")
     nbytes = info.file_size - len(start) - struct.calcsize(layout) - length
     AXES.check(len(shape))
     if spec.nbytes != nbytes or not spec.dtype.itemsize:
@@ -276,10 +275,10 @@ def _read_header(stream: IO[bytes], info: zipfile.ZipInfo) -> ArraySpec:
     return spec
 
 
-def _named(dtype: np.dtype[Any], info: zipfile.ZipInfo) -> np.dtype[Any]:
-    """Returns the type that stands in a header; of two bytes each, bfloat16."""
-    if dtype != _BFLOAT16:
-        return dtype
+def _type_of(description: str, info: zipfile.ZipInfo) -> np.dtype[Any]:
+    """Returns the type that a header describes."""
+    if description != _BFLOAT16:
+        return np.dtype(description)
     scalar = scalar_class()
     if scalar is None:
         raise ValueError(f"the array {info.filename!r:.60} has numbers of bfloat16: {advice()}.")

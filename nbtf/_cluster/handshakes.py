@@ -1,4 +1,4 @@
-"""What may a connection cost a task before it has shown a certificate? A few seconds, and one of a few descriptors.
+"""How much may a connection use before it has shown a certificate? A few seconds, and one of a few descriptors.
 
 Every program on this computer can connect to the port of a task. Without a limit, connections that never begin or end
 the TLS handshake would use up the descriptors of the process.
@@ -15,7 +15,7 @@ from typing import Any
 
 try:
     import resource
-except ImportError:  # Windows, where sockets are no file descriptors
+except ImportError:  # Windows, whose sockets are not file descriptors
     resource: Any = None
 
 HANDSHAKE_SECONDS = 10.0

@@ -140,7 +140,7 @@ def look_at_cluster(cluster: Any, timeout: float = 10.0, allow_insecure: bool = 
     Raises:
       ImportError: Dask's `distributed` is not installed.
       TypeError: `cluster` is no cluster.
-      ValueError: if `cluster` is no address, or an address without TLS and `allow_insecure` is False.
+      ValueError: if `cluster` is not an address, or is an address without TLS and `allow_insecure` is False.
       UnavailableError: no scheduler answers.
       UnauthenticatedError: a certificate was refused.
 

@@ -1,6 +1,6 @@
 """How are the processes of a cluster started on this machine, and ended?
 
-What a process must know goes through its standard input, which no other process can read. When standard input closes,
+The settings of a process go through its standard input, which no other process can read. When standard input closes,
 or the notebook's process ends, the process ends: none outlives the notebook, however it ends.
 """
 
@@ -34,7 +34,7 @@ _PATIENCE = 2.0
 
 _STARTED: WeakSet[ChildProcess] = WeakSet()
 _WARNINGS: set[str] = set()
-"""What processes have warned of: several have the same trouble, and one warning is enough."""
+"""The warnings of processes: several processes have the same trouble, and one warning is enough."""
 
 
 class ChildProcess:

@@ -224,7 +224,7 @@ class Function:
         return bound.arguments
 
     def _specs(self, signature: inspect.Signature) -> Sequence[Any]:
-        """Returns what the signature of tensors says of each parameter: of `*args` all specs that are left."""
+        """Returns the spec of each parameter by the input signature; `*args` gets all specs that are left."""
         specs: tuple[Any, ...] = self.input_signature or ()
         starred = inspect.Parameter.VAR_POSITIONAL
         numbers = [n for n, parameter in enumerate(signature.parameters.values()) if parameter.kind is starred]

@@ -456,7 +456,7 @@ def _read(value: Any) -> Any:
 
 
 def _depends_on_run(op: Any, tensors: Sequence[Any], attrs: Mapping[str, Any], result: Any) -> bool:
-    """Tells whether the gradient of an op may depend on what only a run tells: lengths and attributes."""
+    """Tells whether the gradient of an op may depend on values that only a run has: lengths and attributes."""
     if op.__class__ is not Op or op.resource or op.no_gradient:
         return False
     return has_open_lengths([*tensors, *flat([result])]) or has_tensors([*attrs.values()])

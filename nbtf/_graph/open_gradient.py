@@ -25,7 +25,7 @@ def has_open_lengths(tensors: Sequence[Any]) -> bool:
 
 
 class OpenGradient:
-    """What tapes record in the place of an op on tensors with open lengths.
+    """The call that tapes record for an op on tensors with open lengths.
 
     A gradient function of the table is written for known lengths. In a trial it may turn out that it only hands them
     on: then its ops are added to the graph. Otherwise the function is called whenever the graph runs, with values.

@@ -29,7 +29,7 @@ _TYPES = frozenset("biufcSUV")
 """NumPy's letters for types that need no pickle."""
 
 _BFLOAT16 = "<V2"
-"""What NumPy writes for numbers of bfloat16; two bytes of any other meaning are `|V2`."""
+"""The dtype that NumPy writes for bfloat16 numbers; two bytes of any other meaning are `|V2`."""
 
 _LAYOUTS = {b"\x93NUMPY\x01\x00": "<H", b"\x93NUMPY\x02\x00": "<I", b"\x93NUMPY\x03\x00": "<I"}
 """How an array begins (NEP 1), and how the length of its header is written then."""

@@ -43,7 +43,7 @@ def as_document(
     """Returns plain data as JSON, which `parse_document` reads: it has been tried.
 
     Args:
-      value: what the document says.
+      value: the content of the document.
       schema: what the document must look like.
       default: returns what JSON can write instead of another object.
       indent: number of spaces before each level; None writes one line.

@@ -46,7 +46,7 @@ class _Tensor(Message):
 
 
 class _Format(NamedTuple):
-    """How the elements of a dtype stand in a message."""
+    """How the elements of a dtype are encoded in a message."""
 
     name: str
     """NumPy's name."""
@@ -76,7 +76,7 @@ _NUMBERS = {name: number for number, (name, _) in _FORMATS.items()}
 
 
 def encoded(array: np.ndarray[Any, Any]) -> bytes:
-    """Returns the message of an array; its elements stand in one block, texts one by one."""
+    """Returns the message of an array; its elements are one block, texts one by one."""
     shape = b"".join([block(2, whole_number(1, length)) for length in array.shape])
     number = _STRING if array.dtype.kind == "O" else _NUMBERS[array.dtype.name]
     head = whole_number(1, number) + block(2, shape)

@@ -24,7 +24,7 @@ Function = Callable[..., Any]
 ONLY_EAGER_KEYWORDS = (
     "The custom_gradient decorator currently supports keywords arguments only when eager execution is enabled."
 )
-"""What TensorFlow says of keyword arguments in a graph."""
+"""TensorFlow's error for keyword arguments in a graph."""
 
 
 class _OwnGradient:

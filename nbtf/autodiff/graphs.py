@@ -1,4 +1,4 @@
-"""What of gradients belongs to graphs: functions that refuse where ops run at once."""
+"""Gradients that belong to graphs: functions that refuse eager execution."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ def require(packages: Sequence[str], command: str, install: str = LAB) -> None:
 
 @contextlib.contextmanager
 def reading(path: Path) -> Generator[None]:
-    """Turns what the system says about a file that cannot be read into a sentence.
+    """Turns the system's error about a file that cannot be read into a sentence.
 
     Args:
       path: the file.

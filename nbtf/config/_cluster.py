@@ -77,7 +77,7 @@ def experimental_connect_to_host(remote_host: str | None = None, job_name: str =
 
     Raises:
       ImportError: Dask's `distributed` is not installed.
-      ValueError: if `remote_host` is no address, or an address without TLS.
+      ValueError: if `remote_host` is not an address, or is an address without TLS.
       UnimplementedError: another job.
       UnavailableError: the scheduler or a task cannot be reached.
       FailedPreconditionError: a task has other versions of nbtf, NumPy or Python.

@@ -306,7 +306,7 @@ class Lines(Stage):
         self._names: list[bytes] = np.atleast_1d(np.asarray(names, dtype=object)).reshape(-1).tolist()
 
     def cardinality(self) -> int:
-        """Nobody knows before reading."""
+        """Unknown before reading."""
         return UNKNOWN
 
     def start(self) -> Iterator[Any]:
@@ -337,7 +337,7 @@ class Records(Stage):
         self._compression = compression
 
     def cardinality(self) -> int:
-        """Nobody knows before reading."""
+        """Unknown before reading."""
         return UNKNOWN
 
     def start(self) -> Iterator[Any]:

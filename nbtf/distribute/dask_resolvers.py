@@ -32,7 +32,7 @@ class DaskClusterResolver(ClusterResolver):
     Raises:
       ImportError: Dask's `distributed` is not installed.
       TypeError: `cluster` is no cluster.
-      ValueError: if `cluster` is no address, or an address without TLS and `allow_insecure` is False.
+      ValueError: if `cluster` is not an address, or is an address without TLS and `allow_insecure` is False.
 
     >>> tf.distribute.cluster_resolver.DaskClusterResolver("tls://10.0.0.1:8786")  # asks nobody yet
     DaskClusterResolver(tls://10.0.0.1:8786)

@@ -199,7 +199,7 @@ def _class_around(code: CodeType) -> str:
     """Returns a name for the class whose private names a function has; an empty one if it is in no class.
 
     Private names leave out underscores in front of their class. With two more of them, no name in the function can mean
-    the class that stands around it only while it is compiled: the program's class of that name is found as ever.
+    the class that encloses it only while it is compiled: the program's class of that name is found as ever.
     """
     path = code.co_qualname.split(".")
     classes = [name for name, inner in pairwise(path) if "<locals>" not in (name, inner)]

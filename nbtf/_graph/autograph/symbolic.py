@@ -229,7 +229,7 @@ def _check_leaves(subject: str, a: Any, b: Any) -> None:
 # Loops
 
 _GOES_ON = GraphTensor | Tensor | TensorArray
-"""What goes from turn to turn."""
+"""The values that each turn of a loop passes to the next."""
 
 
 class _Loop:

@@ -169,7 +169,7 @@ def leaky_relu(features: TensorLike, alpha: float = 0.2, name: str | None = None
       alpha: the factor of negative elements, a Python or NumPy number; 0.2 by default.
 
     Raises:
-      TypeError: if `alpha` is no real number.
+      TypeError: if `alpha` is not a real number.
 
     >>> tf.nn.leaky_relu([-2.0, 3.0]).numpy()
     array([-0.4,  3. ], dtype=float32)

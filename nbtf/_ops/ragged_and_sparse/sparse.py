@@ -73,7 +73,7 @@ class SparseTensor:
 
     @property
     def shape(self) -> TensorShape:
-        """The lengths of the axes; None for those that only a run of a function tells."""
+        """The lengths of the axes; None for those that are known only when a function runs."""
         lengths: Any = self._dense_shape
         if hasattr(lengths, "static_value") and lengths.static_value() is None:
             rank = lengths.shape[0]

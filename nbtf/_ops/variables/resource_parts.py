@@ -18,7 +18,7 @@ from nbtf.errors import InvalidArgumentError
 
 INDICES = frozenset({int32, int64})
 ORDERED = FLOATS | INDICES
-"""What has a larger and a smaller one. Source: the registration of `ResourceScatterMax`."""
+"""Dtypes whose values have an order. Source: the registration of `ResourceScatterMax`."""
 
 
 # The three are plain attributes: TensorFlow takes the tensors that it has made for reading the slice.

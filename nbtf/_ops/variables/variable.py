@@ -332,7 +332,7 @@ class Variable(VariableParts):
 
     @property
     def initializer(self) -> Any:
-        """None: a variable has its value from the start. In a graph it is the node that gives it one."""
+        """None, since a variable has its value from the start. In a graph, the node that initializes it."""
         return None
 
     def initialized_value(self) -> Tensor:

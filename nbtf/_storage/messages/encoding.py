@@ -21,7 +21,7 @@ _LONGEST_SHIFT = 63
 
 
 class DecodeError(Exception):
-    """Bytes that are no message of this class."""
+    """Bytes that are not a message of this class."""
 
 
 def encoded(fields: Iterable[tuple[Field, Any]]) -> bytes:
@@ -37,7 +37,7 @@ def _field(field: Field, value: Any) -> bytes:
         return b"".join(
             [block(field.number, item.SerializeToString()) for item in (value if field.repeated else (value,))]
         )
-    if field.repeated and field.value_type.wire != 2:  # numbers stand side by side
+    if field.repeated and field.value_type.wire != 2:  # numbers follow each other
         return block(field.number, b"".join([_value(field.value_type, item) for item in value]))
     return b"".join(
         [_encode_field(field.number, field.value_type, item) for item in (value if field.repeated else (value,))]
@@ -67,7 +67,7 @@ def decoded(data: memoryview, fields: Mapping[int, Field], name: str) -> Iterato
     """Goes through the fields in some bytes; those that are not known are left out.
 
     Returns:
-      Fields with values: one value, a list of numbers that stand side by side, bytes of a message, an entry of a map.
+      Fields with values: one value, a list of numbers that follow each other, bytes of a message, an entry of a map.
 
     Raises:
       DecodeError: the bytes end too early, or are none.

@@ -1,4 +1,4 @@
-"""What a field of a message can hold: how a value is checked, and how it reads in text."""
+"""Which values can a field of a message hold, how are they checked, and how are they printed?"""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from typing import Any, Literal
 import numpy as np
 
 WireType = Literal[0, 1, 2, 5]
-"""How a value stands in bytes: variable length, eight bytes, with its length in front, four bytes."""
+"""How a value is encoded: variable length, eight bytes, with its length in front, four bytes."""
 
 _ESCAPES = {"\n": "\\n", "\r": "\\r", "\t": "\\t", '"': '\\"', "'": "\\'", "\\": "\\\\"}
 
 
 class FieldType:
-    """A kind of value; `default` is what a field holds that nobody has set."""
+    """A kind of value; `default` is the value of a field that has not been set."""
 
     name: str
     default: Any
@@ -36,7 +36,7 @@ class FieldType:
         return str(value)
 
     def is_default(self, value: Any) -> bool:
-        """Tells whether a value is that of a field that nobody has set."""
+        """Returns whether a value is that of a field that has not been set."""
         return value == self.default
 
 

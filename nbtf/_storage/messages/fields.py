@@ -1,4 +1,4 @@
-"""The fields of a message, and the containers of those that stand several times."""
+"""The fields of a message, and the containers of repeated fields."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def field_of(name: str, number: int, owner: str, declared: Any) -> Field:
 
 
 class Repeated(MutableSequence[Any]):
-    """The values of a field that stands several times; each is checked."""
+    """The values of a repeated field; each is checked."""
 
     __hash__ = None  # pyright: ignore[reportAssignmentType]  # can be changed
 
@@ -113,7 +113,7 @@ class Repeated(MutableSequence[Any]):
 
 
 class RepeatedMessages(Repeated):
-    """The messages of a field that stands several times."""
+    """The messages of a repeated field."""
 
     def _checked(self, value: Any) -> Any:
         if isinstance(value, dict):
@@ -131,7 +131,7 @@ class RepeatedMessages(Repeated):
 
 
 class Map(MutableMapping[Any, Any]):
-    """The entries of a map field. A look at a key that is not there makes an entry, as in protocol buffers."""
+    """The entries of a map field. Reading a key that does not exist adds an entry, as in protocol buffers."""
 
     __hash__ = None  # pyright: ignore[reportAssignmentType]  # can be changed
 
@@ -175,7 +175,7 @@ class Map(MutableMapping[Any, Any]):
         return self._items.pop(key, *default)
 
     def setdefault(self, key: Any, default: Any = None) -> Any:
-        """Returns the value of a key, which becomes the default if it is not there."""
+        """Returns the value of a key. A key that does not exist is added with the default."""
         if key not in self._items:
             self[key] = default
         return self._items[key]

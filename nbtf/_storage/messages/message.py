@@ -11,7 +11,7 @@ from nbtf._storage.messages.fields import Field, Map, MapOfMessages, Repeated, R
 
 
 class Descriptor(NamedTuple):
-    """What a class of messages is called, and its fields in the order of their numbers."""
+    """The name of a class of messages, and its fields in the order of their numbers."""
 
     name: str
     full_name: str
@@ -177,7 +177,7 @@ class Message:
         """Tells whether a message field is there.
 
         Raises:
-          ValueError: there is no such field, or it is no message: other fields have a value always.
+          ValueError: if the field does not exist, or is not a message: other fields always have a value.
         """
         if name in {field.oneof for field in self._by_name.values()} - {""}:
             return self.WhichOneof(name) is not None
@@ -222,7 +222,7 @@ class Message:
             self.MergeFrom(message)
 
     def MergeFrom(self, message: Self) -> None:  # noqa: N802
-        """Takes over what another message of its class says; what stands several times is appended."""
+        """Takes over the fields of another message of its class; values of repeated fields are appended."""
         self._check_same_class("MergeFrom", message)
         self.SetInParent()
         for field, value in message.ListFields():

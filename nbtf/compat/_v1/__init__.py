@@ -230,7 +230,7 @@ _MOVED = _name_modules(
 """Names of TensorFlow 1 that stand elsewhere today: the namespace, and the name there if it is another."""
 
 _EAGER = frozenset({"Variable"})
-"""Names for which the eager ones of `nbtf` stand after `enable_eager_execution`, outside of graphs."""
+"""Names that are the eager ones of `nbtf` after `enable_eager_execution`, outside of graphs."""
 
 _SWITCHED = _EAGER | {"TensorShape"}
 """Names that are fetched each time: what they mean may change without a switch, by `tf.runtime.restart`."""

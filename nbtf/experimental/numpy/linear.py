@@ -80,7 +80,7 @@ def trace(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = 
       dtype: dtype of the sums.
 
     Raises:
-      ValueError: if there are no two such axes.
+      ValueError: if these axes do not exist.
 
     >>> tf.experimental.numpy.trace([[1, 2], [3, 4]], offset=1).numpy()
     np.int64(2)

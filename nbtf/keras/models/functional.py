@@ -107,7 +107,7 @@ class Functional(Model):
         self.__dict__["_slots"], self.__dict__["_steps"] = slots, steps
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        """Takes what a copy or a pickle is made of; its symbolic tensors are others than the original's."""
+        """Takes what a copy or a pickle is made of; its symbolic tensors are not those of the original."""
         self.__dict__.update(state)
         self._number_tensors()
 

@@ -229,13 +229,13 @@ class Optimizer(Trackable):
         self._places = {id(bare(weight)): index for index, weight in enumerate(self._weights)}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        """Takes what a copy or a pickle is made of; the weights in it are others than those of the original."""
+        """Takes what a copy or a pickle is made of; its weights are not those of the original."""
         self.__dict__.update(state)
         if self.built:
             self._number_weights()
 
     def check_strategy(self) -> None:
-        """Raises an error where what is kept beside weights would belong to another strategy than the optimizer.
+        """Raises an error if slots would belong to a strategy that is not the optimizer's.
 
         Raises:
           RuntimeError: if the optimizer was made in the scope of another strategy than the one that is open.

@@ -46,7 +46,7 @@ def read_state(folder: str | os.PathLike[str], file_name: str | None = None) -> 
 
     Raises:
       RefusedFileError: the file is damaged, or names checkpoints outside the folder.
-      OSError: if the file is no regular file, such as a FIFO or a device.
+      OSError: if the file is not a regular file, such as a FIFO or a device.
     """
     directory = os.fspath(folder)
     file = os.path.join(directory, file_name or STATE)

@@ -90,7 +90,7 @@ def load_img(
 
     Raises:
       FileNotFoundError: there is no such file.
-      OSError: if `path` is no regular file, such as a FIFO or a device.
+      OSError: if `path` is not a regular file, such as a FIFO or a device.
       ImportError: Pillow is not installed.
     """
     image = _pillow()

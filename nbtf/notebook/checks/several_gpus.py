@@ -41,7 +41,7 @@ def allreduce(answers: Answers) -> Verdict:
     three = tf.distribute.MirroredStrategy(["GPU:0", "GPU:1", "GPU:2"])
     with three.scope():
         small = tf.keras.Sequential([tf.keras.layers.Input((100,)), tf.keras.layers.Dense(10, use_bias=False)])
-        small.compile("sgd", "mse", run_eagerly=True)  # a check is no call of the reader: it is not counted as traced
+        small.compile("sgd", "mse", run_eagerly=True)  # the check's own calls are not counted as traced
     small.train_on_batch(np.ones((6, 100)), np.ones((6, 10)))
     with tf.runtime.recording() as attempt:
         small.train_on_batch(np.ones((6, 100)), np.ones((6, 10)))

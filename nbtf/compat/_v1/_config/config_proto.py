@@ -203,6 +203,6 @@ class RunOptions(Message):
 
 
 class RunMetadata(Message):
-    """What one run tells of itself: when each node ran, where `RunOptions.trace_level` asks for it."""
+    """The report of one run: when each node ran, if `RunOptions.trace_level` requests it."""
 
     FIELDS: ClassVar[Fields] = {"step_stats": (1, StepStats), "session_metadata": (5, SessionMetadata)}

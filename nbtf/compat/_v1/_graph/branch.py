@@ -127,7 +127,7 @@ class Branch(Graph):
         return self._origins.get(tensor, tensor)
 
     def stand_in_for(self, tensor: GraphTensor) -> GraphTensor:
-        """Returns what stands in the branch for a tensor from outside; others as they are."""
+        """Returns the node of the branch for a tensor from outside; others as they are."""
         return self.taken.get(tensor, tensor)
 
     def sources(self) -> list[GraphTensor]:

@@ -47,7 +47,7 @@ def gradients(
       xs: a tensor or a variable, or a list of them.
       grad_ys: what the gradient of each of `ys` starts with; ones where None.
       name: the scope of the new nodes.
-      colocate_gradients_with_ops: whether each gradient stands on the device of the node that it belongs to; otherwise
+      colocate_gradients_with_ops: whether each gradient is placed on the device of its node; otherwise
         where the open `device` blocks say.
       gate_gradients, aggregation_method: accepted for TensorFlow's sake, without effect.
       stop_gradients: tensors through which nothing flows back.
@@ -153,7 +153,7 @@ class Walk:
       targets: where the gradients start.
       sources: where they end.
       stops: nodes through which nothing flows back.
-      colocate: whether each gradient stands on the device of the node that it belongs to.
+      colocate: whether each gradient is placed on the device of its node.
       within: the nodes that count; all where None.
     """
 

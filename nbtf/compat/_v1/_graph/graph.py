@@ -88,7 +88,7 @@ class Graph(SymbolicGraph, Collections, Requests):
         return call_with_own_gradient(self, function, args, kwargs)
 
     def jacobians(self, way_back: Any, target: Any, sources: Any, of: Any) -> list[Any]:
-        """Returns the jacobians of a target whose lengths only a run tells; `tf.GradientTape` calls this."""
+        """Returns the jacobians of a target whose lengths are known only in a run; `tf.GradientTape` calls this."""
         from nbtf.compat._v1._graph.jacobians import open_jacobians
 
         return open_jacobians(self, way_back, target, sources, of)
@@ -98,7 +98,7 @@ class Graph(SymbolicGraph, Collections, Requests):
         return tensor
 
     def stand_in_for(self, tensor: GraphTensor) -> GraphTensor:
-        """Returns what stands in this graph for a tensor: itself, except in a branch that takes it from outside."""
+        """Returns the tensor of this graph for a tensor: itself, except in a branch that takes it from outside."""
         return tensor
 
     # What its tensors and nodes ask it

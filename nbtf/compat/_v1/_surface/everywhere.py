@@ -57,15 +57,15 @@ _RENAMED = {"softmax_cross_entropy_with_logits": "softmax_cross_entropy_with_log
 
 
 PROGRAM = object()
-"""What asks for graphs everywhere after `disable_eager_execution`."""
+"""The reason for graphs everywhere after `disable_eager_execution`."""
 
 _lock = new_lock()
 _asking: set[object] = set()
-"""What asks for graphs everywhere: open blocks, each with its own object, and `PROGRAM`."""
+"""The reasons for graphs everywhere: open blocks, each with its own object, and `PROGRAM`."""
 
 
 class _Namespaces:
-    """What stands in the namespaces: public functions, or those that look for a graph."""
+    """The functions in the namespaces: the public ones, or those that look for a graph."""
 
     look: bool | None = False
     """Whether they look for a graph; None while they are changed."""

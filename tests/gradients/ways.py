@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -87,7 +88,8 @@ def answer(tf: Any, way: Way, build: Program) -> Any:
         return plain(way(tf, build))
     except Exception as error:
         name = type(error).__name__
-        return {"error": name, "text": str(error).strip().split("\n")[-1].strip().removeprefix(f"{name}: ")}
+        last = str(error).strip().split("\n")[-1].strip().removeprefix(f"{name}: ")
+        return {"error": name, "text": re.sub(r'File ".*/', 'File "', last)}
 
 
 def plain(value: Any) -> Any:

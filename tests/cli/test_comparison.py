@@ -112,8 +112,8 @@ def test_error_is_wanted_if_recorded_or_tagged(saved: dict[str, Any], wanted: bo
         ),
         (
             "AttributeError",
-            "module 'nbtf.compat.v1.test' has no attribute 'TestCase'",
-            "AttributeError: module 'nbtf.compat.v1.test' has no attribute 'TestCase'. Use unittest or pytest.",
+            "module 'nbtf.compat.v1.test' has no attribute 'mock'",
+            "AttributeError: module 'nbtf.compat.v1.test' has no attribute 'mock'. Use unittest or pytest.",
         ),
         ("ImportError", "cannot import name 'keras' from 'nbtf' (/a/b.py)", "tf.keras is not in nbtf yet"),
         ("ModuleNotFoundError", "tf.keras is not in nbtf yet", "tf.keras is not in nbtf yet"),

@@ -24,7 +24,9 @@ ROOT = Path(__file__).parents[2]
 WAITING = {
     "CheckNumerics": "the values decide whether it fails",
     "DenseBincount": "the values decide whether it fails",
-    "ResourceScatterDiv": "one place after the other: the same quotient each time",
+    **dict.fromkeys(
+        ("ResourceScatterDiv", "ResourceScatterMul"), "one place after the other, in the order of the rows"
+    ),
     "DynamicStitch": "the largest index is the length of the result",
     **dict.fromkeys(
         ("MatrixInverse", "MatrixSolve", "MatrixTriangularSolve", "SelfAdjointEigV2", "Svd"),

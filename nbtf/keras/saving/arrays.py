@@ -16,7 +16,7 @@ from nbtf._storage import files
 from nbtf._storage.archives import check_arrays, read_arrays, storable, write_arrays
 from nbtf._storage.limits import saving
 from nbtf._storage.refusal import RefusedFileError
-from nbtf._types import as_dtype
+from nbtf._types import as_dtype, bfloat16
 from nbtf.keras.layers.tracking import owned
 from nbtf.keras.layers.weights import Weights
 from nbtf.keras.metrics.metric import Metric
@@ -95,7 +95,8 @@ def check_dtype(dtype: Any, array: np.ndarray[Any, Any], name: str) -> None:
     """
     dtype = as_dtype(dtype)
     saved: str = array.dtype.kind
-    if str(np.dtype(dtype.np_dtype).kind) not in _LIKE.get(saved, saved):
+    is_void = saved == "V" and array.dtype.name != bfloat16.name
+    if is_void or str(np.dtype(dtype.np_dtype).kind) not in _LIKE.get(saved, saved):
         raise ValueError(f"{name} has the type {array.dtype}, its variable {dtype.name}.")
 
 

@@ -88,6 +88,12 @@ SAMPLES = [
         [[3, 2, 24]],
     ),
     Sample(
+        "ResourceScatterMul",
+        tf.Variable.scatter_mul,
+        [Made(tf.Variable, X), Made(tf.IndexedSlices, X, [1, 1])],
+        np.array([X[0], X[1] * X[0] * X[1]]),
+    ),
+    Sample(
         "ResourceScatterDiv",
         tf.Variable.scatter_div,
         [Made(tf.Variable, [7, -7, 40]), Made(tf.IndexedSlices, [2, 2, 4, 3], [0, 1, 2, 2])],

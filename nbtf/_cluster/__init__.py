@@ -1,1 +1,1 @@
-"""Other machines: how does a program use devices of tasks that are other processes?"""
+"""Other machines: how a program uses the devices of tasks that are other processes."""

@@ -1,8 +1,8 @@
-"""How does a controller talk with one task? Records wait in a row until a batch of them goes; answers come in order.
+"""How does a controller talk to one task? Records wait in a queue until a batch of them is sent; answers come in order.
 
-Whoever runs ops only appends to the row. The postman (`postman.py`), a thread, takes what waits and sends it: when so
-many records wait, when the oldest has waited a millisecond, or at once where somebody waits for an answer. So an
-interrupt finds no batch half written. At most four batches are under way; who is further ahead waits.
+A thread that runs ops only appends to the queue. Another thread, the postman (`postman.py`), sends the batches: when
+enough records wait, when the oldest has waited a millisecond, or at once if a caller waits for an answer. An interrupt
+therefore never leaves half a batch. At most four batches are unanswered; a program that is further ahead waits.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
-from threading import Condition  # noqa: TID251  # over a lock of ours
+from threading import Condition  # noqa: TID251  # built on a lock from `_locks`
 from time import monotonic, strftime
 from typing import Any, Protocol
 
@@ -31,29 +31,29 @@ from nbtf._types import as_dtype
 from nbtf.errors import DeadlineExceededError, OpError, UnavailableError
 
 WORTH_SENDING = 64
-"""So many records go at once."""
+"""Number of waiting records at which a batch is sent at once."""
 LONGEST_WAIT = 0.001
-"""Seconds that a record waits for others."""
+"""Seconds that a record waits for others to join its batch."""
 MOST_UNDER_WAY = 4
 _MOST_WAITING = 1024
-"""So many records may wait while four batches are under way."""
+"""Most records that may wait while four batches are unanswered."""
 
 
 class Ticket:
-    """Stands for an answer that somebody waits for."""
+    """An answer that a caller waits for."""
 
     __slots__ = ("abandoned", "reply", "values")
 
     def __init__(self) -> None:
-        """Begins without an answer."""
+        """Creates a ticket without an answer."""
         self.reply: dict[str, Any] | None = None
         self.values: Any = None
         self.abandoned: int | None = None
-        """The number of the first result, where nobody waits any more, and so nobody will give the results up."""
+        """The number of the first result if the caller has stopped waiting, so that its results can be freed."""
 
 
 class _Batch:
-    """A batch under way: who waits for its replies, and what must live until it was handled."""
+    """An unanswered batch, with its tickets and the arrays that must live until it is handled."""
 
     __slots__ = ("number", "sent_at", "sources", "tickets")
 
@@ -62,30 +62,30 @@ class _Batch:
 
 
 class Owner(Protocol):
-    """Whose channel it is, among those to other tasks."""
+    """The cluster that a channel belongs to."""
 
     def drop(self) -> None:
-        """Hears that the program was interrupted while it waited: no task is to do what it has not begun."""
+        """Is called after an interrupt: tasks must not start work that they have not begun."""
         ...
 
     def tell_loss(self, channel: Channel, text: str) -> None:
-        """Hears that a task is lost: those that are left need not wait for it."""
+        """Is called when a task is lost, so that the other tasks do not wait for it."""
         ...
 
 
 class Channel:
-    """The way to one task: the `Link` of its devices, and the `Listener` of its connection."""
+    """The connection to one task: the `Link` of its devices, and the `Listener` of its messages."""
 
     def __init__(
         self, address: Address, cluster: Owner, poke: Callable[[], None], heartbeat: float, deadline: float
     ) -> None:
-        """Begins unconnected; `poke` wakes the postman of its cluster."""
+        """Creates an unconnected channel; `poke` wakes the postman of its cluster."""
         self.cluster = cluster
         self.address, self.task = address, task_name(address.job, address.number)
         self.heartbeat, self.deadline = heartbeat, deadline
         self.devices: list[RemoteDevice] = []
         self.hello: dict[str, Any] | None = None
-        """What the task has said of itself."""
+        """The task's description of itself."""
         self.loss: str | None = None
         self.idle = True
         self.connection: Connection | None = None
@@ -107,14 +107,14 @@ class Channel:
         self._labels: dict[str, CallSite] = {}
 
     def open(self, connection: Connection) -> dict[str, Any]:
-        """Takes a connection; returns what the task says of itself, as soon as it does."""
+        """Uses a connection and returns the task's description of itself when it arrives."""
         self.connection = connection
         self.post()
         self._wait_until(lambda: self.hello is not None)
         assert self.hello is not None
         return self.hello
 
-    # What devices ask for
+    # Requests from devices
 
     def run(
         self,
@@ -125,7 +125,7 @@ class Channel:
         specs: Sequence[Spec] | None,
         site: Site | CallSite,
     ) -> list[RemoteArray]:
-        """Has an op run there; see `Link`."""
+        """Runs an op on the task; see `Link`."""
         self.check()
         numbers, lists = sending.numbers_of(self, inputs)
         waits = specs is None
@@ -154,7 +154,7 @@ class Channel:
         ]
 
     def put(self, device: int, array: np.ndarray[Any, Any], label: Label) -> RemoteArray:
-        """Sends an array there; the caller may change it afterwards."""
+        """Sends an array to the task; the caller may change the array afterwards."""
         self.check()
         shape, dtype = array.shape, as_dtype(array.dtype)
         content = np.array(array, order="C").reshape(-1).view(np.uint8).data
@@ -163,13 +163,13 @@ class Channel:
         return RemoteArray(self, first, shape, dtype.np_dtype)
 
     def copy(self, device: int, source: RemoteArray, label: Label) -> RemoteArray:
-        """Has a device take a copy; the source lives until that is done."""
+        """Copies an array to a device; the source lives until the copy is made."""
         self.check()
         peer = ""
         if source.link is not self:
             source_channel: Any = source.link
             source_channel.check()
-            source_channel.flush()  # first: what is asked for must be under way before somebody waits for it
+            source_channel.flush()  # the source must be on its way before a task waits for it
             fields = [
                 source_channel.address.location,
                 source_channel.hello["session"],
@@ -185,7 +185,7 @@ class Channel:
         return RemoteArray(self, first, source.shape, source.dtype)
 
     def free(self, number: int) -> None:
-        """Says that nobody needs an array any more; a finalizer calls it, whatever else runs."""
+        """Frees an array that is no longer needed. Finalizers call it, at any moment."""
         if self._end is None:
             self._waiting.append((Free(number), None, None))
 
@@ -197,10 +197,10 @@ class Channel:
         return values if values.flags.writeable else values.copy()
 
     def wait(self, losses: bool = True) -> None:
-        """Waits until all records that wait now were handled; raises the first error that nobody has heard of.
+        """Waits until all queued records are handled and raises the first error that has not been raised yet.
 
-        The others are forgotten: they may follow from it. On request so are those that the loss of another task has
-        brought about.
+        The other errors are discarded, because they may follow from the first. With `losses=False`, errors caused by
+        the loss of another task are discarded as well.
         """
         if self._waiting or self._under_way:
             self._ask(Look(0, "wait"))
@@ -212,52 +212,52 @@ class Channel:
             raise self._error(failures[min(untold)])
 
     def look(self, device: int, question: str) -> dict[str, Any]:
-        """Asks about memory."""
+        """Asks the task about its memory."""
         return self._ask(Look(device, question))
 
     def listen(self, device: int, on: bool) -> None:
-        """Wants to hear what happens to memory, or no longer."""
+        """Starts or stops notifications about memory."""
         if self._end is None:
             self._add(lambda _: Listen(device, on))
             self.flush()
 
     def reaches(self, link: Any) -> bool:
-        """Tells whether another channel is to a task of the same cluster."""
+        """Returns whether another channel leads to a task of the same cluster."""
         return link.cluster is self.cluster
 
     @property
     def issued(self) -> int:
-        """How many results were asked for until now."""
+        """The number of results requested so far."""
         return self._next
 
     @property
     def waiting(self) -> int:
-        """How many batches have no answer yet."""
+        """The number of unanswered batches."""
         return len(self._under_way)
 
     def departure(self) -> OpError | None:
-        """Returns why nothing can be asked any more."""
+        """Returns the error that ended the channel, or None while it is open."""
         return self._end
 
     def check(self) -> None:
-        """Raises why nothing can be asked any more, if so."""
+        """Raises the error that ended the channel, if it has ended."""
         if self._end is not None:
             raise type(self._end)(None, None, self._end.message)
 
     def flush(self) -> None:
-        """Sends what waits, without waiting for more."""
+        """Sends the queued records without waiting for more."""
         if self._waiting:
             self._urgent = True
             self._poke()
 
     def drop(self) -> None:
-        """Has nothing more be done of what was asked until now, here and there; who reads a result of it hears why."""
+        """Cancels all work requested so far that has not begun; reading a cancelled result raises the reason."""
         self._dropped = self._next
         self.urge({"drop": self._dropped})
         self.flush()
 
     def urge(self, request: dict[str, Any]) -> None:
-        """Tells the task something at once, past what it has to do."""
+        """Sends the task a request that overtakes its queue."""
         if self._end is None and self.connection is not None and self.hello is not None:
             self.connection.urge(Message(json.dumps({"session": self.hello["session"], **request}).encode()))
 
@@ -266,16 +266,16 @@ class Channel:
     def _add(
         self, make: Callable[[int], Record], results: int = 0, ticket: Ticket | None = None, sources: Any = None
     ) -> int:
-        """Appends a record, which is made for the number of its first result; waits while too many do."""
+        """Appends a record made for the number of its first result; waits while the queue is full."""
         waiting = self._waiting
-        if len(waiting) >= _MOST_WAITING:  # first: an interrupt of the wait leaves no record whose results nobody has
+        if len(waiting) >= _MOST_WAITING:  # before anything is appended, so that an interrupt loses no results
             self._poke()
             self._wait_until(lambda: len(waiting) < _MOST_WAITING)
         with self._order:
             first = self._next
             self._next = first + results
             waiting.append((make(first), ticket, sources))
-        if self.idle:  # the postman says so before it sleeps, and looks once more: see `due`
+        if self.idle:  # the postman sets it before it sleeps and then checks the queue again: see `due`
             self.idle = False
             self._poke()
         if len(waiting) % WORTH_SENDING == 0:
@@ -283,7 +283,7 @@ class Channel:
         return first
 
     def _ask(self, record: Record, ticket: Ticket | None = None) -> dict[str, Any]:
-        """Sends a record at once, and returns the reply; raises what kept it from having one."""
+        """Sends a record at once and returns the reply, or raises the error that prevented it."""
         self.check()
         ticket = ticket or Ticket()
         self._add(lambda _: record, ticket=ticket)
@@ -316,10 +316,10 @@ class Channel:
             interrupt.add_note(INTERRUPTED)
             raise
 
-    # What the postman does
+    # Called by the postman
 
     def due(self, now: float) -> float | None:
-        """Returns in how many seconds there is something to send, None if there is nothing, or it may not go yet."""
+        """Returns the seconds until the next batch is due, or None if nothing waits or sending must pause."""
         self.idle = True
         if self._end is not None or not self._waiting or len(self._under_way) >= MOST_UNDER_WAY:
             return None
@@ -330,7 +330,7 @@ class Channel:
         return max(0.0, self._since + LONGEST_WAIT - now)
 
     def post(self) -> None:
-        """Sends everything that waits as one batch."""
+        """Sends all queued records as one batch."""
         self._urgent, self._since = False, 0.0
         records: list[Record] = []
         tickets: list[Ticket] = []
@@ -338,7 +338,7 @@ class Channel:
         for _ in range(len(self._waiting)):
             record, ticket, values = self._waiting.popleft()
             if ticket is None and isinstance(record, Run | Put | Copy) and record.first < self._dropped:
-                record, values = sending.dropped(record), None  # whoever has a ticket hears from the task
+                record, values = sending.dropped(record), None  # the task answers the waiting ticket
             records.append(record)
             if ticket is not None:
                 tickets.append(ticket)
@@ -356,21 +356,21 @@ class Channel:
 
     @property
     def overdue_at(self) -> float:
-        """When the task is lost, if it gives no sign of life until then; by `monotonic`."""
+        """The time, by `monotonic`, at which a silent task counts as lost."""
         return self.heard_at + self.heartbeat
 
     def watch(self, now: float) -> None:
-        """Asks for a sign of life, and gives the task up if there was none for a heartbeat."""
+        """Asks for a sign of life, and declares the task lost after one heartbeat without it."""
         silent = now - self.heard_at
         if self._end is None and silent >= self.heartbeat:
             self.lost(UnavailableError(f"no sign of life for {silent:.1f} s (the heartbeat is {self.heartbeat:g} s)"))
         elif self.connection is not None:
             self.connection.ping()
 
-    # What the connection tells
+    # Called by the connection
 
     def answered(self, answer: Message) -> None:
-        """Takes the answer to the oldest batch."""
+        """Handles the answer to the oldest batch."""
         self.heard_at = monotonic()
         self.bytes_received += len(answer.head) + sum(map(len, answer.frames))
         content: dict[str, Any] = json.loads(answer.head)
@@ -378,7 +378,7 @@ class Channel:
         with self._changed:
             expected = self._under_way[0].number if self._under_way else self._batches
             if content["batch"] < expected:
-                return  # told twice
+                return  # a duplicate
             if content["batch"] > expected or "expected" in content:
                 self._lose(UnavailableError(f"batch {expected} has not arrived, or its answer"))
                 return
@@ -397,7 +397,7 @@ class Channel:
                 self._free_abandoned(ticket)
             self._changed.notify_all()
         self._poke()
-        del batch  # last, and outside of the lock: what it kept may die now
+        del batch  # last, and outside the lock, because it may free the last reference to arrays
 
     def _free_abandoned(self, ticket: Ticket) -> None:
         if ticket.abandoned is not None and ticket.reply is not None:
@@ -405,11 +405,11 @@ class Channel:
                 self.free(ticket.abandoned + at)
 
     def alive(self) -> None:
-        """Hears a sign of life."""
+        """Notes a sign of life."""
         self.heard_at = monotonic()
 
     def lost(self, error: OpError) -> None:
-        """Hears that nothing will come any more."""
+        """Handles the loss of the task."""
         with self._changed:
             self._lose(error)
 
@@ -428,7 +428,7 @@ class Channel:
             self.cluster.tell_loss(self, text)
 
     def end(self, error: OpError) -> None:
-        """Ends the session, also one that is lost: what it made says so from now on."""
+        """Ends the session, even of a lost task; its results raise `error` from now on."""
         with self._changed:
             self._end = None
             self._finish(error)
@@ -436,7 +436,7 @@ class Channel:
             self.connection.close()
 
     def abandon(self, error: OpError) -> None:
-        """Ends the session on this side alone: another process has it."""
+        """Ends the session on this side only, because another process now has it."""
         with self._changed:
             self._finish(error)
 
@@ -448,17 +448,17 @@ class Channel:
             self._waiting.clear()
             self._failures.clear()
             self._changed.notify_all()
-            del abandoned  # last: what it kept may die now
+            del abandoned  # last, because it may free the last reference to arrays
         self._poke()
 
     # Errors, lines and labels
 
     def _error(self, failure: Failure) -> OpError:
-        """Returns the error of an op, with the line that asked for it if somebody listened."""
+        """Returns the error of an op, with the line that requested it if that was recorded."""
         return error_of_op(failure, self.devices[failure.device].name, sending.site_of_text(failure.site))
 
     def _site_text(self, site: Site | CallSite) -> str:
-        """Returns the line of a place as it is sent; the place itself stays here, for events."""
+        """Returns the text of a code line for the task; the line itself stays here for events."""
         if site is None:
             return ""
         text = sending.text_of_site(site)
@@ -467,7 +467,7 @@ class Channel:
         return text
 
     def label_of(self, fields: Sequence[Any] | None) -> Label | None:
-        """Returns a label that the task tells, with the place that stayed here."""
+        """Returns the label that a task reports, with the code line that stayed here."""
         if fields is None:
             return None
         op, dtype, shape, text = fields

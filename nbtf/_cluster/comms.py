@@ -1,6 +1,6 @@
-"""How do messages go through one of Dask's connections, in the notebook and in a worker?
+"""How do messages pass through a Dask connection, in the notebook and in a worker?
 
-A connection (`comm`) reads and writes dictionaries; `OSError` says that it has ended.
+A connection (`comm`) reads and writes dictionaries; it raises `OSError` when it has ended.
 """
 
 from __future__ import annotations
@@ -18,20 +18,20 @@ from nbtf._cluster.loop_thread import LoopThread
 from nbtf.errors import OpError
 
 PING = "nbtf_ping"
-"""What a worker answers at once, whatever its task is busy with."""
+"""Requests that a worker answers at once, even while its task is busy."""
 
 SERVE = "nbtf_serve"
-"""What another task asks."""
+"""Requests of another task."""
 
 _LOOK_AGAIN = 0.1
-"""Seconds after which who waits for another task looks whether that one is lost."""
+"""Seconds between checks whether an awaited task is lost."""
 
 Frames = Callable[[Any], Any]
-"""Marks an array as one that is written as it is: Dask's `to_serialize`."""
+"""Marks an array to be written without conversion: Dask's `to_serialize`."""
 
 
 def packed(message: Message, as_frame: Frames) -> dict[str, Any]:
-    """Returns a message as it is written: frames as arrays, which Dask neither copies nor pickles."""
+    """Returns a message in the form that is written; frames are arrays, which Dask neither copies nor pickles."""
     frames = [as_frame(np.asarray(memoryview(frame).cast("B"))) for frame in message.frames]
     return {"head": bytes(message.head), "frames": frames}
 
@@ -42,35 +42,35 @@ def unpacked(message: Mapping[str, Any]) -> Message:
 
 
 class Owner(Protocol):
-    """Whose connection it is: an engine."""
+    """The engine that a connection belongs to."""
 
     async def loss(self, reason: str) -> OpError:
-        """Returns the error for a connection that is lost."""
+        """Returns the error for a lost connection."""
         ...
 
     def forget(self, connection: Any) -> None:
-        """Hears that a connection has ended."""
+        """Removes a connection that has ended."""
         ...
 
 
 class CommConnection(Connection):
-    """The connection to a task: two coroutines, of which one writes and the other reads.
+    """The connection to a task: one coroutine writes, another reads.
 
-    What cannot wait goes by a connection of its own: behind a large tensor it would come too late.
+    Urgent messages use a second connection, because a large tensor would delay them on the first.
     """
 
     def __init__(
         self, engine: Owner, thread: LoopThread, comm: Any, pulse: Any, listener: Listener, as_frame: Frames
     ) -> None:
-        """Begins, on the engine's loop.
+        """Starts both coroutines on the engine's loop.
 
         Args:
-          engine: whose connection it is.
-          thread: has the loop.
-          comm: for batches and answers.
-          pulse: for pings, and for what the task is to hear at once.
-          listener: hears what comes.
-          as_frame: for `packed`.
+          engine: owner of the connection.
+          thread: thread that runs the loop.
+          comm: connection for batches and answers.
+          pulse: connection for pings and urgent requests.
+          listener: receives answers, signs of life and the loss.
+          as_frame: conversion for `packed`.
         """
         self._engine, self._thread, self._comm, self._pulse, self._listener = engine, thread, comm, pulse, listener
         self._as_frame = as_frame
@@ -89,12 +89,12 @@ class CommConnection(Connection):
         self._thread.call(self._ask_ping)
 
     def _ask_ping(self) -> None:
-        if not self._pinged:  # the one before has an answer
+        if not self._pinged:  # the previous ping has been answered
             self._pinged = True
             self._requests.put_nowait({"op": PING})
 
     def urge(self, request: Message) -> None:
-        """Has the task answer past its batches; see `Connection`."""
+        """Makes the task answer a request before its queued batches; see `Connection`."""
         self._thread.call(self._requests.put_nowait, {"op": SERVE, **packed(request, self._as_frame)})
 
     def close(self) -> None:
@@ -102,7 +102,7 @@ class CommConnection(Connection):
         self._thread.call(self.end)
 
     def end(self) -> None:
-        """Closes the socket, on the engine's loop; the listener hears nothing of it."""
+        """Closes the socket on the engine's loop, without notifying the listener."""
         if not self._ended:
             self._ended = True
             self._engine.forget(self)
@@ -112,13 +112,13 @@ class CommConnection(Connection):
                 task.cancel()
 
     def fail(self, error: OpError) -> None:
-        """Tells the listener that nothing more will come, on the engine's loop."""
+        """Notifies the listener of the loss, on the engine's loop."""
         if not self._ended:
             self.end()
             self._listener.lost(error)
 
     async def _write(self) -> None:
-        with suppress(OSError):  # the reader hears it, too
+        with suppress(OSError):  # the reader gets the same error and handles it
             while True:
                 await self._comm.write(await self._outgoing.get())
 
@@ -130,7 +130,7 @@ class CommConnection(Connection):
             self.fail(await self._engine.loss("its process closed the connection: it has ended, or was killed"))
 
     async def _beat(self) -> None:
-        with suppress(OSError):  # as above
+        with suppress(OSError):  # the reader handles it
             while True:
                 request = await self._requests.get()
                 await self._pulse.write(request)
@@ -141,10 +141,10 @@ class CommConnection(Connection):
 
 
 class Serving:
-    """What happens on one controller's connection: batches are done in order, each on the session's thread."""
+    """Handles the batches of one controller in order, on the session's thread."""
 
     def __init__(self, comm: Any, session: Session, thread: ThreadPoolExecutor, as_frame: Frames) -> None:
-        """Takes the connection, and the thread on which the session works."""
+        """Uses the connection, and the thread on which the session works."""
         self._comm, self._session, self._thread, self._as_frame = comm, session, thread, as_frame
         self._batches: asyncio.Queue[Message] = asyncio.Queue()
 
@@ -169,7 +169,7 @@ class Serving:
 
 
 class PeerComms:
-    """How a task reaches others; see `engine.Peers`. A connection serves one request at a time, and then the next."""
+    """Connections to other tasks; see `engine.Peers`. Each serves one request at a time."""
 
     def __init__(
         self,
@@ -177,18 +177,18 @@ class PeerComms:
         reach: Callable[[str, float], Coroutine[Any, Any, Any]],
         as_frame: Frames,
     ) -> None:
-        """Knows nobody yet.
+        """Creates it without connections.
 
         Args:
-          loop: of the worker.
-          reach: returns a new connection to an address, in so many seconds.
-          as_frame: for `packed`.
+          loop: event loop of the worker.
+          reach: function that opens a connection to an address within a number of seconds.
+          as_frame: conversion for `packed`.
         """
         self._loop, self._reach, self._as_frame = loop, reach, as_frame
         self._idle: dict[str, list[Any]] = {}
 
     def fetch(self, location: str, request: Message, seconds: float, is_lost: Callable[[], bool]) -> Message:
-        """Asks another task, on the thread of a session; see `Peers`."""
+        """Sends a request to another task, on the thread of a session; see `Peers`."""
         answer = asyncio.run_coroutine_threadsafe(self._fetch(location, request, seconds), self._loop)
         while not wait([answer], _LOOK_AGAIN).done:
             if is_lost():
@@ -205,11 +205,11 @@ class PeerComms:
         except OSError as error:
             raise ConnectionError(f"{location} is lost: {error}") from error
         if answer is None or "head" not in answer:
-            raise ConnectionError(f"there is no task at {location}")
+            raise ConnectionError(f"no task runs at {location}")
         return unpacked(answer)
 
     async def _exchange(self, location: str, request: dict[str, Any], seconds: float) -> dict[str, Any] | None:
-        """Returns the answer, by a connection on which nothing else is asked meanwhile."""
+        """Returns the answer, over a connection that is used for nothing else meanwhile."""
         idle = [comm for comm in self._idle.pop(location, []) if not comm.closed()]
         comm = idle.pop() if idle else await self._reach(location, seconds)
         self._idle.setdefault(location, []).extend(idle)

@@ -1,4 +1,4 @@
-"""What does the program hold of a cluster? A channel to each task, and their devices."""
+"""The program's side of a cluster: a channel to each task, and the devices of the tasks."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from nbtf.errors import AbortedError, FailedPreconditionError, OpError, Unavaila
 
 
 class Cluster:
-    """The tasks of an engine, as this program uses them."""
+    """The tasks of an engine, as used by this program."""
 
     def __init__(self, engine: Engine) -> None:
         """Connects to all tasks.
 
         Raises:
-          UnavailableError: a task or the scheduler cannot be reached.
-          FailedPreconditionError: a task has other versions.
+          UnavailableError: if a task or the scheduler cannot be reached.
+          FailedPreconditionError: if a task has different versions.
         """
         self.engine = engine
         self.resolver: object = None
@@ -61,7 +61,7 @@ class Cluster:
         for former in self.channels:
             if former.task == channel.task:
                 former.end(
-                    AbortedError(f"{former.task} was restarted: what it had before is gone. Make the tensor anew.")
+                    AbortedError(f"{former.task} was restarted; its earlier tensors are lost. Create the tensor again.")
                 )
         self.channels = [former for former in self.channels if former.task != channel.task] + [channel]
         self.postman.channels = tuple(self.channels)
@@ -69,16 +69,16 @@ class Cluster:
 
     @property
     def devices(self) -> list[RemoteDevice]:
-        """The devices of all tasks that are there."""
+        """The devices of all tasks that are connected."""
         return [device for channel in self.channels if channel.departure() is None for device in channel.devices]
 
     @property
     def lost(self) -> list[str]:
-        """The names of tasks that were lost."""
+        """The names of lost tasks."""
         return [channel.task for channel in self.channels if channel.departure() is not None]
 
     def renew(self) -> list[RemoteDevice]:
-        """Connects to tasks that have come since, also in the place of lost ones; returns their devices."""
+        """Connects to new tasks, including replacements of lost ones; returns their devices."""
         alive = [channel for channel in self.channels if channel.departure() is None]
         present = {(channel.task, channel.address.incarnation) for channel in alive}
         fresh: list[RemoteDevice] = []
@@ -89,39 +89,39 @@ class Cluster:
         return fresh
 
     def flush(self) -> None:
-        """Sends everything that waits."""
+        """Sends all queued records."""
         for channel in self.channels:
             channel.flush()
 
     def drop(self) -> None:
-        """Has no task do what it has not begun: the program was interrupted."""
+        """Cancels work that tasks have not begun, after an interrupt of the program."""
         for channel in self.channels:
             channel.drop()
 
     def tell_loss(self, channel: Channel, text: str) -> None:
-        """Tells the tasks that are left that they need not wait for a lost one."""
+        """Notifies the remaining tasks that they must not wait for a lost one."""
         if channel.hello is not None:
             for neighbour in self.channels:
                 neighbour.urge({"lost": channel.hello["session"], "why": text})
 
     def wait(self) -> None:
-        """Waits for all tasks; raises the error of a lost one, or else the first that nobody has heard of."""
+        """Waits for all tasks; raises the error of a lost task, or else the first error not raised yet."""
         errors = self._errors()
         if errors:
             raise next((error for error in errors if isinstance(error, UnavailableError)), errors[0])
 
     def forget_failures(self) -> None:
-        """Waits for all tasks; whatever has failed there is told nobody."""
+        """Waits for all tasks and discards their errors."""
         self._errors()
 
     def forget_losses(self) -> None:
-        """Waits for the tasks that are left; what failed there with a lost one is told nobody, any other error is."""
+        """Waits for the remaining tasks; discards errors caused by a lost task, and raises any other."""
         defects = self._errors(losses=False)
         if defects:
             raise defects[0]
 
     def _errors(self, losses: bool = True) -> list[OpError]:
-        """Waits for all tasks; returns what nobody has heard of, on request without what a loss has brought about."""
+        """Waits for all tasks; returns errors not raised yet, with `losses=False` without those caused by a loss."""
         alive = [channel for channel in self.channels if channel.departure() is None]
         errors: list[OpError] = []
         self.flush()
@@ -134,7 +134,7 @@ class Cluster:
         return errors
 
     def end(self, error: OpError) -> None:
-        """Closes all sessions; what they have made says so from now on."""
+        """Closes all sessions; their results raise `error` from now on."""
         for channel in self.channels:
             channel.end(error)
         self.postman.stop()
@@ -144,10 +144,10 @@ _CLUSTERS: WeakSet[Cluster] = WeakSet()
 
 
 def _leave_to_parent() -> None:
-    """Ends all channels in a forked process: their threads and sockets are its parent's."""
+    """Ends all channels in a forked process: their threads and sockets belong to the parent."""
     for cluster in list(_CLUSTERS):
         for channel in cluster.channels:
-            channel.abandon(FailedPreconditionError(f"{channel.task} is connected with the parent of this process."))
+            channel.abandon(FailedPreconditionError(f"{channel.task} is connected to the parent of this process."))
 
 
 if hasattr(os, "register_at_fork"):
@@ -179,21 +179,21 @@ def _compare(task: str, task_versions: dict[str, str]) -> None:
     ]
     if different:
         raise FailedPreconditionError(
-            f"{task} has other versions: {'; '.join(different)}. The same op must mean the same at both ends: install "
+            f"{task} has other versions: {'; '.join(different)}. An op must mean the same on both sides: install "
             "the same versions."
         )
 
 
 def connect(engine: Engine, resolver: object = None) -> Cluster:
-    """Connects the current context to a cluster, in the place of the one that it is connected to.
+    """Connects the current context to a cluster, replacing its current cluster.
 
     Args:
-      engine: has the tasks.
-      resolver: where the engine is from.
+      engine: engine of the tasks.
+      resolver: resolver that the engine came from, if any.
 
     Raises:
-      UnavailableError: a task or the scheduler cannot be reached.
-      FailedPreconditionError: a task has other versions.
+      UnavailableError: if a task or the scheduler cannot be reached.
+      FailedPreconditionError: if a task has different versions.
     """
     context = CURRENT.context
     cluster = Cluster(engine)
@@ -201,13 +201,13 @@ def connect(engine: Engine, resolver: object = None) -> Cluster:
     previous: Cluster | None = context.cluster
     leave(context, context.logical_devices.joined)
     context.cluster = cluster
-    join(context, [device for channel in cluster.channels for device in channel.devices])  # a lost one's say so
+    join(context, [device for channel in cluster.channels for device in channel.devices])  # lost ones are marked
     if previous is not None:
         previous.end(AbortedError(_INVALIDATED))
     return cluster
 
 
 _INVALIDATED = (
-    "This tensor is on a task of a cluster, and was invalidated by reconnect: "
-    "tf.config.experimental_connect_to_cluster was called again. Make it anew on the devices of today."
+    "This tensor is on a task of a cluster and was invalidated by reconnecting: "
+    "tf.config.experimental_connect_to_cluster was called again. Create it again on a current device."
 )

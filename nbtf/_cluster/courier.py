@@ -1,6 +1,6 @@
-"""How does a worker that has no nbtf tell what one with nbtf can? It is brought along, in memory, and put away again.
+"""How does a worker without nbtf report what one with nbtf can? nbtf's modules are sent along and removed afterwards.
 
-The text of this file is what runs on workers, so it imports the standard library alone.
+The source of this file runs on workers, so it imports only the standard library.
 """
 
 from __future__ import annotations
@@ -24,21 +24,21 @@ from typing import Any
 PACKAGE = "nbtf"
 
 OLDEST = (3, 11)
-"""The Python that nbtf needs."""
+"""The oldest Python that nbtf supports."""
 
 STASH = "_nbtf_look"
-"""Under this name the modules wait for the next look: loaded anew each time, they would leave something each time."""
+"""Name under which the modules are kept for the next inspection: loading them anew each time would leak memory."""
 
 
 class SourceFinder(MetaPathFinder, InspectLoader):
-    """Finds modules whose texts are in memory."""
+    """Finds modules whose source is in memory."""
 
     def __init__(self, sources: Mapping[str, Sequence[Any]]) -> None:
-        """Takes whether it is a package, and its text, for each name."""
+        """Uses, for each module name, whether it is a package, and its source."""
         self._sources = sources
 
     def find_spec(self, fullname: str, path: Any, target: Any = None) -> ModuleSpec | None:
-        """Returns where a module is."""
+        """Returns the spec of a module."""
         if fullname not in self._sources:
             return None
         origin = f"/{fullname.replace('.', '/')}{'/__init__' if self.is_package(fullname) else ''}.py"
@@ -48,17 +48,17 @@ class SourceFinder(MetaPathFinder, InspectLoader):
         return spec
 
     def is_package(self, fullname: str) -> bool:
-        """Tells whether a module is a package."""
+        """Returns whether a module is a package."""
         return bool(self._sources[fullname][0])
 
     def get_source(self, fullname: str) -> str:
-        """Returns the text of a module."""
+        """Returns the source of a module."""
         return self._sources[fullname][1]
 
 
 @contextmanager
 def borrowed(package: bytes) -> Generator[None]:
-    """Has nbtf for a block, where this process has none; nobody else finds it there afterwards."""
+    """Makes nbtf importable during a block in a process without it; no trace remains afterwards."""
     finder = SourceFinder(json.loads(zlib.decompress(package)))
     stash = sys.modules.setdefault(STASH, ModuleType(STASH))
     sys.modules.update(vars(stash).get("modules", {}))
@@ -72,13 +72,13 @@ def borrowed(package: bytes) -> Generator[None]:
 
 
 async def tell(version: str, package: bytes | None, seconds: float, dask_worker: Any = None) -> dict[str, Any]:
-    """Returns what a worker tells of its host; `needs` is in it where nbtf has to be brought along.
+    """Returns a worker's report about its host; `needs` is in it if nbtf has to be sent along.
 
     Args:
-      version: of the nbtf that asks.
-      package: nbtf, from `packed`; None to do without.
-      seconds: how long a search for holders may take.
-      dask_worker: the worker, which Dask adds.
+      version: version of nbtf on the asking side.
+      package: nbtf's modules, from `packed`; None to try without.
+      seconds: longest search for holders, in seconds.
+      dask_worker: the worker; Dask adds it.
     """
     facts: dict[str, Any] = {"host": socket.gethostname(), "pid": os.getpid(), "nbtf": version}
     facts["python"] = ".".join(map(str, sys.version_info[:3]))
@@ -87,21 +87,21 @@ async def tell(version: str, package: bytes | None, seconds: float, dask_worker:
     if present == version:
         return facts | await asyncio.to_thread(_report, dask_worker, seconds, is_used)
     if is_used:
-        return facts | {"problem": f"it works with nbtf {present}, and nbtf {version} asks"}
+        return facts | {"problem": f"it has nbtf {present}, but nbtf {version} asks"}
     if sys.version_info < OLDEST:
-        return facts | {"problem": f"its Python is {facts['python']}, and nbtf needs {'.'.join(map(str, OLDEST))}"}
+        return facts | {"problem": f"it has Python {facts['python']}, but nbtf needs {'.'.join(map(str, OLDEST))}"}
     if package is None:
         return facts | {"needs": True}
     return facts | {"nbtf": ""} | await asyncio.to_thread(_borrowing, package, dask_worker, seconds)
 
 
 def version_here() -> str | None:
-    """Returns the version of the nbtf that this process has, or would load; None where there is none."""
+    """Returns the version of nbtf that this process has loaded or would load; None without nbtf."""
     module = sys.modules.get(f"{PACKAGE}.runtime")
     if module is not None:
         return str(getattr(module, "version", None))
     spec = find_spec(PACKAGE)
-    if spec is None or spec.origin is None:  # a folder of that name is no package
+    if spec is None or spec.origin is None:  # a plain folder of that name is not nbtf
         return None
     try:
         return installed_version(PACKAGE)
@@ -115,14 +115,14 @@ def _borrowing(package: bytes, dask_worker: Any, seconds: float) -> dict[str, An
 
 
 def _report(dask_worker: Any, seconds: float, is_used: bool) -> dict[str, Any]:
-    from nbtf._cluster.report import report  # late: this process may only now have it
+    from nbtf._cluster.report import report  # late: only now can this process import it
 
     plugins: Mapping[str, Any] = getattr(dask_worker, "plugins", {})
     return report(_roots(dask_worker), seconds, is_used, getattr(plugins.get(PACKAGE), "task", None))
 
 
 def _roots(dask_worker: Any) -> dict[str, Any]:
-    """Returns what a worker keeps in memory, by words that say what it is; what it has put on a disk stays there."""
+    """Returns the objects that a worker keeps in memory, by description; data spilled to disk is left out."""
     data: Any = getattr(dask_worker, "data", {})
     unspilled: Any = data if issubclass(type(data), dict) else {}
     in_memory: Mapping[Any, Any] = getattr(data, "memory", unspilled)

@@ -1,4 +1,4 @@
-"""How does nbtf speak to Dask's workers? Each is a task: one ordered connection carries what it is to do."""
+"""How does nbtf talk to Dask's workers? Each is a task with one ordered connection for its work."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 from nbtf._cluster.comms import PING, SERVE, CommConnection, PeerComms, Serving, packed, unpacked
 from nbtf._cluster.dask_workers import DASK, Scheduler, ask_each, client_of, connect_soon
-from nbtf._cluster.dask_workers import ask_workers as ask_workers  # those below for who has come by `look.dask_engine`
+from nbtf._cluster.dask_workers import ask_workers as ask_workers  # those below are for users of `look.dask_engine`
 from nbtf._cluster.dask_workers import find_scheduler as find_scheduler
 from nbtf._cluster.dask_workers import new_credentials as new_credentials
 from nbtf._cluster.dask_workers import scheduler_at as scheduler_at
@@ -24,10 +24,10 @@ from nbtf.errors import DeadlineExceededError, FailedPreconditionError, Unauthen
 _as_frame = DASK.protocol.to_serialize
 
 _SOON = 0.5
-"""Seconds in which a scheduler answers that is not lost: whoever asks has lost a task, and waits."""
+"""Seconds to wait for the scheduler after a task was lost: the caller is waiting."""
 
 _MOST_REQUESTS = 4096
-"""Requests of other tasks that may wait for one another; each has a thread."""
+"""Most requests of other tasks that may wait for one another; each has a thread."""
 
 _PLUGIN, _SESSION = "nbtf", "nbtf_session"
 
@@ -36,7 +36,7 @@ _PLUGIN, _SESSION = "nbtf", "nbtf_session"
 
 
 class DaskEngine(Engine):
-    """The workers of a Dask cluster as tasks; one connection to each."""
+    """The workers of a Dask cluster as tasks, with one connection to each."""
 
     name: str = "Dask"
 
@@ -47,13 +47,13 @@ class DaskEngine(Engine):
         heartbeat: float = Engine.heartbeat,
         deadline: float = Engine.deadline,
     ) -> None:
-        """Asks nobody yet.
+        """Creates the engine without contacting any process.
 
         Args:
-          scheduler: of the cluster, from `find_scheduler`.
-          timeout: how many seconds the scheduler and each worker may take to answer.
-          heartbeat: as for `Engine`.
-          deadline: likewise.
+          scheduler: scheduler of the cluster, from `find_scheduler`.
+          timeout: seconds that the scheduler and each worker may take to answer.
+          heartbeat: see `Engine`.
+          deadline: see `Engine`.
         """
         self.scheduler = scheduler
         self.heartbeat, self.deadline = heartbeat, deadline
@@ -71,9 +71,9 @@ class DaskEngine(Engine):
         """Returns the tasks; see `Engine`.
 
         Raises:
-          FailedPreconditionError: a worker has no nbtf.
-          UnavailableError: a worker is lost meanwhile, the first time they are asked.
-          DeadlineExceededError: a worker does not answer, likewise.
+          FailedPreconditionError: if a worker has no nbtf.
+          UnavailableError: if a worker is lost during the first call.
+          DeadlineExceededError: if a worker does not answer during the first call.
         """
         return self._thread.run(self._ask_addresses())
 
@@ -92,13 +92,13 @@ class DaskEngine(Engine):
                 self._addresses[address] = Address(*new[address], address, answer["incarnation"])
             elif not answer.get("silent"):
                 raise FailedPreconditionError(
-                    f"Worker {names[address]} at {address} cannot be a task: {problem}. All workers need nbtf, of the "
-                    "same version as here."
+                    f"Worker {names[address]} at {address} cannot be a task: {problem}. All workers need the same "
+                    "version of nbtf as this process."
                 )
             elif is_first:
                 error_class = UnavailableError if answer.get("lost") else DeadlineExceededError
                 worker = f"worker {names[address]} at {address}"
-                raise error_class(f"{task_name(*new[address])} is not there: {worker} cannot be a task: {problem}.")
+                raise error_class(f"{task_name(*new[address])} is not available: {worker} cannot be a task: {problem}.")
         return sorted(task for address, task in self._addresses.items() if address in names)
 
     def connect(self, address: Address, listener: Listener) -> CommConnection:
@@ -116,21 +116,21 @@ class DaskEngine(Engine):
             answer = await asyncio.wait_for(comm.read(), self._timeout)
             pulse = await connect_soon(address.location, arguments, self._timeout)
         except DASK.comm.core.FatalCommClosedError as error:
-            raise UnauthenticatedError(f"{task} refuses this certificate.") from error
+            raise UnauthenticatedError(f"{task} rejects this certificate.") from error
         except TimeoutError as error:
-            raise DeadlineExceededError(f"{task} has not answered within {self._timeout:g} s.") from error
+            raise DeadlineExceededError(f"{task} did not answer within {self._timeout:g} s.") from error
         except OSError as error:
             raise await self.loss(f"{task} cannot be reached: {error}") from error
         if answer is None or answer["incarnation"] != address.incarnation:
             comm.abort()
             pulse.abort()
-            raise UnavailableError(f"Another process is at {address.location} now: the task has been started anew.")
+            raise UnavailableError(f"Another process is at {address.location} now: the task was restarted.")
         connection = CommConnection(self, self._thread, comm, pulse, listener, _as_frame)
         self._connections.add(connection)
         return connection
 
     async def loss(self, reason: str) -> UnavailableError:
-        """Returns the error for a connection that is lost; the scheduler's where that is gone, too."""
+        """Returns the error for a lost connection, or the scheduler's error if the scheduler is lost as well."""
         if not self._lost:
             arguments = self.scheduler.security.get_connection_args("client")
             try:
@@ -142,12 +142,12 @@ class DaskEngine(Engine):
 
     def _scheduler_lost(self) -> UnavailableError:
         return UnavailableError(
-            f"The scheduler of the cluster, {self.scheduler.address}, is lost, and with it all tasks. Start a cluster, "
+            f"The scheduler of the cluster, {self.scheduler.address}, is lost, and all tasks with it. Start a cluster, "
             "and connect to it with tf.config.experimental_connect_to_cluster."
         )
 
     async def _begin_watch(self) -> None:
-        """Keeps a connection to the scheduler, whose end tells that it is gone."""
+        """Keeps a connection to the scheduler, to notice its end."""
         if self._watch is None:
             arguments = self.scheduler.security.get_connection_args("client")
             comm = await connect_soon(self.scheduler.address, arguments, self._timeout)
@@ -161,12 +161,12 @@ class DaskEngine(Engine):
             connection.fail(self._scheduler_lost())
 
     def forget(self, connection: CommConnection) -> None:
-        """Hears that a connection has ended."""
+        """Removes a connection that has ended."""
         self._connections.discard(connection)
 
     def close(self) -> None:
-        """Closes all connections, and says so; the workers go on, and have nothing more of this controller."""
-        if "_thread" in self.__dict__:  # somebody was asked
+        """Closes all connections; the workers continue, and free what they keep for this controller."""
+        if "_thread" in self.__dict__:  # a process was contacted
             self._thread.run(self._close())
             self._thread.close()
             del self._thread
@@ -182,12 +182,12 @@ class DaskEngine(Engine):
 
 
 async def install_task(job: str, number: int, dask_worker: Any = None) -> dict[str, Any]:
-    """Makes a worker a task, if it is none yet; returns which incarnation of it.
+    """Makes a worker a task, unless it is one already; returns the task's incarnation.
 
     Args:
-      job: the name of the job.
-      number: of the task in it.
-      dask_worker: the worker, which Dask adds.
+      job: name of the job.
+      number: number of the task within the job.
+      dask_worker: the worker; Dask adds it.
     """
     plugin = dask_worker.plugins.get(_PLUGIN)
     if plugin is None:
@@ -197,15 +197,15 @@ async def install_task(job: str, number: int, dask_worker: Any = None) -> dict[s
 
 
 class TaskPlugin(DASK.WorkerPlugin):
-    """What a worker has beside Dask's own: a task, the connections of its controllers, and the way to its peers."""
+    """Adds to a Dask worker a task, the connections of its controllers, and connections to other tasks."""
 
     def __init__(self, job: str, number: int) -> None:
-        """Takes the task's name."""
+        """Sets the task's name."""
         self._job, self._number = job, number
 
     async def setup(self, worker: Any) -> None:
-        """Begins to listen."""
-        from nbtf._cluster.task import Task  # late: a controller needs none
+        """Starts listening."""
+        from nbtf._cluster.task import Task  # late: a controller does not need it
 
         self._worker, self._loop = worker, asyncio.get_running_loop()
         self._peers = PeerComms(self._loop, self._reach, _as_frame)
@@ -226,7 +226,7 @@ class TaskPlugin(DASK.WorkerPlugin):
         await comm.write({"incarnation": self.task.incarnation})
         if incarnation == self.task.incarnation:
             session = await asyncio.to_thread(self.task.open)
-            thread = ThreadPoolExecutor(1, "nbtf: does what a controller says")
+            thread = ThreadPoolExecutor(1, "nbtf: works for a controller")
             try:
                 await Serving(comm, session, thread, _as_frame).read()
             finally:

@@ -1,4 +1,4 @@
-"""What does a process do that `LocalCluster` has started? It runs a scheduler or a worker of Dask, on this computer."""
+"""The processes that `LocalCluster` starts: each runs a Dask scheduler or worker on this machine."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from nbtf._cluster.dask_workers import DASK
 from nbtf._cluster.handshakes import limit_handshakes
 
 _CLOSING = 1.0
-"""Seconds that it may take to say goodbye."""
+"""Seconds that closing may take."""
 
 _CHECK_PARENT = 1.0
 """Seconds between two checks whether the notebook's process is alive."""
@@ -27,7 +27,7 @@ _QUIET: Mapping[str, Any] = {
     "distributed.scheduler.http.routes": [],  # no dashboard, no metrics
     "distributed.worker.http.routes": [],
     "distributed.scheduler.work-stealing": False,
-    "distributed.worker.memory.target": False,  # tensors are not Dask's to put on a disk
+    "distributed.worker.memory.target": False,  # Dask must not spill tensors to disk
     "distributed.worker.memory.spill": False,
     "distributed.worker.memory.pause": False,
     "distributed.worker.memory.terminate": False,
@@ -35,15 +35,15 @@ _QUIET: Mapping[str, Any] = {
 
 
 def serve(settings: Mapping[str, Any]) -> None:
-    """Runs a scheduler or a worker until standard input closes, or until the notebook's process ends.
+    """Runs a scheduler or a worker until standard input closes or the notebook's process ends.
 
     Args:
-      settings: `role`, `credentials`, and as `parent` the number of the notebook's process; for a worker its `name`,
-        and in the next line of the input the `address` of the scheduler.
+      settings: `role`, `credentials`, and `parent` (process id of the notebook's process). A worker also has a `name`,
+        and reads the `address` of the scheduler from the next line of standard input.
     """
     threading.Thread(target=_end_with, args=(settings["parent"],), daemon=True).start()
     answers = os.dup(1)
-    os.dup2(2, 1)  # what programs print goes elsewhere
+    os.dup2(2, 1)  # keeps standard output free for answers
     for name in ("distributed", "tornado", "asyncio"):
         logging.getLogger(name).setLevel(logging.CRITICAL)
     import_module("dask.config").set(_QUIET)
@@ -61,7 +61,7 @@ async def _serve(settings: Mapping[str, Any], security: Any, answers: int) -> No
             server: Any = await DASK.Scheduler(**listening, **local)
         else:
             line = await loop.run_in_executor(None, sys.stdin.readline)
-            if not line:  # the notebook's process has ended before the scheduler had an address
+            if not line:  # the notebook's process ended before the scheduler had an address
                 return
             names: Mapping[str, Any] = {"name": settings["name"], "nthreads": 1, "memory_limit": 0}
             server = await DASK.Worker(json.loads(line)["address"], **names, **listening, **local)
@@ -76,13 +76,13 @@ async def _serve(settings: Mapping[str, Any], security: Any, answers: int) -> No
         await closed
     with suppress(Exception):
         await asyncio.wait_for(server.close(), _CLOSING)
-    os._exit(0)  # threads of sessions may work for long, and nobody hears them
+    os._exit(0)  # threads of sessions may work for long, and nothing needs their results
 
 
 def _end_with(parent: int) -> None:
     """Ends this process when the notebook's process has ended.
 
-    Standard input does not close then if the notebook has forked a process that still has its other end.
+    Standard input stays open if the notebook has forked a process that inherited its other end.
     """
     while os.getppid() == parent:
         time.sleep(_CHECK_PARENT)
@@ -90,8 +90,8 @@ def _end_with(parent: int) -> None:
 
 
 def _answer(descriptor: int, **fields: str) -> None:
-    """Tells the notebook's process, in a line."""
-    with suppress(BrokenPipeError):  # it has ended
+    """Sends a line to the notebook's process."""
+    with suppress(BrokenPipeError):  # that process has ended
         os.write(descriptor, f"{json.dumps(fields)}\n".encode())
 
 
@@ -100,6 +100,6 @@ async def _closed(server: Any) -> None:
 
 
 def _read_on(loop: asyncio.AbstractEventLoop, closed: asyncio.Future[None]) -> None:
-    """Waits until standard input closes, as it does when the cluster is closed or the notebook's process ends."""
+    """Waits until standard input closes: when the cluster is closed, or when the notebook's process ends."""
     sys.stdin.read()
     loop.call_soon_threadsafe(closed.cancel)

@@ -1,6 +1,6 @@
-"""How are the scheduler and the workers of a Dask cluster asked? The only file that imports `distributed`.
+"""Requests to the scheduler and the workers of a Dask cluster. Only this file imports `distributed`.
 
-Tried with the release 2026.8.0.
+Tested with release 2026.8.0.
 """
 
 from __future__ import annotations
@@ -24,29 +24,29 @@ from nbtf.errors import (
 )
 
 DASK: Any = distributed
-"""The library, for where it says nothing of types, and for those who have it from here."""
+"""The library, for its untyped parts and for modules that get it from here."""
 
 _CLOSING = 2.0
-"""Seconds that it may take to say goodbye to a scheduler."""
+"""Seconds that closing a connection to a scheduler may take."""
 
 _KNOCK = 0.1
-"""Seconds that a connection may take before somebody looks whether anyone is there."""
+"""Seconds without a connection after which the address is probed."""
 
 _LOOK_AGAIN = 0.2
-"""Seconds after which the scheduler is asked whether those that have not answered are still there."""
+"""Seconds after which the scheduler is asked whether silent workers still exist."""
 
 _CALLS = "tf.runtime.look_at_cluster or tf.distribute.cluster_resolver.DaskClusterResolver"
 _SAFE_SCHEMES = ("tls", "inproc")
 
 
 class Scheduler(NamedTuple):
-    """Where a cluster's scheduler is, and by which certificates it is spoken to; these are never shown."""
+    """The address of a cluster's scheduler, and the certificates for it, which are never shown."""
 
     address: str
     security: Any
 
     def __repr__(self) -> str:
-        """Returns the address alone."""
+        """Returns only the address."""
         return f"Scheduler({self.address!r})"
 
 
@@ -54,15 +54,15 @@ def find_scheduler(cluster: Any, allow_insecure: bool = False) -> Scheduler:
     """Returns the scheduler of a cluster.
 
     Args:
-      cluster: an address, Dask's `Client`, or one of its clusters such as `LocalCluster`.
-      allow_insecure: whether an address without TLS is accepted.
+      cluster: address, Dask `Client`, or Dask cluster such as `LocalCluster`.
+      allow_insecure: whether an address without TLS is accepted; False by default.
 
     Raises:
-      TypeError: it is none of these.
+      TypeError: if `cluster` is none of these.
       ValueError: if an address without TLS is not allowed.
     """
     if isinstance(cluster, str):
-        return Scheduler(_checked(cluster, allow_insecure), distributed.Security())  # of Dask's configuration
+        return Scheduler(_checked(cluster, allow_insecure), distributed.Security())  # the configured one
     if isinstance(cluster, distributed.Client):
         scheduler: Any = cluster.scheduler
         if scheduler is None:
@@ -78,14 +78,14 @@ def find_scheduler(cluster: Any, allow_insecure: bool = False) -> Scheduler:
 
 
 def new_credentials() -> dict[str, str]:
-    """Returns certificates that only one cluster has."""
+    """Returns new certificates for one cluster."""
     security: Any = DASK.Security.temporary()
     values = {name: getattr(security, name) for name in security.__slots__ if name.startswith("tls_")}
     return {name: value for name, value in values.items() if isinstance(value, str)}
 
 
 def scheduler_at(address: str, credentials: Mapping[str, str]) -> Scheduler:
-    """Returns the scheduler of a cluster with certificates of its own."""
+    """Returns the scheduler of a cluster with its own certificates."""
     return Scheduler(address, distributed.Security(require_encryption=True, **credentials))
 
 
@@ -95,7 +95,7 @@ def _checked(address: str, allow_insecure: bool) -> str:
         raise ValueError(f'The address of a scheduler is {address!r}; expected one such as "tls://10.0.0.1:8786".')
     if scheme not in _SAFE_SCHEMES and not allow_insecure:
         raise ValueError(
-            f"The address {address!r} does not use TLS. Any program that listens there, even on this computer, "
+            f"The address {address!r} does not use TLS. Any program that listens there, even on this machine, "
             "can run code in this process. Expected an address that begins with tls://. Start the scheduler with TLS "
             "(https://distributed.dask.org/en/stable/tls.html), pass Dask's client or cluster, or, if you trust every "
             f"program at that address, pass allow_insecure=True to {_CALLS}."
@@ -104,29 +104,28 @@ def _checked(address: str, allow_insecure: bool) -> str:
 
 
 def in_words(error: BaseException, address: str, timeout: float) -> OpError:
-    """Returns the error of ours that says why a scheduler could not be spoken to."""
+    """Returns nbtf's error for a scheduler that could not be contacted."""
     cause: BaseException | None = error
     while cause is not None and not isinstance(cause, FatalCommClosedError):
         cause = cause.__cause__ or cause.__context__
     if isinstance(error, TypeError):
         return UnauthenticatedError(
-            f"The scheduler {address} expects certificates, and there are none here: pass the cluster or its client, "
+            f"The scheduler {address} expects certificates, and none are configured: pass the cluster or its client, "
             "or name them in Dask's configuration (distributed.comm.tls).",
         )
     if cause is not None:
-        return UnauthenticatedError(f"The scheduler {address} refuses this certificate, or its own is not trusted.")
+        return UnauthenticatedError(f"The scheduler {address} rejects this certificate, or its own is not trusted.")
     if isinstance(error, CommClosedError):
         return UnauthenticatedError(
             f"The scheduler {address} closed the connection at once: it expects TLS, or another certificate."
         )
     return UnavailableError(f"No scheduler answers at {address} within {timeout:g} s.")
 
-
-# A look at a cluster
+    # Inspecting a cluster
 
 
 class WorkerAnswer(NamedTuple):
-    """A worker by name and address, and what it has said."""
+    """The name and address of a worker, and its answer."""
 
     worker: str
     address: str
@@ -136,19 +135,19 @@ class WorkerAnswer(NamedTuple):
 def ask_workers(
     cluster: Any, version: str, packed: Callable[[], bytes], seconds: float, timeout: float, allow_insecure: bool
 ) -> list[WorkerAnswer]:
-    """Returns what each worker of a cluster tells; why not, under `problem`.
+    """Returns each worker's report, or under `problem` why there is none.
 
     Args:
-      cluster: for `find_scheduler`.
-      version: of nbtf here.
-      packed: returns nbtf for workers that have none.
-      seconds: how long a worker may look for holders.
-      timeout: how many seconds a worker may take to answer, and the scheduler as well.
-      allow_insecure: for `find_scheduler`.
+      cluster: see `find_scheduler`.
+      version: version of nbtf in this process.
+      packed: function that returns nbtf's modules for workers without nbtf.
+      seconds: longest search for holders on a worker, in seconds.
+      timeout: seconds that the scheduler and each worker may take to answer.
+      allow_insecure: see `find_scheduler`.
 
     Raises:
-      UnavailableError: the scheduler does not answer.
-      UnauthenticatedError: a certificate was refused.
+      UnavailableError: if the scheduler does not answer.
+      UnauthenticatedError: if a certificate was rejected.
     """
     scheduler = find_scheduler(cluster, allow_insecure)
     loop = LoopThread()
@@ -171,15 +170,15 @@ async def _ask_workers(
 
 
 def wait_for_workers(scheduler: Scheduler, count: int, timeout: float) -> None:
-    """Waits until a cluster has so many workers.
+    """Waits until a cluster has a number of workers.
 
     Args:
-      scheduler: of the cluster.
-      count: of the workers.
-      timeout: how many seconds they may take.
+      scheduler: scheduler of the cluster.
+      count: number of workers.
+      timeout: longest wait, in seconds.
 
     Raises:
-      DeadlineExceededError: they have not come.
+      DeadlineExceededError: if fewer workers have connected by then.
     """
     client: Any = distributed.Client(scheduler.address, security=scheduler.security, set_as_default=False)
     try:
@@ -187,7 +186,7 @@ def wait_for_workers(scheduler: Scheduler, count: int, timeout: float) -> None:
     except TimeoutError as error:
         came = len(client.scheduler_info()["workers"])
         raise DeadlineExceededError(
-            f"{came} of {count} workers have come to {scheduler.address} within {timeout:g} s."
+            f"{came} of {count} workers connected to {scheduler.address} within {timeout:g} s."
         ) from error
     finally:
         client.close()
@@ -195,7 +194,7 @@ def wait_for_workers(scheduler: Scheduler, count: int, timeout: float) -> None:
 
 @asynccontextmanager
 async def client_of(scheduler: Scheduler, timeout: float) -> AsyncGenerator[tuple[Any, Mapping[str, str]]]:
-    """Yields a client, which never is the user's, and the names of the workers by address."""
+    """Yields a new client, never the user's, and the names of the workers by address."""
     client: Any = distributed.Client(
         scheduler.address, security=scheduler.security, timeout=timeout, asynchronous=True, set_as_default=False
     )
@@ -212,13 +211,13 @@ async def client_of(scheduler: Scheduler, timeout: float) -> AsyncGenerator[tupl
 async def ask_each(
     client: Any, function: Callable[..., Any], arguments: Mapping[str, tuple[Any, ...]], timeout: float
 ) -> dict[str, Mapping[str, Any]]:
-    """Returns what each worker answers in time: one that is stopped, or cut off, keeps nobody waiting.
+    """Returns each worker's answer; a stopped or disconnected worker delays no other.
 
     Args:
-      client: speaks for us.
-      function: is called on each worker.
-      arguments: of the call, by the worker's address.
-      timeout: in seconds.
+      client: client that sends the requests.
+      function: function to call on each worker.
+      arguments: arguments of the call, by the worker's address.
+      timeout: longest wait, in seconds.
     """
     tasks = {
         address: asyncio.ensure_future(client.run(function, *values, workers=[address]))
@@ -229,14 +228,14 @@ async def ask_each(
     for address, task in tasks.items():
         if not task.done():
             task.cancel()
-            problem = "its process has ended" if address in gone else f"it has not answered within {timeout:g} s"
+            problem = "its process has ended" if address in gone else f"it did not answer within {timeout:g} s"
             answers[address] = {"problem": problem, "silent": True, "lost": address in gone}
         elif (error := task.exception()) is not None:
             is_lost = isinstance(error, OSError)
             answers[address] = {"problem": f"{type(error).__name__}: {error}", "silent": is_lost, "lost": is_lost}
         else:
             answers[address] = task.result().get(address) or {
-                "problem": "it left the cluster meanwhile",
+                "problem": "it left the cluster during the request",
                 "silent": True,
                 "lost": True,
             }
@@ -244,10 +243,10 @@ async def ask_each(
 
 
 async def _wait_for(client: Any, tasks: Mapping[str, asyncio.Future[Any]], timeout: float) -> set[str]:
-    """Waits for what workers were asked; returns those whose process ended meanwhile, of which the scheduler hears."""
+    """Waits for the workers' answers; returns the workers whose process ended meanwhile, as the scheduler reports."""
     waiting: set[str] = set(tasks)
     gone: set[str] = set()
-    with suppress(TimeoutError):  # a scheduler that is stopped does not answer either
+    with suppress(TimeoutError):  # a stopped scheduler does not answer either
         async with asyncio.timeout(timeout):
             while waiting:
                 await asyncio.wait([tasks[address] for address in waiting], timeout=_LOOK_AGAIN)
@@ -260,9 +259,9 @@ async def _wait_for(client: Any, tasks: Mapping[str, asyncio.Future[Any]], timeo
 
 
 def _by_value(module: Any, name: str) -> Callable[..., Any]:
-    """Returns a function of a module that needs nothing but the standard library, to be sent as its code.
+    """Returns a function of a module that needs only the standard library, in a form that is sent as code.
 
-    Pickle sends the names of functions; of one whose module nobody can import, it sends the code.
+    Pickle sends functions by name, except for a function of a module that cannot be imported, which it sends as code.
     """
     namespace: dict[str, Any] = {"__name__": f"{module.__name__}_by_value"}
     exec(compile(inspect.getsource(module), f"<{module.__name__}>", "exec"), namespace)
@@ -270,11 +269,11 @@ def _by_value(module: Any, name: str) -> Callable[..., Any]:
 
 
 async def connect_soon(address: str, connection_args: Mapping[str, Any], timeout: float) -> Any:
-    """Returns a connection; soon the error that nobody listens there, which Dask itself tries for long.
+    """Returns a connection, or raises soon if no program listens there; Dask itself retries for long.
 
     Raises:
-      OSError: nobody listens there, or the certificate was refused.
-      TimeoutError: it takes too long.
+      OSError: if no program listens there, or a certificate was rejected.
+      TimeoutError: if it takes too long.
     """
     attempt = asyncio.ensure_future(DASK.core.connect(address, timeout=timeout, **connection_args))
     try:
@@ -287,7 +286,7 @@ async def connect_soon(address: str, connection_args: Mapping[str, Any], timeout
 
 
 async def _knock(address: str) -> None:
-    """Raises an `OSError` where nobody listens at an address."""
+    """Raises an `OSError` if no program listens at an address."""
     scheme, _, location = address.partition("://")
     if scheme in ("tcp", "tls"):
         host, _, port = location.rpartition(":")

@@ -1,4 +1,4 @@
-"""What must carry a cluster's messages? An engine: it knows the tasks, and opens one ordered connection to each.
+"""The engine of a cluster knows the tasks, opens one ordered connection to each, and carries the messages.
 
     controller (the notebook)                          process of a task
     Engine.connect(address, listener) ── batch ──▶     Host.open() -> Session; Session.handle(batch) -> answer
@@ -6,7 +6,7 @@
     Connection.ping ─▶ Listener.alive                      ▼
     Connection.urge              ── request ──────▶    Host.serve(request) of another task -> answer
 
-An engine moves messages and never looks into them. It starts processes, or finds them; it tells when one is lost.
+An engine moves messages without reading them. It starts or finds processes, and reports when one is lost.
 """
 
 from __future__ import annotations
@@ -18,21 +18,21 @@ from typing import NamedTuple, Protocol, TypeAlias
 from nbtf.errors import OpError
 
 Frame: TypeAlias = "bytes | bytearray | memoryview"
-"""Bytes of a large tensor; a `memoryview` is contiguous and of format `B`."""
+"""Bytes of a large tensor; a `memoryview` is contiguous and has format `B`."""
 
 
 class Message(NamedTuple):
-    """What is sent either way: small things in one piece, large tensors as they are, so that nobody copies them."""
+    """A message in either direction: small values in one piece, large tensors as frames that are not copied."""
 
     head: bytes
     frames: Sequence[Frame] = ()
 
 
 class Address(NamedTuple):
-    """A task as its engine finds it.
+    """The address of a task.
 
-    `location` is the engine's own text, such as `tls://127.0.0.1:40123`: all tasks can reach one another by it. Another
-    process at the same place has another `incarnation`.
+    `location` is a text of the engine, such as `tls://127.0.0.1:40123`, at which all tasks can reach it. A restarted
+    process at the same location has another `incarnation`.
     """
 
     job: str
@@ -42,68 +42,68 @@ class Address(NamedTuple):
 
 
 class Listener(Protocol):
-    """What a connection tells its controller, on any thread, one call at a time; no call may wait for the task."""
+    """Receives the messages of a connection, on any thread, one call at a time; no call may wait for the task."""
 
     def answered(self, answer: Message) -> None:
-        """Takes the answer to the oldest batch that has none yet."""
+        """Receives the answer to the oldest unanswered batch."""
         ...
 
     def alive(self) -> None:
-        """Hears that the process has answered a ping."""
+        """Is called when the process has answered a ping."""
         ...
 
     def lost(self, error: OpError) -> None:
-        """Hears that nothing will come any more, once at most; not after `close`.
+        """Is called at most once, when nothing more will arrive; never after `close`.
 
         Args:
-          error: its class says what happened: `UnavailableError` when the process or its scheduler is gone (the text
-            says which), `UnauthenticatedError` for certificates. Who and what was waiting is added by the listener.
+          error: what happened: `UnavailableError` if the process or its scheduler is gone (the text names which),
+            `UnauthenticatedError` for certificates. The listener adds the task and the waiting requests.
         """
         ...
 
 
 class Connection(ABC):
-    """The one way to a task: what is sent first is handled first, and each batch has one answer."""
+    """An ordered connection to a task: each batch has one answer."""
 
     @abstractmethod
     def send(self, batch: Message) -> None:
-        """Sends a batch; returns before it has arrived. On a connection that is lost it does nothing.
+        """Sends a batch and returns before it has arrived. Does nothing on a lost connection.
 
-        The caller does not change the frames before the answer is there.
+        The caller must not change the frames until the answer is there.
         """
 
     @abstractmethod
     def ping(self) -> None:
-        """Asks for a sign of life, which the process gives whatever its task is busy with; never waits."""
+        """Asks for a sign of life, which the process gives even while its task is busy; never waits."""
 
     @abstractmethod
     def urge(self, request: Message) -> None:
-        """Has the process `serve` a request at once, past the batches that wait there; its answer is told nobody.
+        """Makes the process `serve` a request at once, before its queued batches; the answer is discarded.
 
-        Never waits. On a connection that is lost it does nothing.
+        Never waits. Does nothing on a lost connection.
         """
 
     @abstractmethod
     def close(self) -> None:
-        """Ends the session; the process closes what it has for it. Never waits long, may be called twice."""
+        """Ends the session and frees what the process keeps for it. Returns soon; may be called twice."""
 
 
 class Engine(ABC):
-    """Processes that are tasks of a cluster."""
+    """The processes that are the tasks of a cluster."""
 
     name: str
-    """What users are told carries the cluster, such as `Dask` or `in process`."""
+    """The name that users see, such as `Dask` or `in process`."""
     heartbeat: float = 5.0
-    """A task that has given no sign of life for so many seconds is lost; whoever connects pings and counts."""
+    """Seconds without a sign of life after which a task is lost; the controller sends the pings."""
     deadline: float = 3600.0
-    """An answer that has not come in so many seconds, though the task lives, will not be waited for."""
+    """Seconds to wait for an answer from a task that is alive."""
 
     @abstractmethod
     def addresses(self) -> Sequence[Address]:
-        """Returns the tasks that are there now, in the order of jobs and numbers.
+        """Returns the running tasks, in the order of jobs and numbers.
 
         Raises:
-          UnavailableError: whoever knows them (a scheduler) is gone; the text names it, and no task.
+          UnavailableError: if the scheduler is gone; the text names it, and no task.
         """
 
     @abstractmethod
@@ -111,62 +111,62 @@ class Engine(ABC):
         """Opens a session with a task.
 
         Raises:
-          UnavailableError: it cannot be reached, or is another incarnation.
-          UnauthenticatedError: a certificate was refused.
-          DeadlineExceededError: it did not answer in time.
+          UnavailableError: if the task cannot be reached, or has another incarnation.
+          UnauthenticatedError: if a certificate was rejected.
+          DeadlineExceededError: if the task did not answer in time.
         """
 
     @abstractmethod
     def close(self) -> None:
-        """Closes all connections, and ends the processes that this engine started."""
+        """Closes all connections and ends the processes that this engine started."""
 
 
 # In the process of a task
 
 
 class Peers(Protocol):
-    """How a task reaches other tasks: never through the controller."""
+    """Reaches other tasks directly, never through the controller."""
 
     def fetch(self, location: str, request: Message, seconds: float, is_lost: Callable[[], bool]) -> Message:
-        """Returns what the `Host.serve` of another task answers; waits, on the thread of a session.
+        """Returns the answer of another task's `Host.serve`; waits, on the thread of a session.
 
         Args:
-          location: of its `Address`.
-          request: goes there as it is.
-          seconds: how long to wait for the answer; `serve` answers sooner, if only that it is not ready.
-          is_lost: is asked now and then whether the controller has given the other task up.
+          location: location in the task's `Address`.
+          request: message, sent unchanged.
+          seconds: time to wait for the answer; `serve` answers sooner, possibly that the result is not ready.
+          is_lost: function that returns whether the controller has given up the other task; called repeatedly.
 
         Raises:
-          ConnectionError: it is lost, or was lost while it worked; the text says what happened.
-          TimeoutError: it has not answered in time, or could not be reached.
+          ConnectionError: if the task is lost; the text names the cause.
+          TimeoutError: if the task did not answer in time or could not be reached.
         """
         ...
 
 
 class Session(Protocol):
-    """What a task has for one controller. One thread at a time calls it, in the order of the batches."""
+    """The state of a task for one controller. One thread at a time calls it, in the order of the batches."""
 
     def handle(self, batch: Message) -> Message:
-        """Does what a batch says, and returns the answer; errors of ops stand in the answer, and it raises none."""
+        """Runs a batch and returns the answer, which contains the errors of ops; raises none."""
         ...
 
     def close(self) -> None:
-        """Gives up whatever the controller has there: its connection is gone. On any thread, also while it works."""
+        """Frees everything the controller has on the task. May be called on any thread, even during `handle`."""
         ...
 
 
 class Host(Protocol):
-    """The task that a process is; `_cluster.task.Task` is one: `Task(job, number, peers)`."""
+    """The task of a process; `_cluster.task.Task` is an implementation: `Task(job, number, peers)`."""
 
     incarnation: str
-    """For its `Address`."""
+    """Incarnation for the task's `Address`."""
 
     def open(self) -> Session:
-        """Begins a session for a controller that has connected."""
+        """Opens a session for a controller that has connected."""
         ...
 
     def serve(self, request: Message) -> Message:
-        """Answers another task, or a controller that urges; waits for what is not ready: each call needs a thread.
+        """Answers another task, or an urgent request; waits for unfinished results, so each call needs a thread.
 
         Never called on the thread of a session.
         """

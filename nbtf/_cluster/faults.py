@@ -1,4 +1,4 @@
-"""What may go wrong on the way to a task, by seed: messages are late, doubled or lost."""
+"""Faults of messages, chosen by a seed: late, duplicated or lost."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from typing import NamedTuple
 
 
 class Faults(NamedTuple):
-    """How likely each fault of a message is; `seed` decides which ones meet it.
+    """The probability of each fault of a message; `seed` decides which messages are affected.
 
-    A message that is dropped is one that the connection has lost although it is whole: the one after it tells.
+    A dropped message is lost although the connection stays open; the next message reveals it.
     """
 
     seed: int = 0
@@ -17,7 +17,7 @@ class Faults(NamedTuple):
     doubled: float = 0.0
     dropped: float = 0.0
     seconds: float = 0.002
-    """How late a delayed message is at most."""
+    """Longest delay of a message, in seconds."""
 
     def plan(self, name: str) -> FaultPlan:
         """Returns the plan of one connection."""
@@ -25,19 +25,19 @@ class Faults(NamedTuple):
 
 
 class FaultPlan:
-    """Decides for one message after the other."""
+    """Chooses the faults of one message after the other."""
 
     def __init__(self, faults: Faults, source: random.Random) -> None:
-        """Draws from a source of its own."""
+        """Creates a plan with its own random source."""
         self._faults, self._source = faults, source
 
     def delay(self) -> float:
-        """Returns how many seconds the next message is late."""
+        """Returns the delay of the next message, in seconds."""
         is_late = self._source.random() < self._faults.delayed
         return self._source.random() * self._faults.seconds if is_late else 0.0
 
     def copies(self) -> int:
-        """Returns how many times the next message comes: once, twice, or not at all."""
+        """Returns how many times the next message arrives: 0, 1 or 2."""
         draw = self._source.random()
         if draw < self._faults.dropped:
             return 0

@@ -1,6 +1,6 @@
-"""How much may a connection use before it has shown a certificate? A few seconds, and one of a few descriptors.
+"""How much may a connection use before it has shown a certificate? A few seconds and a few descriptors.
 
-Every program on this computer can connect to the port of a task. Without a limit, connections that never begin or end
+Every program on this machine can connect to the port of a task. Without a limit, connections that never begin or finish
 the TLS handshake would use up the descriptors of the process.
 """
 
@@ -19,28 +19,28 @@ except ImportError:  # Windows, whose sockets are not file descriptors
     resource: Any = None
 
 HANDSHAKE_SECONDS = 10.0
-"""How long a handshake may take."""
+"""Longest duration of a handshake, in seconds."""
 
 MOST_HANDSHAKES = 64
-"""How many connections may be in their handshake at once."""
+"""Most connections in their handshake at the same time."""
 
 _PART = 4
-"""Handshakes use at most this part of the descriptors: a quarter."""
+"""Handshakes use at most one of this many descriptors."""
 
 _PAUSE = 0.05
-"""Seconds without accepting connections after the descriptors have run out."""
+"""Seconds for which no connections are accepted after the descriptors have run out."""
 
 NO_DESCRIPTOR_LEFT = (
-    "A process of the cluster on this computer has used all its file descriptors. It closes connections that have not "
+    "A process of the cluster on this machine has used all its file descriptors. It closes connections that have not "
     "shown a certificate, and accepts new ones as descriptors become free."
 )
 
 
 class Handshakes:
-    """The connections to a server that are in their TLS handshake, the oldest first."""
+    """The connections of a server that are in their TLS handshake, oldest first."""
 
     def __init__(self, tcp_server: Any) -> None:
-        """Handles the server's new connections from now on, before the server does.
+        """Handles the server's new connections before the server does.
 
         Args:
           tcp_server: a `tornado.tcpserver.TCPServer` with TLS.
@@ -56,7 +56,7 @@ class Handshakes:
             stream.close()
 
     def _begin(self, stream: Any, address: Any) -> Awaitable[None]:
-        """Is called as soon as a connection is accepted, so that no more than the limit are ever open."""
+        """Is called when a connection is accepted, so that never more than the limit are open."""
         if len(self._limits) >= self._most:
             oldest = next(iter(self._limits))
             self._limits.pop(oldest).cancel()
@@ -67,7 +67,7 @@ class Handshakes:
     async def _finish(self, stream: Any, address: Any) -> None:
         try:
             await stream.wait_for_handshake()
-        except OSError:  # closed, by us or by the peer, or no TLS
+        except OSError:  # closed by either side, or not TLS
             return
         finally:
             limit = self._limits.pop(stream, None)
@@ -83,11 +83,11 @@ def _most_handshakes() -> int:
 
 
 def limit_handshakes(server: Any, notify: Callable[[str], object]) -> None:
-    """Limits what connections without a certificate cost a scheduler or a worker of Dask that has started.
+    """Limits the cost of connections without a certificate, for a running Dask scheduler or worker.
 
     Args:
-      server: listens by TLS. It stops listening by HTTP, which nothing here needs.
-      notify: is called with a sentence for each kind of trouble, once.
+      server: server that listens with TLS. It stops listening with HTTP, which nbtf does not need.
+      notify: function called once with a sentence for each kind of fault.
     """
     server.http_server.stop()
     handshakes = [Handshakes(listener.tcp_server) for listener in server.listeners]
@@ -95,7 +95,7 @@ def limit_handshakes(server: Any, notify: Callable[[str], object]) -> None:
 
 
 class _Quiet:
-    """Handles what a callback of the event loop raises, in a sentence instead of a traceback each time."""
+    """Reports an exception in a callback of the event loop as one sentence instead of repeated tracebacks."""
 
     def __init__(self, handshakes: list[Handshakes], notify: Callable[[str], object]) -> None:
         self._handshakes, self._notify = handshakes, notify
@@ -107,7 +107,7 @@ class _Quiet:
             sentence = NO_DESCRIPTOR_LEFT
             for handshakes in self._handshakes:
                 handshakes.close_all()
-            time.sleep(_PAUSE)  # the loop would call at once again, for as long as a connection waits
+            time.sleep(_PAUSE)  # otherwise the loop calls again at once while a connection waits
         else:
             sentence = f"A process of the cluster reports: {context['message']}: {error!r}"
         if sentence not in self._sentences:

@@ -1,7 +1,7 @@
-"""How are tasks tried without other processes? They are threads of this one, each with devices of its own.
+"""How are tasks tested without other processes? As threads of this process, each with its own devices.
 
-What happens to processes and networks can be done to them: `kill`, `stop` (as SIGSTOP does) and `resume`, `cut` and
-`mend` (the network), `start` in the place of a lost one; and faults of messages by seed.
+Faults of processes and networks can be simulated: `kill`, `stop` (like SIGSTOP) and `resume`, `cut` and `mend` (the
+network), `start` in the place of a lost task, and faults of messages chosen by a seed.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _STEP = 0.005
 
 
 class _Process:
-    """A task, and what was done to it."""
+    """A task and its simulated state."""
 
     def __init__(self, job: str, number: int, host: Host) -> None:
         self.job, self.number, self.host = job, number, host
@@ -39,12 +39,12 @@ class _Process:
 
     @property
     def silent(self) -> bool:
-        """Whether nothing comes from it."""
+        """Whether the task is silent."""
         return self.stopped or self.is_cut
 
 
 class InProcessEngine(Engine):
-    """Tasks that are threads of this process; for tests, and to see what errors say.
+    """Tasks that are threads of this process, for tests and for trying out errors.
 
     >>> engine = InProcessEngine({"worker": 2}, gpus=1)
     >>> [address.job for address in engine.addresses()]
@@ -66,12 +66,12 @@ class InProcessEngine(Engine):
         """Starts tasks.
 
         Args:
-          tasks: how many of each job.
-          gpus: how many simulated GPUs each has.
-          machine: what each simulates, instead.
-          faults: what happens to messages.
-          heartbeat: see `Engine`.
-          deadline: see `Engine`.
+          tasks: number of tasks of each job.
+          gpus: number of simulated GPUs of each task.
+          machine: simulated machine of each task; overrides `gpus`.
+          faults: probability of message faults; none by default.
+          heartbeat: seconds without a sign of life after which a task is lost; see `Engine`.
+          deadline: seconds to wait for an answer; see `Engine`.
         """
         self.heartbeat, self.deadline = heartbeat, deadline
         self._machine = machine or simulated_machine(gpus)
@@ -84,22 +84,22 @@ class InProcessEngine(Engine):
                 self.start(job, number)
 
     def engine(self) -> Engine:
-        """Returns itself: it is its own resolver."""
+        """Returns the engine itself, which is its own resolver."""
         return self
 
     def start(self, job: str, number: int) -> None:
-        """Starts a task, also in the place of a lost one."""
+        """Starts a task, possibly in the place of a lost one."""
         peers = _Peers(self)
         process = _Process(job, number, Task(job, number, peers, self._machine, {}))
         peers.process = process
         self._processes[job, number] = self._by_location[process.location] = process
 
     def addresses(self) -> Sequence[Address]:
-        """Returns the tasks that run."""
+        """Returns the running tasks."""
         return [process.address for _, process in sorted(self._processes.items()) if not process.killed.is_set()]
 
     def connect(self, address: Address, listener: Listener) -> Connection:
-        """Opens a session with a task, which is a thread."""
+        """Opens a session with a task, on a thread."""
         process = self._by_location.get(address.location)
         if process is None or process.killed.is_set() or process.silent:
             name = task_name(address.job, address.number)
@@ -116,21 +116,21 @@ class InProcessEngine(Engine):
         for job, number in list(self._processes):
             self._end(self._processes[job, number])
 
-    # What happens to processes and networks
+    # Simulated faults of processes and networks
 
     def kill(self, job: str, number: int) -> None:
-        """Ends a task as `kill -9` does: its connections close at once."""
+        """Ends a task like `kill -9`: its connections close at once."""
         process = self._processes[job, number]
         process.killed.set()
         for connection in process.connections:
             connection.break_off("the process has closed the connection: it was killed")
 
     def stop(self, job: str, number: int) -> None:
-        """Stops a task as SIGSTOP does: nothing comes from it, and nobody says so."""
+        """Stops a task like SIGSTOP: it falls silent without an error."""
         self._processes[job, number].stopped = True
 
     def resume(self, job: str, number: int) -> None:
-        """Lets a stopped task go on."""
+        """Resumes a stopped task."""
         self._processes[job, number].stopped = False
 
     def cut(self, job: str, number: int) -> None:
@@ -138,7 +138,7 @@ class InProcessEngine(Engine):
         self._processes[job, number].is_cut = True
 
     def mend(self, job: str, number: int) -> None:
-        """Mends the network."""
+        """Restores the network to a task."""
         self._processes[job, number].is_cut = False
 
     def _end(self, process: _Process) -> None:
@@ -153,7 +153,7 @@ class InProcessEngine(Engine):
 
 
 class _ThreadConnection(Connection):
-    """A thread that does what batches say, in order."""
+    """A thread that runs batches in order."""
 
     def __init__(self, process: _Process, listener: Listener, faults: Faults, name: str) -> None:
         self._process, self._listener = process, listener
@@ -171,12 +171,12 @@ class _ThreadConnection(Connection):
             self._batches.put(batch)
 
     def ping(self) -> None:
-        """Has the listener hear a sign of life, unless the task is stopped or cut off."""
+        """Notifies the listener of a sign of life, unless the task is stopped or cut off."""
         if not self._over and not self._process.silent:
             self._listener.alive()
 
     def urge(self, request: Message) -> None:
-        """Has the task answer past its thread, as soon as it is not stopped."""
+        """Makes the task answer on another thread, as soon as it is not stopped."""
         if not self._over and not self._process.is_cut:
             if self._process.stopped:
                 threading.Thread(target=self._serve_late, args=(request,), daemon=True).start()
@@ -194,7 +194,7 @@ class _ThreadConnection(Connection):
         self._session.close()
 
     def break_off(self, text: str) -> None:
-        """Closes the connection from the other end."""
+        """Closes the connection from the other side."""
         if not self._over:
             self.close()
             with self._telling:
@@ -215,12 +215,12 @@ class _ThreadConnection(Connection):
                             self._listener.answered(answer)
 
     def _copies(self, plan: Any) -> int:
-        """Returns how often a message comes; the first ones, by which both ends learn who they are, always do."""
+        """Returns how often a message arrives; the first messages, which introduce both sides, always arrive once."""
         self._handled += 1
         return 1 if self._handled <= 2 else plan.copies()
 
     def _wait(self, seconds: float) -> None:
-        """Waits as long as a message is late, and as long as the task is stopped."""
+        """Waits for the delay of a message, and while the task is stopped."""
         if seconds:
             sleep(seconds)
         while self._process.stopped and not self._over:
@@ -228,7 +228,7 @@ class _ThreadConnection(Connection):
 
 
 class _Peers:
-    """How tasks reach each other."""
+    """Connections between tasks."""
 
     process: _Process
 
@@ -236,12 +236,12 @@ class _Peers:
         self._engine = engine
 
     def fetch(self, location: str, request: Message, seconds: float, is_lost: Callable[[], bool]) -> Message:
-        """Has the other task answer, on a thread of its own."""
+        """Makes the other task answer, on its own thread."""
         source = self._engine.process_at(location)
         if source is None or source.killed.is_set():
             raise ConnectionError(f"nobody answers at {location}")
         until = monotonic() + seconds
-        while source.silent or self.process.is_cut:  # what is sent to a stopped process waits for it
+        while source.silent or self.process.is_cut:  # messages to a stopped process wait for it
             if source.killed.wait(_STEP) or is_lost():
                 raise ConnectionError("it was killed, or given up")
             if monotonic() > until:

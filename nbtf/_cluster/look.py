@@ -1,4 +1,4 @@
-"""What do the hosts of a cluster say of their cards, and which of its workers say nothing?"""
+"""Reports of a Dask cluster's hosts about their cards, and of the workers that gave none."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ from nbtf._install import pip_install
 from nbtf._runtime.inventory import DeviceInfo
 
 _LEFT_OUT = ("notebook", "cli", "compat", "keras", "data", "saved_model", "train", "_tutorials")
-"""Folders of nbtf that a look never loads."""
+"""Folders of nbtf that an inspection never loads."""
 
 _SEARCH = 2.0
-"""Seconds that a worker may look for holders: it goes on working meanwhile."""
+"""Longest search for holders on a worker, in seconds; the worker continues its work meanwhile."""
 
 
 class CardHolder(NamedTuple):
-    """Who holds memory of a card: a Dask key, an actor, a pool, a process; `nbytes` is None where nobody tells.
+    """A holder of a card's memory: a Dask key, an actor, a pool or a process; `nbytes` is None if unknown.
 
-    `device` is the card, `card 0`, or a worker's own name for it.
+    `device` is `card 0`, or the worker's own name for a device.
 
     >>> tf.runtime.CardHolder("worker-1: key 'batch'", "card 0", 4096).nbytes
     4096
@@ -40,11 +40,11 @@ class CardHolder(NamedTuple):
 
 
 class WorkerReport(NamedTuple):
-    """What a worker tells of its own process; `problem` says why it tells nothing.
+    """A worker's report about its own process, or in `problem` why there is none.
 
-    `nbtf` is the version that it has, empty where it was brought along for the look.
+    `nbtf` is the worker's version of nbtf, or empty if nbtf was sent along for the inspection.
 
-    >>> tf.runtime.WorkerReport("worker-1", "tls://10.0.0.3:40001", "node-7", problem="it has not answered").devices
+    >>> tf.runtime.WorkerReport("worker-1", "tls://10.0.0.3:40001", "node-7", problem="it did not answer").devices
     ()
     """
 
@@ -59,9 +59,9 @@ class WorkerReport(NamedTuple):
 
 
 class HostReport(NamedTuple):
-    """A host: its cards as the driver tells of them, why it tells of none, and the workers that run there.
+    """A host: its cards as the driver reports them, or why it reports none, and the workers that run on it.
 
-    `holders` is who holds memory of them, and of the GPUs that nbtf has in workers.
+    `holders` lists what holds memory of these cards, and of the GPUs that nbtf has in workers.
 
     >>> tf.runtime.HostReport("node-7", (), (), missing="no driver").cards
     ()
@@ -75,7 +75,7 @@ class HostReport(NamedTuple):
 
 
 class ClusterLook(tuple[HostReport, ...]):
-    """The hosts of a cluster as they were when somebody looked; a notebook with the extension draws them.
+    """The hosts of a cluster at one moment; a notebook with the extension draws them.
 
     >>> tf.runtime.ClusterLook([])
     0 hosts, 0 workers, 0 cards.
@@ -85,19 +85,19 @@ class ClusterLook(tuple[HostReport, ...]):
 
     @property
     def silent(self) -> list[WorkerReport]:
-        """The workers that tell nothing, each with why.
+        """The workers without a report, each with the reason.
 
-        >>> worker = tf.runtime.WorkerReport("w1", "tls://10.0.0.3:40001", "node-7", problem="it has not answered")
+        >>> worker = tf.runtime.WorkerReport("w1", "tls://10.0.0.3:40001", "node-7", problem="it did not answer")
         >>> [each.problem for each in tf.runtime.ClusterLook([tf.runtime.HostReport("node-7", (), (worker,))]).silent]
-        ['it has not answered']
+        ['it did not answer']
         """
         return [worker for host in self for worker in host.workers if worker.problem]
 
     def sentences(self) -> list[str]:
-        """Returns what must be said beside the figures: what there is, and who says nothing.
+        """Returns the sentences that accompany the figures: totals, and workers without a report.
 
         >>> tf.runtime.ClusterLook([tf.runtime.HostReport("node-7", (), (), missing="no driver")]).sentences()
-        ['1 host, 0 workers, 0 cards.', 'node-7: no card is told of: no driver.']
+        ['1 host, 0 workers, 0 cards.', 'node-7: cards unknown: no driver.']
         """
         workers = sum([len(host.workers) for host in self])
         cards = [card for host in self for card in host.cards]
@@ -109,40 +109,40 @@ class ClusterLook(tuple[HostReport, ...]):
         simulated = sum([device.simulated for device in devices])
         if simulated:
             lines.append(f"{counted(simulated, 'GPU')} of workers are simulated by NumPy on their CPUs.")
-        lines += [f"{host.host}: no card is told of: {host.missing}." for host in self if host.missing]
+        lines += [f"{host.host}: cards unknown: {host.missing}." for host in self if host.missing]
         return lines + [
-            f"{worker.worker} ({worker.address}) tells nothing: {worker.problem}." for worker in self.silent
+            f"{worker.worker} ({worker.address}) gave no report: {worker.problem}." for worker in self.silent
         ]
 
     def __repr__(self) -> str:
-        """Returns a line for each host and its cards, and what must be said beside."""
+        """Returns a line for each host and each card, and the accompanying sentences."""
         lines = [line for host in self for line in _lines(host)]
         return "\n".join([*lines, *self.sentences()])
 
 
 def look_at_cluster(cluster: Any, timeout: float = 10.0, allow_insecure: bool = False) -> ClusterLook:
-    """Asks the workers of a Dask cluster what is on the cards of their hosts. They need not have nbtf.
+    """Returns a report about the cards of a Dask cluster, whose workers do not need nbtf.
 
-    Each worker tells what the driver (NVML) says of the cards and of the processes on them, what the pools of PyTorch
-    and CuPy have there, which keys and actors of Dask hold it, and which devices nbtf has where the worker uses it. A
-    look: nothing is imported that a worker's program has not imported, no card is started, and nothing stays behind.
+    Each worker reports its cards and the processes on them (from NVML), the memory pools of PyTorch and CuPy, the Dask
+    keys and actors that hold memory, and nbtf's devices if it uses nbtf. The call only inspects: it imports nothing
+    that a worker's program has not imported, starts no card, and leaves nothing behind.
 
     Args:
-      cluster: the address of its scheduler, `"tls://10.0.0.1:8786"`; or Dask's `Client` or cluster, which bring their
-        certificates. For an address these are those of Dask's configuration.
-      timeout: how many seconds the scheduler and each worker may take; one that does not answer is named.
-      allow_insecure: whether an address without TLS is accepted, False by default. Any program that listens at the
+      cluster: address of the scheduler, such as `"tls://10.0.0.1:8786"`, or a Dask `Client` or cluster, which have
+        their certificates. For an address, the certificates come from Dask's configuration.
+      timeout: seconds that the scheduler and each worker may take; a worker that does not answer is named.
+      allow_insecure: whether an address without TLS is accepted; False by default. Any program that listens at the
         address can then run code in this process.
 
     Returns:
-      A report for each host. Printed it has a line for each card; a notebook with the extension draws it.
+      A report for each host. It prints one line per card; a notebook with the extension draws it.
 
     Raises:
-      ImportError: Dask's `distributed` is not installed.
-      TypeError: `cluster` is no cluster.
+      ImportError: if Dask's `distributed` is not installed.
+      TypeError: if `cluster` is not a cluster.
       ValueError: if `cluster` is not an address, or is an address without TLS and `allow_insecure` is False.
-      UnavailableError: no scheduler answers.
-      UnauthenticatedError: a certificate was refused.
+      UnavailableError: if no scheduler answers.
+      UnauthenticatedError: if a certificate was rejected.
 
     >>> card = tf.runtime.CardReading(number=0, name="NVIDIA L4", used=3 << 30, total=24 << 30)
     >>> tf.runtime.ClusterLook([tf.runtime.HostReport("node-7", (card,), ())])  # as it prints
@@ -156,10 +156,10 @@ def look_at_cluster(cluster: Any, timeout: float = 10.0, allow_insecure: bool = 
 
 
 def dask_engine() -> Any:
-    """Returns the module that speaks to Dask.
+    """Returns the module that talks to Dask.
 
     Raises:
-      ImportError: Dask's `distributed` is not installed; the text says how to install it.
+      ImportError: if Dask's `distributed` is not installed; the message shows how to install it.
     """
     try:
         return import_module("nbtf._cluster.dask_engine")
@@ -173,7 +173,7 @@ def dask_engine() -> Any:
 
 @cache
 def packed() -> bytes:
-    """Returns nbtf's modules, as far as a look loads them, for `courier.borrowed`."""
+    """Returns the modules of nbtf that an inspection loads, for `courier.borrowed`."""
     root = Path(sys.modules["nbtf"].__path__[0])
     sources: dict[str, tuple[bool, str]] = {}
     for file in sorted(root.rglob("*.py")):
@@ -184,7 +184,7 @@ def packed() -> bytes:
                 is_package,
                 file.read_text(encoding="utf-8"),
             )
-    sources["nbtf"] = True, ""  # the namespace of users would load ten times as much
+    sources["nbtf"] = True, ""  # the public namespace would load ten times as much
     return zlib.compress(json.dumps(sources).encode())
 
 
@@ -193,7 +193,7 @@ def _version() -> str:
 
 
 class _Answer(NamedTuple):
-    """What a worker is called, where it is, and what it has answered; `problem` in it where it has not."""
+    """A worker's name, address and answer, with a `problem` in it if there is none."""
 
     worker: str
     address: str
@@ -201,12 +201,12 @@ class _Answer(NamedTuple):
 
     @property
     def host(self) -> str:
-        """Its host by name; by address where it has not said its name."""
+        """The name of its host, or the address if the name is unknown."""
         return str(self.facts.get("host") or self.address.rpartition("/")[2].rpartition(":")[0])
 
 
 def _hosts(answers: Sequence[_Answer]) -> list[HostReport]:
-    """Returns a report for each host; workers that did not answer stand with their neighbours at the same address."""
+    """Returns a report for each host; silent workers are listed with others at the same address."""
     names = {_ip(answer): answer.host for answer in answers if answer.facts.get("host")}
     members: dict[str, list[_Answer]] = {}
     for answer in answers:
@@ -261,7 +261,7 @@ def _worker(host: str, answer: _Answer, card_names: Mapping[str, str]) -> Worker
 
 
 def _processes(cards: Iterable[Mapping[str, Any]], workers: Mapping[int | None, str]) -> list[CardHolder]:
-    """Returns what each process has of each card, all of it: pools and contexts; workers by their names."""
+    """Returns the memory of each process on each card, including pools and contexts; workers have their names."""
     rows: list[CardHolder] = []
     for card in cards:
         sizes: list[tuple[int, int | None]] = list(card["processes"] or [])
@@ -282,10 +282,10 @@ def _fields(facts: Mapping[str, Any], names: Iterable[str]) -> dict[str, Any]:
 
 
 def _lines(host: HostReport) -> list[str]:
-    """Returns a line for a host, one for each of its cards, and one for each GPU of nbtf's workers."""
+    """Returns a line for a host, one for each of its cards, and one for each GPU of nbtf in its workers."""
     lines = [f"{host.host}: {counted(len(host.workers), 'worker')}, {counted(len(host.cards), 'card')}"]
     for card in host.cards:
-        used = "memory not told" if card.used is None else f"{gib(card.used)} of {gib(card.total or 0)} in use"
+        used = "memory unknown" if card.used is None else f"{gib(card.used)} of {gib(card.total or 0)} in use"
         lines.append(f"  card {card.number}  {card.name}  {used}")
     for worker in host.workers:
         for device in worker.devices:

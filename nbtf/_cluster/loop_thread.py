@@ -1,4 +1,4 @@
-"""Where do coroutines run that a notebook waits for?"""
+"""Where do coroutines run that a notebook waits for? On an event loop with its own thread."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ _CLOSING = 2.0
 
 
 class LoopThread:
-    """An event loop on a thread of its own: that of a notebook's kernel runs already, on the user's thread."""
+    """An event loop on its own thread; a notebook's kernel already runs one on the user's thread."""
 
     def __init__(self) -> None:
         """Starts."""
         self.loop: asyncio.AbstractEventLoop = asyncio.new_event_loop()
-        self._thread = threading.Thread(target=self.loop.run_forever, name="nbtf: speaks to Dask", daemon=True)
+        self._thread = threading.Thread(target=self.loop.run_forever, name="nbtf: talks to Dask", daemon=True)
         self._thread.start()
 
     def run(self, work: Coroutine[Any, Any, T]) -> T:
-        """Waits for a coroutine, which knows when to end; an interrupt of the wait ends it."""
+        """Waits for a coroutine and returns its result; an interrupt cancels it."""
         future = asyncio.run_coroutine_threadsafe(work, self.loop)
         try:
             return future.result()
@@ -32,7 +32,7 @@ class LoopThread:
             future.cancel()
 
     def call(self, function: Callable[..., object], *arguments: Any) -> None:
-        """Has a function called there; does nothing once it is closed."""
+        """Calls a function on the thread; does nothing after `close`."""
         with suppress(RuntimeError):
             self.loop.call_soon_threadsafe(function, *arguments)
 

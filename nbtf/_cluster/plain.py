@@ -1,4 +1,4 @@
-"""How do attributes of ops become text that another process reads? As plain data: no code is sent, none is run."""
+"""How are attributes of ops sent to another process? As plain data: no code is sent, none is run."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from nbtf._shapes import TensorShape
 from nbtf._types import DType, as_dtype
 
 _HOME = "nbtf."
-"""Classes of attributes are found by name in this package alone."""
+"""Classes of attributes are looked up by name only in this package."""
 
 
 def text_of(attrs: Any) -> str:
     """Returns attributes as text.
 
     Raises:
-      TypeError: one of them is no plain data: a function, a file, a stream.
+      TypeError: if an attribute is not plain data, such as a function, a file or a stream.
 
     >>> value_of(text_of({"axis": (0, 1), "dtype": tf.float32, "rate": float("inf")}))
     {'axis': (0, 1), 'dtype': tf.float32, 'rate': inf}
@@ -36,7 +36,7 @@ def value_of(text: str) -> Any:
 
 
 def _tagged(value: Any) -> Any:
-    """Returns what JSON knows as it is, and all else as an object with one key that says what it is."""
+    """Returns JSON values unchanged, and others as an object with one key that names their type."""
     value_class: Any = value.__class__
     if value is None or value_class in (bool, int, float, str):
         return value
@@ -52,7 +52,7 @@ def _tagged(value: Any) -> Any:
     if value_class.__module__.startswith(_HOME) and _is_attribute(value_class):
         fields = value.value if issubclass(value_class, Enum) else list(value)
         return {"own": [value_class.__module__, value_class.__qualname__, _tagged(fields)]}
-    raise TypeError(f"{value_class.__module__}.{value_class.__qualname__} is no plain data")
+    raise TypeError(f"{value_class.__module__}.{value_class.__qualname__} is not plain data")
 
 
 def _untagged(data: Any) -> Any:
@@ -74,7 +74,7 @@ def _attribute_of(content: Any) -> Any:
     module, name, fields = content
     value_class: Any = getattr(import_module(module), name) if module.startswith(_HOME) else None
     if not _is_class(value_class) or not _is_attribute(value_class):
-        raise ValueError(f"{module}.{name} is no class of attributes")
+        raise ValueError(f"{module}.{name} is not a class of attributes")
     value: Any = _untagged(fields)
     make: Any = value_class
     return make(*value) if issubclass(value_class, tuple) else make(value)
@@ -85,7 +85,7 @@ def _is_class(value: object) -> bool:
 
 
 def _is_attribute(value_class: Any) -> bool:
-    """Tells whether a class is one of choices, or of named tuples."""
+    """Returns whether a class is an enumeration or a named tuple."""
     return issubclass(value_class, Enum) or getattr(value_class, "_fields", None) is not None
 
 

@@ -1,4 +1,4 @@
-"""Who sends what waits for tasks, and who notices that one is silent? One thread for a whole cluster."""
+"""One thread for a whole cluster sends the queued records and notices silent tasks."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from typing import Any
 from nbtf._locks import new_event
 
 _BEATS = 3
-"""So many times a heartbeat a task is asked for a sign of life."""
+"""Number of pings per heartbeat."""
 
 
 class Postman:
-    """A thread that sends the batches of all channels; it never waits for a task."""
+    """A thread that sends the batches of all channels and never waits for a task."""
 
     def __init__(self, heartbeat: float) -> None:
-        """Begins without channels."""
+        """Creates a postman without channels."""
         self.channels: Sequence[Any] = ()
         self._beat = heartbeat / _BEATS
         self._awake = new_event()
@@ -25,11 +25,11 @@ class Postman:
         self._thread = threading.Thread(target=self._work, name="nbtf postman", daemon=True)
 
     def start(self) -> None:
-        """Begins to work."""
+        """Starts the thread."""
         self._thread.start()
 
     def poke(self) -> None:
-        """Has a look soon; from any thread."""
+        """Wakes the thread; may be called on any thread."""
         self._awake.set()
 
     def stop(self) -> None:
@@ -42,7 +42,7 @@ class Postman:
         while not self._over:
             now = monotonic()
             if now >= watch_at:
-                if now - watch_at > self._beat:  # this process has slept, and heard nobody: that says nothing of tasks
+                if now - watch_at > self._beat:  # this process was asleep, so silence does not mean that a task is lost
                     for channel in self.channels:
                         channel.alive()
                 for channel in self.channels:

@@ -1,7 +1,7 @@
-"""How are the processes of a cluster started on this machine, and ended?
+"""Starts and ends the processes of a cluster on this machine.
 
-The settings of a process go through its standard input, which no other process can read. When standard input closes,
-or the notebook's process ends, the process ends: none outlives the notebook, however it ends.
+The settings of a process go through its standard input, which no other process can read. The process ends when its
+standard input closes or the notebook's process ends, so no process outlives the notebook.
 """
 
 from __future__ import annotations
@@ -26,27 +26,27 @@ _PROGRAM = (
 )
 
 _FORGOTTEN = ("TF_CONFIG", "NBTF_SIMULATE")
-"""Variables of the notebook that say nothing to a task."""
+"""Variables of the notebook that do not concern a task."""
 
 _PATIENCE = 2.0
-"""Seconds that a process may take to end by itself."""
+"""Seconds that a process may take to end before it is killed."""
 
 
 _STARTED: WeakSet[ChildProcess] = WeakSet()
 _WARNINGS: set[str] = set()
-"""The warnings of processes: several processes have the same trouble, and one warning is enough."""
+"""Warnings already shown: several processes meet the same fault, and one warning is enough."""
 
 
 class ChildProcess:
     """A process of a cluster."""
 
     def __init__(self, name: str, settings: Mapping[str, Any], environ: Mapping[str, str]) -> None:
-        """Starts it.
+        """Starts the process.
 
         Args:
-          name: for messages.
-          settings: what it must know; may be secret.
-          environ: variables it has beside this process's.
+          name: name in messages.
+          settings: settings for the process; may contain secrets.
+          environ: environment variables in addition to those of this process.
         """
         self.name = name
         inherited = {name: value for name, value in os.environ.items() if name not in _FORGOTTEN}
@@ -56,7 +56,7 @@ class ChildProcess:
             stdout=subprocess.PIPE,
             env=inherited | dict(environ),
             text=True,
-            start_new_session=True,  # an interrupt of the notebook is none of the cluster
+            start_new_session=True,  # an interrupt of the notebook must not reach the cluster
         )
         self._answers: queue.Queue[dict[str, Any]] = queue.Queue()
         self._listener = threading.Thread(target=self._listen, name=f"nbtf: listens to {name}", daemon=True)
@@ -66,22 +66,22 @@ class ChildProcess:
 
     @property
     def pid(self) -> int:
-        """The number of the process."""
+        """The process id."""
         return self._process.pid
 
     @property
     def is_running(self) -> bool:
-        """Whether it has not ended."""
+        """Whether the process is still running."""
         return self._process.poll() is None
 
     def tell(self, message: Mapping[str, Any]) -> None:
-        """Sends it a line."""
+        """Sends the process a line."""
         assert self._process.stdin is not None
         try:
             self._process.stdin.write(json.dumps(message) + "\n")
             self._process.stdin.flush()
         except OSError:
-            return  # it has ended; who waits for its answer hears that
+            return  # the process has ended, and `answer` reports it
 
     def _listen(self) -> None:
         assert self._process.stdout is not None
@@ -92,33 +92,33 @@ class ChildProcess:
                     _warn_once(message["warning"])
                 else:
                     self._answers.put(message)
-        self._answers.put({"error": "it ended while it started"})
+        self._answers.put({"error": "it ended during its start"})
 
     def answer(self, deadline: float) -> dict[str, Any]:
-        """Returns the next line that it says.
+        """Returns the next line that the process writes.
 
         Args:
-          deadline: by `time.monotonic`.
+          deadline: latest time, by `time.monotonic`.
 
         Raises:
-          UnavailableError: it failed; the text says why.
-          DeadlineExceededError: it says nothing.
+          UnavailableError: if the process failed; the text names the cause.
+          DeadlineExceededError: if it wrote nothing in time.
         """
         try:
             answer = self._answers.get(timeout=max(0.0, deadline - time.monotonic()))
         except queue.Empty:
-            raise DeadlineExceededError(f"The process of {self.name} has not started in time.") from None
+            raise DeadlineExceededError(f"The process of {self.name} did not start in time.") from None
         if "error" in answer:
-            raise UnavailableError(f"The process of {self.name} has not started: {answer['error']}.")
+            raise UnavailableError(f"The process of {self.name} did not start: {answer['error']}.")
         return answer
 
     def kill(self) -> None:
-        """Ends it at once, also one that is stopped."""
+        """Ends the process at once, even when it is stopped."""
         self._process.kill()
         self._close()
 
     def end(self) -> None:
-        """Has it end by itself."""
+        """Asks the process to end."""
         assert self._process.stdin is not None
         try:
             self._process.stdin.close()
@@ -126,7 +126,7 @@ class ChildProcess:
             return
 
     def wait(self) -> None:
-        """Waits until it has ended; after some time it is killed."""
+        """Waits until the process has ended, and kills it after a while."""
         try:
             self._process.wait(_PATIENCE)
         except subprocess.TimeoutExpired:
@@ -139,7 +139,7 @@ class ChildProcess:
         self._listener.join(_PATIENCE)
 
     def let_go(self) -> None:
-        """Replaces this end of its standard input, so that only the process that started it has that."""
+        """Replaces this end of the process's standard input, so that only its parent keeps it open."""
         assert self._process.stdin is not None
         if not self._process.stdin.closed:
             nothing = os.open(os.devnull, os.O_WRONLY)
@@ -154,7 +154,7 @@ def _warn_once(sentence: str) -> None:
 
 
 def _begin_child() -> None:
-    """Is called in a forked process: a cluster ends with the process that started it."""
+    """Is called in a forked process: a cluster belongs to the process that started it."""
     for process in tuple(_STARTED):
         process.let_go()
     _STARTED.clear()

@@ -1,11 +1,11 @@
-"""What is a batch made of? Records of what to do, in the order of the program, each in a few bytes.
+"""What is in a batch? Records of work, in the order of the program, each a few bytes long.
 
     batch     number of the batch, records
-    record    its kind, then numbers; what repeats (ops with their attributes, tasks, lines) is sent once, as a text,
-              and has a number from then on
+    record    its kind, then numbers; repeated texts (ops with their attributes, tasks, lines) are sent once and get a
+              number
 
-Every number is written in as many bytes as it needs, seven bits each. Results are numbered by the controller, and a
-record names its inputs by how long ago they were made: those of a chain of ops are a byte each.
+Every number takes as many bytes as it needs, seven bits each. The controller numbers results, and a record names its
+inputs by how long ago they were made: in a chain of ops, each input takes one byte.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from typing import NamedTuple, TypeAlias
 from nbtf._cluster.engine import Frame, Message
 
 LARGEST_INSIDE = 64 << 10
-"""Larger arrays are frames of their own."""
+"""Arrays with more bytes are sent as separate frames."""
 
 
 class Template(NamedTuple):
-    """An op with all that repeats.
+    """An op with everything about it that repeats.
 
-    `lists` says how long the list is that each input is, -1 where it is none; `attrs` are text. `results` are so many
-    numbers; `waits` says that the controller waits to hear what the results are.
+    `lists` has the length of each input that is a list, -1 for the others; `attrs` is text. `results` is the number of
+    results; `waits` is true if the controller waits to learn their shapes.
     """
 
     op: str
@@ -36,7 +36,7 @@ class Template(NamedTuple):
 
 
 class Draw(NamedTuple):
-    """Where a random op reads: key, and counter in two words."""
+    """The position from which a random op reads: key, and a counter in two words."""
 
     key: int
     low: int
@@ -44,7 +44,7 @@ class Draw(NamedTuple):
 
 
 class Run(NamedTuple):
-    """Runs an op; its first result has the number `first`."""
+    """Runs an op, whose first result gets the number `first`."""
 
     template: Template
     inputs: tuple[int, ...]
@@ -59,17 +59,17 @@ class Run(NamedTuple):
 
     @property
     def device(self) -> int:
-        """Where it runs."""
+        """The number of the device that runs it."""
         return self.template.device
 
     @property
     def results(self) -> int:
-        """How many results it has."""
+        """The number of results."""
         return self.template.results
 
 
 class Put(NamedTuple):
-    """Makes a tensor of an array: dtype by its number in TensorFlow's files."""
+    """Creates a tensor from an array; the dtype is its number in TensorFlow's files."""
 
     device: int
     first: int
@@ -83,7 +83,7 @@ class Put(NamedTuple):
 
 
 class Copy(NamedTuple):
-    """Copies a tensor from another device: of the same task if `peer` is empty, else of that one."""
+    """Copies a tensor from another device, of the same task if `peer` is empty, otherwise of the task `peer`."""
 
     device: int
     first: int
@@ -96,7 +96,7 @@ class Copy(NamedTuple):
 
 
 class Drop(NamedTuple):
-    """Stands for a record whose results nobody will make: the program was interrupted before it was sent."""
+    """Replaces a record whose results are no longer needed, because the program was interrupted before it was sent."""
 
     device: int
     first: int
@@ -106,42 +106,42 @@ class Drop(NamedTuple):
 
 
 class Free(NamedTuple):
-    """Forgets a tensor."""
+    """Frees a tensor."""
 
     number: int
 
 
 class Get(NamedTuple):
-    """Asks for the values of a tensor."""
+    """Requests the values of a tensor."""
 
     number: int
 
 
 class Listen(NamedTuple):
-    """Wants to hear what happens to the memory of a device, or no longer."""
+    """Starts or stops notifications about the memory of a device."""
 
     device: int
     on: bool
 
 
 class Look(NamedTuple):
-    """Asks for the map of a device's memory, or gives free memory back (`trim`), or begins its peak anew (`peak`)."""
+    """Requests the map of a device's memory, frees unused memory (`trim`), or resets its peak (`peak`)."""
 
     device: int
     question: str
 
 
 Making: TypeAlias = "Run | Put | Copy | Drop"
-"""Records that have results: how many is their `results`, and `first` the number of the first."""
+"""Records with results: `results` is their number, and `first` the number of the first."""
 Record: TypeAlias = "Making | Free | Get | Listen | Look"
 
 _TEXT, _SKIP, _SITE, _PUT, _PUT_FRAME, _COPY, _FREE, _GET, _LISTEN, _LOOK, _DROP = range(11)
 _RUN = 16
-"""Kinds from here on are ops: the number of their text is added."""
+"""First kind that means an op: the number of the op's text is added to it."""
 
 
 def write_number(out: bytearray, number: int) -> None:
-    """Appends a number that is not negative."""
+    """Appends a number, which must not be negative."""
     while number > 127:
         out.append(number & 127 | 128)
         number >>= 7
@@ -158,7 +158,7 @@ class Writer:
     """Writes batches for one session."""
 
     def __init__(self) -> None:
-        """Begins with nothing sent."""
+        """Starts with no text sent."""
         self._texts: dict[object, int] = {}
         self._next = 0
         self._site = ""
@@ -223,7 +223,7 @@ class Writer:
         self._next = record.first + 1
 
     def _write_position(self, out: bytearray, first: int, site: str) -> None:
-        """Says where the results are, and who asked, where that does not follow from the record before."""
+        """Writes the numbers of the results and the code line, unless they follow from the previous record."""
         if first != self._next:
             write_numbers(out, _SKIP, first - self._next)
         if site != self._site:
@@ -247,7 +247,7 @@ class Reader:
     """Reads the batches of one session."""
 
     def __init__(self) -> None:
-        """Begins with nothing read."""
+        """Starts with no text read."""
         self._texts: list[str] = []
         self._templates: dict[int, Template] = {}
         self._next = 0
@@ -292,7 +292,7 @@ class Reader:
             return Listen(device, bool(numbers.take()))
         if tag == _LOOK:
             return Look(device, self._texts[numbers.take()])
-        raise ValueError(f"There is no record of kind {tag}.")
+        raise ValueError(f"Unknown record of kind {tag}.")
 
     def _results(self, count: int) -> int:
         first = self._next
@@ -320,7 +320,7 @@ class Reader:
 
 
 DRAWS = '"\\u0000draws"'
-"""Stands in the text of attributes where the record has the stream of a random op."""
+"""Replaces the stream of a random op in the text of attributes; the record has the position."""
 
 
 class _Numbers:
@@ -341,6 +341,6 @@ class _Numbers:
             shift += 7
 
     def content(self, length: int) -> bytes:
-        """Returns so many bytes."""
+        """Returns the next `length` bytes."""
         self.at += length
         return self.data[self.at - length : self.at]

@@ -1,4 +1,4 @@
-"""What does a process say of its host: the cards, the memory in use, the pools, the processes, and who holds what?"""
+"""A process's report about its host: cards, memory in use, pools, processes, and what holds the memory."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from nbtf._runtime.inventory import DeviceInfo, devices
 
 
 def report(roots: Mapping[str, Any], seconds: float, is_used: bool, task: Any = None) -> dict[str, Any]:
-    """Returns plain data. A look: it starts no card, and imports no library.
+    """Returns the report as plain data, without starting a card or importing a library.
 
     Args:
-      roots: what the process keeps, by the words that say what it is.
-      seconds: how long the search for holders may take.
-      is_used: whether nbtf itself may be in use there.
-      task: of a cluster, where the process is one: a program elsewhere has tensors on its devices.
+      roots: objects that the process keeps, by description.
+      seconds: longest search for holders, in seconds.
+      is_used: whether the process may be using nbtf.
+      task: task of a cluster that the process is, if any: a program elsewhere has tensors on its devices.
     """
     monitor = CardMonitor()
     try:
@@ -51,7 +51,7 @@ def report(roots: Mapping[str, Any], seconds: float, is_used: bool, task: Any = 
 
 
 def _card(reading: CardReading) -> dict[str, Any]:
-    """Returns a card; each process on it with what is known of whose it is."""
+    """Returns a card, with the known owner of each process on it."""
     processes = None if reading.processes is None else [(each.pid, each.nbytes) for each in reading.processes]
     owners = [process_owner(each.pid) for each in reading.processes or ()]
     texts = [f"process {owner.pid}" if owner.pid == os.getpid() else owner.text for owner in owners]
@@ -59,7 +59,7 @@ def _card(reading: CardReading) -> dict[str, Any]:
 
 
 def _of_libraries(libraries: list[Framework], problem: str) -> list[CardReading]:
-    """Returns the cards that libraries of this process have begun to use, where the driver tells of none."""
+    """Returns the cards that libraries of this process use, for a machine whose driver reports none."""
     missing: dict[str, str] = {"used": problem, "processes": problem}
     cards = {card.uuid or card.number: card for library in libraries for card in library.cards()}
     return [
@@ -69,7 +69,7 @@ def _of_libraries(libraries: list[Framework], problem: str) -> list[CardReading]
 
 
 def _devices_of(task: Any) -> list[DeviceInfo]:
-    """Returns the GPUs that a task has begun to use."""
+    """Returns the GPUs that a task has started to use."""
     infos: list[DeviceInfo] = []
     for device in () if task is None else task._devices:
         if device.type == "GPU" and device.memory is not None:
@@ -81,14 +81,14 @@ def _devices_of(task: Any) -> list[DeviceInfo]:
 
 
 def _of_nbtf(own_devices: list[DeviceInfo]) -> list[Arrays]:
-    """Returns what nbtf's own tensors are; nothing where they take no memory."""
+    """Returns the readers of nbtf's own tensors; none if these use no GPU memory."""
     if not any(device.in_use for device in own_devices):
         return []
     return [Arrays("nbtf", Buffer, holding, _describe)]
 
 
 def _describe(buffer: Any) -> str:
-    """Returns shape and dtype of a tensor or a variable, as far as it has them."""
+    """Returns the shape and dtype of a tensor or a variable, if it has them."""
     shape, dtype = getattr(buffer, "shape", ""), getattr(buffer, "dtype", "")
     return f"{list(shape)} {getattr(dtype, 'name', dtype)}"
 
@@ -111,8 +111,8 @@ def _unnamed(
     uuids: Mapping[str, str | None],
     is_task: bool,
 ) -> list[dict[str, Any]]:
-    """Returns what is in use, or kept for later, beside what the roots hold."""
-    nobody = "tensors of a program that is connected" if is_task else "no key leads to it"
+    """Returns the memory in use or reserved that the roots do not hold."""
+    nobody = "tensors of a connected program" if is_task else "not reachable from a key"
     accounts = [
         (library.name, pool.device, pool.in_use, pool.reserved) for library in libraries for pool in library.pools()
     ]
@@ -122,7 +122,7 @@ def _unnamed(
         base = {"library": library, "device": device, "uuid": uuids.get(device), "tensor": ""}
         held_bytes = sum([row["nbytes"] for row in holders if (row["library"], row["device"]) == (library, device)])
         if in_use > held_bytes:
-            text = f"{library}: {nobody if library == 'nbtf' else 'no key leads to it'}"
+            text = f"{library}: {nobody if library == 'nbtf' else 'not reachable from a key'}"
             rows.append(base | {"holder": text, "nbytes": in_use - held_bytes})
         if reserved > in_use:
             rows.append(base | {"holder": f"{library}: kept for later arrays", "nbytes": reserved - in_use})

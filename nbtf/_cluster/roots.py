@@ -1,4 +1,4 @@
-"""Which of the things that a process keeps hold memory of cards, and how much?"""
+"""Which objects of a process hold memory of cards, and how much?"""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from typing import Any, NamedTuple
 from nbtf._frameworks.base import Arrays
 
 _CLOSED = (type, types.ModuleType, types.FunctionType, types.BuiltinFunctionType, types.CodeType, types.FrameType)
-"""What leads everywhere: whatever is behind these is not held by what leads there."""
+"""Types of objects that lead everywhere; objects behind them do not count as held."""
 
 _STEP = 1024
-"""Objects between two looks at the clock."""
+"""Number of objects between two checks of the time."""
 
 
 class Owned(NamedTuple):
-    """What a root holds of one card through one library: in bytes, and its arrays in few words."""
+    """The memory of one card that a root holds through one library: bytes, and a short description of its arrays."""
 
     holder: str
     library: str
@@ -29,17 +29,17 @@ class Owned(NamedTuple):
 
 
 def search(roots: Mapping[str, Any], arrays: Sequence[Arrays], seconds: float) -> tuple[list[Owned], bool]:
-    """Returns what roots hold, that with most bytes first, and whether there was time to look everywhere.
+    """Returns what the roots hold, largest first, and whether the search was completed in time.
 
-    A piece of memory that several roots lead to counts for the first of them.
+    Memory that several roots lead to counts for the first of them.
 
     Args:
-      roots: by the words that say what they are.
-      arrays: what the libraries' arrays are.
-      seconds: how long it may take.
+      roots: objects to start from, by description.
+      arrays: readers of each library's arrays.
+      seconds: longest search, in seconds.
     """
     deadline = time.monotonic() + seconds
-    all_roots = {id(root) for root in roots.values()}  # what another root holds, that one is asked for
+    all_roots = {id(root) for root in roots.values()}  # arrays behind another root count for that root
     counted = set[tuple[str, int, int]]()
     result: list[Owned] = []
     for name, root in roots.items():
@@ -57,7 +57,7 @@ def _most_first(owned: list[Owned]) -> list[Owned]:
 def _reached(
     root: Any, all_roots: Set[int], arrays: Sequence[Arrays], deadline: float
 ) -> tuple[list[tuple[Arrays, Any]], bool]:
-    """Returns the arrays behind a root, each with its library, and whether there was time for all."""
+    """Returns the arrays behind a root, each with its library, and whether the search was completed in time."""
     visited = set(all_roots)
     waiting, looked = deque([root]), 0
     reached: list[tuple[Arrays, Any]] = []
@@ -77,7 +77,7 @@ def _reached(
 
 
 def _sums(name: str, reached: Sequence[tuple[Arrays, Any]], counted: set[tuple[str, int, int]]) -> list[Owned]:
-    """Returns what a root holds, by library and card."""
+    """Returns the bytes that a root holds, by library and card."""
     sizes: dict[tuple[str, str], list[int]] = {}
     texts: dict[tuple[str, str], str] = {}
     for library, array in reached:

@@ -1,4 +1,4 @@
-"""How does an op become a record? By its name, the numbers of its inputs, and its attributes as text."""
+"""How does an op become a record? As its name, the numbers of its inputs, and its attributes as text."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from nbtf._runtime.seeds import Stream
 from nbtf.errors import InternalError, UnimplementedError
 
 MOST_RESULTS = 1 << 16
-"""Numbers set aside for the results of an op that does not say how many it has."""
+"""Numbers reserved for the results of an op with an unknown number of results."""
 
 
 def numbers_of(link: Any, inputs: Sequence[Any]) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """Returns the numbers of a task's arrays, and how long each list of them is, -1 for what is none.
+    """Returns the numbers of a task's arrays, and the length of each list of them, -1 for single arrays.
 
     Raises:
-      InternalError: an array is of another task.
+      InternalError: if an array is on another task.
     """
     numbers: list[int] = []
     lists: list[int] = []
@@ -47,10 +47,10 @@ def template_of(
     results: int,
     waits: bool,
 ) -> tuple[Template, Draw | None]:
-    """Returns what a record of an op says, and where a random op reads.
+    """Returns the template of an op, and the position from which a random op reads.
 
     Raises:
-      UnimplementedError: the op cannot be sent.
+      UnimplementedError: if the op cannot be sent.
     """
     if OPS.get(op.type) is not op:
         raise UnimplementedError(
@@ -75,7 +75,7 @@ _DRAWS = DRAWS[1:-1].encode().decode("unicode_escape")
 
 
 class _CountedError(Exception):
-    """How many numbers a kernel takes."""
+    """Carries the number of random numbers that a kernel reads."""
 
     def __init__(self, count: int) -> None:
         super().__init__()
@@ -88,12 +88,12 @@ class _Counter:
     key = 0
 
     def take(self, count: int) -> tuple[int, int]:
-        """Says how many were asked for."""
+        """Raises the requested number."""
         raise _CountedError(count)
 
 
 def _draw(op: Any, inputs: Sequence[Any], attrs: Mapping[str, Any], stream: Stream) -> Draw:
-    """Returns where an op reads its random numbers, and sets them aside, as many as its kernel says it takes."""
+    """Returns the position from which an op reads random numbers, and reserves as many as its kernel reads."""
     counter = _Counter()
     count = 0
     try:
@@ -105,17 +105,17 @@ def _draw(op: Any, inputs: Sequence[Any], attrs: Mapping[str, Any], stream: Stre
 
 
 def dropped(record: Run | Put | Copy) -> Drop:
-    """Returns what is sent in the place of a record that nobody wants any more."""
+    """Returns the record that replaces one whose results are no longer needed."""
     return Drop(record.device, record.first, record.results, record.op, record.site)
 
 
 def text_of_site(site: Site | CallSite) -> str:
-    """Returns a line as it is sent: number and file."""
+    """Returns a code line as it is sent: number and file."""
     plain = site_of(site) if site is not None and len(site) == 3 else site
     return "" if plain is None else f"{plain[1]} {plain[0]}"
 
 
 def site_of_text(text: str) -> Site:
-    """Returns the line that a text says."""
+    """Returns the code line of a text."""
     line, _, file = text.partition(" ")
     return (file, int(line)) if text else None

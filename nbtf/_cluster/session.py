@@ -1,4 +1,4 @@
-"""What does a task do for one controller? What its records say: it runs kernels, copies, and tells how that went."""
+"""A task's work for one controller: it runs kernels, copies tensors, and reports the outcome."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ if TYPE_CHECKING:
     from nbtf._cluster.task import Task
 
 PATIENCE = 1.0
-"""Seconds that a task waits before it says that a tensor is not ready yet; whoever asked asks again."""
+"""Seconds that a task waits before it answers that a tensor is not ready; the other task then asks again."""
 
 
 class TaskSession:
     """See `engine.Session`."""
 
     def __init__(self, task: Task, identifier: str, forget: Callable[[str, None], object]) -> None:
-        """Begins with an empty table; `forget` takes it out of the task's list."""
+        """Creates a session without tensors; `forget` removes it from the task's list."""
         self._task, self.identifier, self._forget = task, identifier, forget
         self._reader = Reader()
         self._handled = -1
@@ -42,9 +42,9 @@ class TaskSession:
         self._lost: dict[str, str] = {}
 
     def handle(self, batch: Message) -> Message:
-        """Does what a batch says, and returns the answer; the first one says who is there."""
+        """Runs a batch and returns the answer; the first answer describes the task."""
         number = self._reader.number(batch)
-        if number != self._handled + 1:  # the way there has lost or doubled what it carried
+        if number != self._handled + 1:  # the connection has lost or duplicated a batch
             return _answer({"batch": number, "expected": self._handled + 1})
         self._handled = number
         if number == 0:
@@ -60,15 +60,15 @@ class TaskSession:
         return _answer(answer.content, answer.frames)
 
     def drop(self, boundary: int) -> None:
-        """Makes nothing more that has a smaller number; on any thread. The rest of a batch is done, frees among it."""
+        """Cancels results below a number, on any thread. The other records of a batch are handled, including frees."""
         self._dropped = max(self._dropped, boundary)
 
     def lose(self, session: str, text: str) -> None:
-        """Waits no longer for tensors of a task's session that the controller has lost; on any thread."""
+        """Stops waiting for tensors of a task that the controller has lost; on any thread."""
         self._lost[session] = text
 
     def lend(self, number: int, seconds: float) -> Message:
-        """Returns the values of a tensor to another task; waits for them so long, and else says that it must wait."""
+        """Returns the values of a tensor to another task, or after `seconds` that it is not ready."""
         value = self._table.wait(number, seconds)
         if value is None:
             return _answer({})
@@ -80,7 +80,7 @@ class TaskSession:
         self._table.close()
         self._forget(self.identifier, None)
 
-    # What records say
+    # Handling records
 
     def _do(self, record: Record, answer: _Answer) -> None:
         if isinstance(record, Run):
@@ -103,16 +103,16 @@ class TaskSession:
             answer.replies.append(self._memory.look(record.device, record.question, self._table))
 
     def _make(self, record: Making, answer: _Answer, make: Callable[[Any], Sequence[Tensor] | Failure]) -> None:
-        """Enters the results of a record, or why there are none: then whatever needs them fails like this."""
+        """Stores the results of a record, or its failure, which every op that needs them then repeats."""
         try:
             results = (make if record.first >= self._dropped else _dropped)(record)
-        except Exception as error:  # a record that fails must not end the session: it says so in place of its results
+        except Exception as error:  # a failed record must not end the session: its results become failures
             results = failure_of(error)
         if isinstance(results, Failure):
             failure = results
-            if not failure.op:  # this is where it began
+            if not failure.op:  # the failure began here
                 failure = failure._replace(op=record.op, number=record.first, device=record.device, site=record.site)
-                if not failure.is_dropped:  # who interrupts knows
+                if not failure.is_dropped:  # the controller knows about its own interrupt
                     answer.failures.append(failure)
             entries: Sequence[Tensor | Failure] = [failure] * record.results
         else:
@@ -179,7 +179,7 @@ class TaskSession:
         return [tensor_of(device.copy_from(value._device, value, label), value._dtype, device)]
 
     def _fetch(self, record: Copy) -> Sequence[Tensor] | Failure:
-        """Takes a tensor from another task; asks until it is there."""
+        """Fetches a tensor from another task; asks until it is ready."""
         location, session, name, heartbeat, deadline = json.loads(record.peer)
         request_fields = {"session": session, "number": record.number, "seconds": min(PATIENCE, heartbeat / 2)}
         request = _answer(request_fields)
@@ -190,12 +190,12 @@ class TaskSession:
             try:
                 message = self._task.peers.fetch(location, request, heartbeat, lambda: session in self._lost)
             except TimeoutError as error:
-                text = f"{name} has not answered {self._task.name} for {heartbeat:g} s: {error}"
+                text = f"{name} did not answer {self._task.name} for {heartbeat:g} s: {error}"
                 raise UnavailableError(text) from None
             except ConnectionError as error:
                 if session in self._lost:
                     continue
-                raise UnavailableError(f"{name} is lost, {self._task.name} says: {error}") from None
+                raise UnavailableError(f"{name} is lost, as {self._task.name} reports: {error}") from None
             content: dict[str, Any] = json.loads(message.head)
             if "error" in content:
                 return Failure(*content["error"])
@@ -214,7 +214,7 @@ class TaskSession:
         return self.identifier not in self._task._sessions
 
 
-_DROPPED = Failure(CancelledError.__name__, "it was dropped", of_cluster=True)
+_DROPPED = Failure(CancelledError.__name__, "it was cancelled", of_cluster=True)
 
 
 def _dropped(record: Record) -> Failure:
@@ -223,7 +223,7 @@ def _dropped(record: Record) -> Failure:
 
 
 class _Answer:
-    """What is told of one batch."""
+    """The answer to one batch."""
 
     def __init__(self, number: int) -> None:
         self.failures: list[Failure] = []
@@ -237,7 +237,7 @@ def _answer(content: dict[str, Any], frames: Sequence[memoryview] = ()) -> Messa
 
 
 def _values(value: Tensor | Failure, frames: list[memoryview]) -> dict[str, Any]:
-    """Returns what a tensor is, and adds its values to the frames."""
+    """Returns the description of a tensor, and adds its values to the frames."""
     if isinstance(value, Failure):
         return {"error": value}
     try:
@@ -253,7 +253,7 @@ def _array_of(content: dict[str, Any], frame: Any) -> np.ndarray[Any, Any]:
 
 
 def _grouped(tensors: list[Any], lists: Sequence[int]) -> list[Any]:
-    """Returns the inputs of an op, lists as lists."""
+    """Returns the inputs of an op, with lists as lists."""
     inputs: list[Any] = []
     at = 0
     for length in lists:

@@ -1,4 +1,4 @@
-"""How are the tasks of the cluster that this process is connected to?"""
+"""The state of the tasks of the cluster that this process is connected to."""
 
 from __future__ import annotations
 
@@ -11,11 +11,10 @@ from nbtf._runtime.context import CURRENT
 
 
 class TaskStatus(NamedTuple):
-    """A task as this process knows it. A look: the task is not asked.
+    """A task as this process knows it; the task itself is not asked.
 
-    `lost` says why it is gone; None while it is there. `silent` is how many seconds ago it gave a sign of life,
-    `waiting` how many batches of ops it has not answered, `tensors` how many tensors of this process it has.
-
+    `lost` is the reason for its loss, None while it runs. `silent` is the number of seconds since its last sign of
+    life, `waiting` the number of unanswered batches of ops, `tensors` the number of this process's tensors on it.
     >>> tf.runtime.TaskStatus("/job:worker/task:1", "node-7", 4711).lost is None
     True
     """
@@ -33,7 +32,7 @@ class TaskStatus(NamedTuple):
 
 
 def cluster_tasks() -> list[TaskStatus]:
-    """Returns the tasks that `tf.config.experimental_connect_to_cluster` has connected to; none without a cluster.
+    """Returns the tasks of `tf.config.experimental_connect_to_cluster`; an empty list without a cluster.
 
     >>> tf.runtime.restart()
     >>> tf.runtime.cluster_tasks()

@@ -1,4 +1,4 @@
-"""What is a task? A process with devices, which does what records of a controller say, strictly in their order."""
+"""A task: a process with devices that handles a controller's records strictly in order."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ from nbtf._runtime.context import Context
 
 
 def versions() -> dict[str, str]:
-    """Returns what must be equal at both ends: else the same op may not mean the same."""
+    """Returns the versions that must agree on both sides, so that an op means the same."""
     return {"nbtf": version("nbtf"), "NumPy": np.__version__, "Python": ".".join(platform.python_version_tuple()[:2])}
 
 
 class Task:
     """A task that an engine hosts; see `engine.Host`.
 
-    Its devices are those of this process, or of a simulated machine, under the names of the task.
+    Its devices are those of this process or of a simulated machine, with names of the task.
     """
 
     def __init__(
@@ -44,27 +44,27 @@ class Task:
         machine: Simulated | None = None,
         environ: Mapping[str, str] | None = None,
     ) -> None:
-        """Takes a name.
+        """Creates a task.
 
         Args:
-          job: of the cluster.
-          number: in the job.
-          peers: how it reaches other tasks.
-          machine: what is simulated; None lets the environment decide.
-          environ: where settings are read from; `os.environ` by default.
+          job: name of the job.
+          number: number of the task within the job.
+          peers: connections to other tasks.
+          machine: simulated machine; by default the environment decides.
+          environ: source of settings; `os.environ` by default.
         """
         self.name = task_name(job, number)
         self.incarnation = secrets.token_hex(8)
         self.peers = peers
         self._context = Context(machine, environ)
-        self._context.configuration.is_announced = True  # the program whose task this is says what is simulated
+        self._context.configuration.is_announced = True  # the controlling program announces what is simulated
         self._devices: list[Device] = []
         self._sessions: dict[str, TaskSession] = {}
         self._lock = new_lock()
 
     @property
     def devices(self) -> list[Device]:
-        """Its devices, CPUs first; made when the first controller comes."""
+        """The devices, CPUs first; created for the first controller."""
         with self._lock:
             if not self._devices:
                 _load_ops()
@@ -76,7 +76,7 @@ class Task:
             return self._devices
 
     def describe(self) -> dict[str, Any]:
-        """Returns what a controller hears first: versions, and what the devices are."""
+        """Returns the first message for a controller: versions, and the traits of the devices."""
         return {
             "incarnation": self.incarnation,
             "host": socket.gethostname(),
@@ -86,17 +86,16 @@ class Task:
         }
 
     def open(self) -> TaskSession:
-        """Begins a session for a controller that has connected."""
+        """Opens a session for a controller that has connected."""
         identifier = secrets.token_hex(8)
         session = TaskSession(self, identifier, self._sessions.pop)
         self._sessions[identifier] = session
         return session
 
     def serve(self, request: Message) -> Message:
-        """Answers another task that asks for a tensor: with its values, why there are none, or that it must wait.
+        """Answers another task's request for a tensor: with values, a failure, or that it is not ready.
 
-        A controller says here what it no longer wants, and which task it has lost; of a session that is over it wants
-        nothing.
+        A controller sends cancelled work and lost tasks here. A closed session has nothing to cancel.
         """
         request_fields: dict[str, Any] = json.loads(request.head)
         session = self._sessions.get(request_fields["session"])
@@ -119,7 +118,7 @@ class Task:
 
 
 def _load_ops() -> None:
-    """Loads all ops, so that none is looked for later."""
+    """Loads all ops in advance."""
     try:
         find_op("")
     except LookupError:

@@ -1,4 +1,4 @@
-"""Which worker is which task? Names are stable, addresses are not."""
+"""Assigns tasks to workers by name, because names are stable and addresses are not."""
 
 from __future__ import annotations
 
@@ -6,25 +6,24 @@ import re
 from collections.abc import Mapping
 
 _NAMED = re.compile(r"([A-Za-z_]\w*)-(\d+)")
-"""How our own clusters call their workers; Dask's launchers have the number alone, or behind a name of theirs."""
+"""The form of worker names; nbtf's clusters use `job-number`, Dask's launchers a number, alone or after a name."""
 
 JOBS = ("chief", "worker", "ps", "evaluator")
-"""Jobs that workers may be named after. Source: `tf.train.ClusterSpec` as the guides use it."""
+"""Jobs that a worker's name may contain. Source: `tf.train.ClusterSpec` in the guides."""
 
 _JOB = "worker"
 """The job of all other workers."""
 
 
 def number_tasks(names: Mapping[str, str], earlier: Mapping[str, tuple[str, int]]) -> dict[str, tuple[str, int]]:
-    """Returns job and number of each worker by its address.
+    """Returns job and number of each worker, by address.
 
-    A name that ends with a number has that number if no other worker has it; those without get what is free, in the
-    order of their names.
+    A worker whose name ends with a number gets that number, unless another worker has it. The others get free numbers
+    in the order of their names.
 
     Args:
-      names: of the workers that are there, by address.
-      earlier: what was said before, of those that are there and of those that have gone.
-
+      names: names of the current workers, by address.
+      earlier: earlier assignments, including those of workers that have left.
     >>> number_tasks({"tls://b": "worker-1", "tls://a": "chief-0", "tls://c": "node-7-gpu"}, {})
     {'tls://a': ('chief', 0), 'tls://b': ('worker', 1), 'tls://c': ('worker', 0)}
     """
@@ -46,7 +45,7 @@ def number_tasks(names: Mapping[str, str], earlier: Mapping[str, tuple[str, int]
 
 
 def _task(name: str) -> tuple[str, int] | None:
-    """Returns the task that a worker's name means; None where it means none."""
+    """Returns the task that a worker's name contains, or None."""
     match = _NAMED.fullmatch(name)
     if match:
         return (match[1] if match[1] in JOBS else _JOB), int(match[2])
@@ -54,7 +53,7 @@ def _task(name: str) -> tuple[str, int] | None:
 
 
 def _order(name: str) -> tuple[str, int]:
-    """Returns what names are sorted by: `w-9` comes before `w-10`."""
+    """Returns the sort key of a name: `w-9` comes before `w-10`."""
     prefix = name.rstrip("0123456789")
     number = name[len(prefix) :]
     return prefix, int(number) if number else -1

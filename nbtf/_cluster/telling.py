@@ -1,4 +1,4 @@
-"""What does a task tell of its devices' memory? Accounts after each batch, and each piece while somebody listens."""
+"""A task's reports about the memory of its devices: totals after each batch, and every piece on request."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ _GRANTED, _FREED, _REFUSED = range(3)
 
 
 class MemoryReport:
-    """The memory of a task's devices, as one controller hears of it."""
+    """The memory of a task's devices, as reported to one controller."""
 
     def __init__(self, devices: Sequence[Device]) -> None:
-        """Looks at devices that keep accounts."""
+        """Reads the devices that track their memory."""
         self._devices = devices
         self._latest: dict[int, Any] = {}
         self._listening: set[int] = set()
@@ -25,7 +25,7 @@ class MemoryReport:
         self._names: dict[int, str] = {}
 
     def site(self, text: str) -> tuple[str, int] | None:
-        """Returns the file and line that a text says, `12 train.py`; the same object for the same text."""
+        """Returns the file and line of a text such as `12 train.py`; the same object for the same text."""
         if not text:
             return None
         site = self._sites.get(text)
@@ -36,7 +36,7 @@ class MemoryReport:
         return site
 
     def take(self) -> list[list[Any]]:
-        """Returns what has changed since the last time: of each device its number, its account, and what happened."""
+        """Returns the changes since the last call: number, totals and events of each device."""
         report: list[list[Any]] = []
         for number, device in enumerate(self._devices):
             if device.memory is None:
@@ -49,13 +49,13 @@ class MemoryReport:
         return report
 
     def listen(self, number: int, on: bool) -> None:
-        """Takes down what happens to the memory of a device, or no longer."""
+        """Starts or stops recording memory events of a device."""
         (self._listening.add if on else self._listening.discard)(number)
         journal = Journal(_GRANTED, _FREED, _REFUSED, itertools.count().__next__)
         self._devices[number].keep_journal(journal if on else None)
 
     def look(self, number: int, question: str, table: Table) -> dict[str, Any]:
-        """Does what a `Look` asks for."""
+        """Handles a `Look` record."""
         memory = self._devices[number].memory
         if memory is None:
             return {}
@@ -94,7 +94,7 @@ class MemoryReport:
         return lines
 
     def _label(self, label: Any) -> list[Any] | None:
-        """Returns a label as plain data; lines by the text that the controller sent."""
+        """Returns a label as plain data; lines are the texts that the controller sent."""
         if not isinstance(label, Label):
             return None
         return [label.op, label.dtype, list(label.shape), self._names.get(id(label.site), "")]

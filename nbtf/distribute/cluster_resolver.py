@@ -1,4 +1,4 @@
-"""`tf.distribute.cluster_resolver`: which tasks there are, and how they are reached."""
+"""`tf.distribute.cluster_resolver`: the tasks of a cluster and their addresses."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ def __dir__() -> list[str]:
 
 
 class SimpleClusterResolver(ClusterResolver):
-    """Names the tasks that it is told.
+    """A resolver for a fixed list of tasks.
 
     Args:
-      cluster_spec: the jobs.
-      master: the address that `master()` returns where no task is named.
-      task_type: the job of this process.
-      task_id: its number there.
-      environment: where it runs.
-      num_accelerators: how many cards each task has; of the machine when None.
-      rpc_layer: what `master` puts in front of addresses.
+      cluster_spec: jobs and their tasks.
+      master: address that `master()` returns if no task is named; empty by default.
+      task_type: job of this process.
+      task_id: number of this process within its job.
+      environment: name of the environment.
+      num_accelerators: number of cards of each task; None counts those of this machine.
+      rpc_layer: prefix of addresses that `master` returns, such as `"grpc"`.
 
     Raises:
-      TypeError: `cluster_spec` is none.
+      TypeError: if `cluster_spec` is not a `tf.train.ClusterSpec`.
 
     >>> spec = tf.train.ClusterSpec({"worker": ["a:2222", "b:2222"]})
     >>> tf.distribute.cluster_resolver.SimpleClusterResolver(spec).cluster_spec().num_tasks("worker")
@@ -50,7 +50,7 @@ class SimpleClusterResolver(ClusterResolver):
         num_accelerators: Mapping[str, int] | None = None,
         rpc_layer: str | None = None,
     ) -> None:
-        """Keeps what it is told."""
+        """Stores the arguments."""
         if not isinstance(cluster_spec, ClusterSpec):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise TypeError("cluster_spec must be a `tf.train.ClusterSpec`.")
         self._spec, self._master, self._rpc_layer = cluster_spec, master, rpc_layer
@@ -64,7 +64,7 @@ class SimpleClusterResolver(ClusterResolver):
         return self._spec
 
     def master(self, task_type: str | None = None, task_id: int | None = None, rpc_layer: str | None = None) -> str:
-        """Returns the address of a task, and the master where none is named; see `ClusterResolver`."""
+        """Returns the address of a task, or `master` if no task is named; see `ClusterResolver`."""
         if task_type is not None and task_id is not None:
             return super().master(task_type, task_id, rpc_layer or self._rpc_layer)
         layer = rpc_layer or self._rpc_layer
@@ -73,23 +73,23 @@ class SimpleClusterResolver(ClusterResolver):
     def num_accelerators(
         self, task_type: str | None = None, task_id: int | None = None, config_proto: Any = None
     ) -> dict[str, int]:
-        """Returns how many cards a task has; see `ClusterResolver`."""
+        """Returns the number of cards of a task; see `ClusterResolver`."""
         if self._accelerators is not None:
             return dict(self._accelerators)
         return super().num_accelerators(task_type, task_id, config_proto)
 
 
 class TFConfigClusterResolver(ClusterResolver):
-    """Names the tasks of the environment variable `TF_CONFIG`, which is read at each call.
+    """A resolver for the tasks in the environment variable `TF_CONFIG`, which is read at each call.
 
     Args:
-      task_type: the job of this process, instead of the variable's.
-      task_id: its number there, likewise.
-      rpc_layer: what `master` puts in front of addresses.
-      environment: where it runs.
+      task_type: job of this process; overrides the variable.
+      task_id: number of this process within its job; overrides the variable.
+      rpc_layer: prefix of addresses that `master` returns, such as `"grpc"`.
+      environment: name of the environment.
 
     Raises:
-      ValueError: the variable is not JSON of the form `{"cluster": {"worker": [...]}, "task": {...}}`.
+      ValueError: if the variable is not JSON of the form `{"cluster": {"worker": [...]}, "task": {...}}`.
 
     >>> tf.distribute.cluster_resolver.TFConfigClusterResolver().cluster_spec()
     ClusterSpec({})
@@ -111,10 +111,10 @@ class TFConfigClusterResolver(ClusterResolver):
         self.rpc_layer = rpc_layer
 
     def cluster_spec(self) -> ClusterSpec:
-        """Returns the jobs; none where the variable names none."""
+        """Returns the jobs; an empty spec if the variable names none."""
         jobs, _ = read_tf_config(os.environ)
         return ClusterSpec(jobs)
 
     def master(self, task_type: str | None = None, task_id: int | None = None, rpc_layer: str | None = None) -> str:
-        """Returns the address of a task, of this process's own when none is named; see `ClusterResolver`."""
+        """Returns the address of a task, by default of this process; see `ClusterResolver`."""
         return super().master(task_type, task_id, rpc_layer or self.rpc_layer) if self.cluster_spec() else ""

@@ -1,4 +1,4 @@
-"""`CommunicationOptions`: by which algorithm, and in packs of which size, do computers add up what each has?"""
+"""`CommunicationOptions`: the algorithm of an all-reduce, and the size of its packs."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from nbtf._runtime.conversion import as_tensor
 
 
 class CommunicationImplementation(Enum):
-    """How computers talk to each other."""
+    """The algorithms of an all-reduce."""
 
     AUTO = "AUTO"
     RING = "RING"
@@ -22,16 +22,16 @@ CollectiveCommunication = CommunicationImplementation
 
 
 class CommunicationOptions:
-    """How cards of a simulated cluster add up what each of them has.
+    """Options for the all-reduce among the cards of a simulated cluster.
 
     Args:
-      bytes_per_pack: a pack of tensors is sent as soon as it has more than this many bytes, as in TensorFlow; 0 sends
-        all tensors of a dtype together. Each pack is an all-reduce of its own, with its own latency.
-      timeout_seconds: how long a real network may take; a modelled all-reduce never waits, and never ends by it.
-      implementation: `RING` is the ring; `AUTO` and `NCCL` take what needs least time. A text may be given.
+      bytes_per_pack: size of a pack in bytes: a pack is sent as soon as it is larger, as in TensorFlow. 0, the default,
+        sends all tensors of a dtype together. Each pack is a separate all-reduce with its own latency.
+      timeout_seconds: time limit on a real network; a modelled all-reduce never waits and ignores it.
+      implementation: `RING`, or `AUTO` (default) and `NCCL`, which choose the fastest algorithm. May be a string.
 
     Raises:
-      ValueError: `bytes_per_pack` is negative, `timeout_seconds` is not positive, or there is no such implementation.
+      ValueError: if `bytes_per_pack` is negative, `timeout_seconds` is not positive, or `implementation` is unknown.
 
     >>> tf.distribute.experimental.CommunicationOptions(bytes_per_pack=1 << 20, implementation="ring")
     CommunicationOptions(bytes_per_pack=1048576, timeout_seconds=None, implementation=CommunicationImplementation.RING)
@@ -43,7 +43,7 @@ class CommunicationOptions:
         timeout_seconds: float | None = None,
         implementation: CommunicationImplementation | str = CommunicationImplementation.AUTO,
     ) -> None:
-        """Keeps the options."""
+        """Stores the options."""
         if check_number(bytes_per_pack, "bytes_per_pack") < 0:
             raise ValueError(f"Argument `bytes_per_pack` must be >=0, Received {bytes_per_pack}.")
         if timeout_seconds is not None and check_number(timeout_seconds, "timeout_seconds") <= 0:
@@ -55,14 +55,14 @@ class CommunicationOptions:
         )
 
     def __repr__(self) -> str:
-        """Returns the call that makes them."""
+        """Returns the call that creates the options."""
         return (
             f"CommunicationOptions(bytes_per_pack={self.bytes_per_pack}, timeout_seconds={self.timeout_seconds}, "
             f"implementation={self.implementation})"
         )
 
     def merge(self, options: CommunicationOptions | None) -> CommunicationOptions:
-        """Returns these options with those of a call instead, where it has any."""
+        """Returns these options, overridden by those of a call."""
         if options is None:
             return self
         is_auto = options.implementation is CommunicationImplementation.AUTO
@@ -74,9 +74,9 @@ class CommunicationOptions:
 
 
 def packed_by_size(indices: Sequence[int], values: Sequence[Any], bytes_per_pack: int) -> list[list[int]]:
-    """Returns which values travel together. The last come first: gradients are there in that order.
+    """Returns the indices of the values in each pack, last values first, because gradients arrive in that order.
 
-    A pack is closed when it has more than `bytes_per_pack`. Source: `group_by_size`, cross_device_utils.py.
+    A pack is closed when it is larger than `bytes_per_pack`. Source: `group_by_size`, cross_device_utils.py.
     """
     packs: list[list[int]] = []
     size = bytes_per_pack + 1

@@ -1,4 +1,4 @@
-"""Where are we: outside of strategies, across the replicas of one, or in a replica?"""
+"""Which context is current: no strategy, a strategy across its replicas, or a replica?"""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ CROSS_REPLICA_ONLY = "Method requires being in cross-replica context, use get_re
 
 
 class ReplicaContext:
-    """A replica, as the function that it runs sees it: `tf.distribute.get_replica_context()`.
+    """The context of the running replica: `tf.distribute.get_replica_context()`.
 
     >>> strategy = tf.distribute.MirroredStrategy(["CPU:0"])
     >>> strategy.run(lambda: tf.distribute.get_replica_context().num_replicas_in_sync)
@@ -26,7 +26,7 @@ class ReplicaContext:
     """
 
     def __init__(self, strategy: Strategy, replica_id_in_sync_group: int, replicas: Replicas | None = None) -> None:
-        """Makes the context of one replica; `replicas` are those of the `run` that it belongs to."""
+        """Creates the context of one replica of a `run` with the replicas `replicas`."""
         self._strategy, self._number, self._replicas = strategy, replica_id_in_sync_group, replicas
 
     @property
@@ -36,7 +36,7 @@ class ReplicaContext:
 
     @property
     def num_replicas_in_sync(self) -> int:
-        """How many replicas there are."""
+        """The number of replicas."""
         return self._strategy.num_replicas_in_sync
 
     @property
@@ -55,17 +55,17 @@ class ReplicaContext:
         """Waits for the other replicas, and calls a function once for all of them.
 
         Args:
-          merge_fn: called across replicas, with the strategy first; where replicas gave different arguments, it gets
-            `PerReplica` values.
-          args: this replica's arguments.
-          kwargs: and those with names.
+          merge_fn: function called across replicas, with the strategy as its first argument; arguments that differ
+            between replicas are `PerReplica` values.
+          args: positional arguments of this replica.
+          kwargs: keyword arguments of this replica.
 
         Returns:
-          Its result; of distributed values this replica's own.
+          The result of the function; of distributed values, this replica's own.
 
         Raises:
-          RuntimeError: another replica does not call it, or a branch, a loop or a `tf.function` of the replica does.
-          UnimplementedError: the other replicas cannot wait, since threads cannot start here.
+          RuntimeError: if another replica does not call it, or if the call is in a branch, a loop or a `tf.function`.
+          UnimplementedError: if this environment cannot start threads, so that the other replicas cannot wait.
         """
         if self._replicas is None:
             return self._strategy._alone(merge_fn, args, kwargs or {})
@@ -73,9 +73,9 @@ class ReplicaContext:
         return self._replicas.meet(self._number, merge_fn, args, kwargs or {})
 
     def merge_in_the_end(self, merge_fn: Callable[..., Any], args: Sequence[Any] = ()) -> Any:
-        """As `merge_call`; where threads cannot start, the function is called after the last replica has finished.
+        """Behaves like `merge_call`; without threads, calls the function after the last replica has finished.
 
-        For updates whose result the replica does not need: None is returned then.
+        For updates whose result the replica does not need: the result is None in that case.
         """
         if self._replicas is None:
             return self._strategy._alone(merge_fn, args, {})
@@ -83,31 +83,31 @@ class ReplicaContext:
         return self._replicas.meet(self._number, merge_fn, args, {}, deferrable=True)
 
     def all_reduce(self, reduce_op: Any, value: Any, options: Any = None) -> Any:
-        """Adds up the values of all replicas, and gives each the result, on its own device.
+        """Returns the sum or mean of the values of all replicas, on the device of this replica.
 
         Args:
-          reduce_op: `"SUM"` or `"MEAN"`, or a `tf.distribute.ReduceOp`.
-          value: a tensor, or a structure of them; the same shapes in all replicas.
-          options: `CommunicationOptions` of this call, before those of a `MultiWorkerMirroredStrategy`; other
+          reduce_op: `"SUM"`, `"MEAN"` or a `tf.distribute.ReduceOp`.
+          value: tensor, or structure of tensors, with the same shapes in all replicas.
+          options: `CommunicationOptions` of this call, which override those of a `MultiWorkerMirroredStrategy`; other
             strategies ignore them, as in TensorFlow.
 
         Returns:
           A structure like `value`. Gradients flow through it.
 
         Raises:
-          ValueError: another `reduce_op`.
-          RuntimeError: another replica does not call it.
+          ValueError: if `reduce_op` is unknown.
+          RuntimeError: if another replica does not call it.
         """
-        from nbtf.distribute.reduction import all_reduced_here  # it needs the values, which need this
+        from nbtf.distribute.reduction import all_reduced_here  # late: it imports the values, which import this file
 
         return all_reduced_here(self, reduce_op, value, options)
 
     def all_gather(self, value: Any, axis: int, options: Any = None) -> Any:
-        """Joins the tensors of all replicas along an axis, and gives each the result.
+        """Returns the tensors of all replicas, joined along an axis.
 
         Args:
-          value: a tensor, or a structure of them.
-          axis: along which they are joined.
+          value: tensor, or structure of tensors.
+          axis: axis along which they are joined.
           options: accepted and ignored.
         """
         from nbtf.distribute.reduction import all_gathered_here
@@ -116,13 +116,13 @@ class ReplicaContext:
 
 
 def current() -> Strategy | ReplicaContext | None:
-    """Returns what the open blocks say: a strategy across replicas, or a replica of one."""
+    """Returns the current strategy across its replicas, the current replica, or None."""
     scope = SCOPE() and current_scope()
     return None if scope is None else scope.strategy
 
 
 def get_strategy() -> Strategy:
-    """Returns the strategy in whose scope we are; outside of all, the default one, which has a single replica.
+    """Returns the strategy of the current scope; outside scopes, the default strategy, which has one replica.
 
     >>> tf.distribute.get_strategy().num_replicas_in_sync
     1
@@ -134,12 +134,12 @@ def get_strategy() -> Strategy:
 
 
 def has_strategy() -> bool:
-    """Tells whether we are in the scope of a strategy, or in a replica of one."""
+    """Returns whether the caller is in the scope of a strategy or in a replica."""
     return current() is not None
 
 
 def get_replica_context() -> ReplicaContext | None:
-    """Returns the replica that runs; None across replicas, and outside of strategies one that is always there."""
+    """Returns the current replica; None across replicas; outside strategies, the replica of the default strategy."""
     from nbtf.distribute.strategy import DEFAULT
 
     context = current()
@@ -149,16 +149,16 @@ def get_replica_context() -> ReplicaContext | None:
 
 
 def in_cross_replica_context() -> bool:
-    """Tells whether we are in a strategy, but in none of its replicas."""
+    """Returns whether the caller is in the scope of a strategy, but not in a replica."""
     context = current()
     return context is not None and not isinstance(context, ReplicaContext)
 
 
 def require_cross_replica() -> None:
-    """Refuses to go on in a replica.
+    """Raises an error inside a replica.
 
     Raises:
-      RuntimeError: in TensorFlow's words.
+      RuntimeError: if a replica calls it, with TensorFlow's message.
     """
     if isinstance(current(), ReplicaContext):
         raise RuntimeError(CROSS_REPLICA_ONLY)

@@ -1,6 +1,6 @@
-"""How are the workers of a Dask cluster tasks: of one that runs, and of one that SLURM, Kubernetes or SSH starts?
+"""Resolvers for the workers of a Dask cluster: a running one, or one started by SLURM, Kubernetes or SSH.
 
-Dask has the launchers; nothing here but what they are called with.
+Dask provides the launchers; this file only calls them.
 """
 
 from __future__ import annotations
@@ -16,39 +16,40 @@ from nbtf.distribute.resolver import ClusterResolver
 
 
 class DaskClusterResolver(ClusterResolver):
-    """The workers of a Dask cluster that runs, as tasks of the job `worker`.
+    """The workers of a running Dask cluster as tasks of the job `worker`.
 
-    All of them need nbtf. A worker that is called `chief-0`, `worker-3` or `ps-1` is that task, and one whose name is a
-    number is the task of that number.
+    Every worker needs nbtf. A worker named `chief-0`, `worker-3` or `ps-1` becomes that task; a worker whose name is a
+    number becomes the task with that number.
 
     Args:
-      cluster: the address of its scheduler, `"tls://10.0.0.1:8786"`; or Dask's `Client` or cluster, which bring their
-        certificates. For an address these are those of Dask's configuration.
-      allow_insecure: whether an address without TLS is accepted, False by default. Any program that listens at the
+      cluster: address of the scheduler, such as `"tls://10.0.0.1:8786"`, or a Dask `Client` or cluster, which have
+        their certificates. For an address, the certificates come from Dask's configuration.
+      allow_insecure: whether an address without TLS is accepted; False by default. Any program that listens at the
         address can then run code in this process.
-      heartbeat: after so many seconds without a sign of life a task is lost; one whose process ends is so at once.
-      timeout: how many seconds the scheduler and each worker may take to answer.
+      heartbeat: seconds without a sign of life after which a task is lost, 5 by default. A task whose process ends is
+        lost at once.
+      timeout: seconds that the scheduler and each worker may take to answer; 10 by default.
 
     Raises:
-      ImportError: Dask's `distributed` is not installed.
-      TypeError: `cluster` is no cluster.
+      ImportError: if Dask's `distributed` is not installed.
+      TypeError: if `cluster` is not a cluster.
       ValueError: if `cluster` is not an address, or is an address without TLS and `allow_insecure` is False.
 
-    >>> tf.distribute.cluster_resolver.DaskClusterResolver("tls://10.0.0.1:8786")  # asks nobody yet
+    >>> tf.distribute.cluster_resolver.DaskClusterResolver("tls://10.0.0.1:8786")  # connects later
     DaskClusterResolver(tls://10.0.0.1:8786)
     """
 
     def __init__(
         self, cluster: Any, allow_insecure: bool = False, heartbeat: float = 5.0, timeout: float = 10.0
     ) -> None:
-        """Asks nobody yet."""
+        """Creates the resolver without contacting the cluster."""
         self._dask = dask_engine()
         self._heartbeat, self._timeout = heartbeat, timeout
         self._scheduler = self._dask.find_scheduler(cluster, allow_insecure)
 
     @property
     def scheduler_address(self) -> str:
-        """Where the scheduler listens."""
+        """The address of the scheduler."""
         return self._scheduler.address
 
     @property
@@ -57,16 +58,16 @@ class DaskClusterResolver(ClusterResolver):
         return self._scheduler.security
 
     def engine(self) -> Any:
-        """Returns what carries messages to the tasks, for `tf.config.experimental_connect_to_cluster`."""
+        """Returns the engine for `tf.config.experimental_connect_to_cluster`, which carries messages to the tasks."""
         return self._dask.DaskEngine(self._scheduler, self._timeout, self._heartbeat)
 
     def cluster_spec(self) -> ClusterSpec:
-        """Returns the jobs, with the addresses of the workers that are there now.
+        """Returns the jobs, with the addresses of the current workers.
 
         Raises:
-          UnavailableError: the scheduler does not answer.
-          UnauthenticatedError: a certificate was refused.
-          FailedPreconditionError: a worker has no nbtf.
+          UnavailableError: if the scheduler does not answer.
+          UnauthenticatedError: if a certificate was rejected.
+          FailedPreconditionError: if a worker has no nbtf.
         """
         engine = self.engine()
         try:
@@ -78,19 +79,19 @@ class DaskClusterResolver(ClusterResolver):
         return ClusterSpec(jobs)
 
     def master(self, task_type: str | None = None, task_id: int | None = None, rpc_layer: str | None = None) -> str:
-        """Returns the address of a task, that of the scheduler where none is named; see `ClusterResolver`."""
+        """Returns the address of a task, or of the scheduler if no task is named; see `ClusterResolver`."""
         return self.scheduler_address if task_type is None else super().master(task_type, task_id, rpc_layer)
 
     def __repr__(self) -> str:
-        """Returns what it is; nothing that opens it."""
+        """Returns the class and address, without secrets."""
         return f"{type(self).__name__}({self.scheduler_address})"
 
 
 class LaunchedClusterResolver(DaskClusterResolver):
-    """A Dask cluster that one of Dask's launchers starts; `close`, or the end of a `with`, ends it."""
+    """A Dask cluster started by one of Dask's launchers; `close`, or the end of a `with` block, ends it."""
 
     def __init__(self, cluster: Any, workers: int, timeout: float, heartbeat: float) -> None:
-        """Waits until the workers are there; where they do not come the cluster is closed."""
+        """Waits for the workers, and closes the cluster if they do not arrive in time."""
         self._cluster = cluster
         try:
             super().__init__(cluster, heartbeat=heartbeat)
@@ -115,22 +116,22 @@ class LaunchedClusterResolver(DaskClusterResolver):
 
 
 class SlurmClusterResolver(LaunchedClusterResolver):
-    """Jobs of SLURM as tasks, by `dask_jobqueue.SLURMCluster`: one task a job, with certificates of their own.
+    """SLURM jobs as tasks, started by `dask_jobqueue.SLURMCluster` with their own certificates: one task per job.
 
-    TensorFlow's resolver of this name reads the variables of a job of SLURM's in which every task runs the program;
-    here one program controls the tasks, and this starts them: `SlurmClusterResolver(worker=8, gres="gpu:1")`.
+    TensorFlow's resolver of this name reads the variables of a SLURM job in which every task runs the program. Here one
+    program controls the tasks and starts them: `SlurmClusterResolver(worker=8, gres="gpu:1")`.
 
     Args:
-      worker: how many tasks.
-      gres: what each asks SLURM for, as in `"gpu:1"`.
-      time: how long each may run, as in `"1:00:00"`.
-      timeout: how many seconds the jobs may wait in the queue.
-      heartbeat: as for `DaskClusterResolver`.
-      **options: of `SLURMCluster`, such as `queue`, `account`, `cores`, `memory`, `shared_temp_directory`.
+      worker: number of tasks.
+      gres: resources that each task requests from SLURM, such as `"gpu:1"`.
+      time: time limit of each task, such as `"1:00:00"`.
+      timeout: seconds that the jobs may wait in the queue.
+      heartbeat: see `DaskClusterResolver`.
+      **options: options of `SLURMCluster`, such as `queue`, `account`, `cores`, `memory`, `shared_temp_directory`.
 
     Raises:
-      ImportError: `dask_jobqueue` is not installed; the text says how to install it.
-      DeadlineExceededError: the jobs have not begun in time.
+      ImportError: if `dask_jobqueue` is not installed; the message shows how to install it.
+      DeadlineExceededError: if the jobs have not started in time.
     """
 
     def __init__(
@@ -143,7 +144,7 @@ class SlurmClusterResolver(LaunchedClusterResolver):
         heartbeat: float = 5.0,
         **options: Any,
     ) -> None:
-        """Submits the jobs, and waits for them."""
+        """Submits the jobs and waits for them."""
         directives: list[str] = [*options.pop("job_extra_directives", ()), *([f"--gres={gres}"] if gres else [])]
         settings: dict[str, Any] = {"cores": 1, "memory": "4GB", "processes": 1, "protocol": "tls://", "security": True}
         settings |= {"job_extra_directives": directives} if directives else {}
@@ -155,46 +156,46 @@ class SlurmClusterResolver(LaunchedClusterResolver):
 
 
 class KubernetesClusterResolver(LaunchedClusterResolver):
-    """Pods of Kubernetes as tasks, by `dask_kubernetes.operator.KubeCluster`, whose operator must be there.
+    """Kubernetes pods as tasks, started by `dask_kubernetes.operator.KubeCluster`, whose operator must be installed.
 
-    TensorFlow's resolver of this name looks for pods that run; this starts them. What goes to them is not encrypted by
-    Dask: it goes through the port that Kubernetes forwards.
+    TensorFlow's resolver of this name finds running pods; this one starts them. Dask does not encrypt the connections
+    to the pods, which pass through the port that Kubernetes forwards.
 
     Args:
-      worker: how many tasks.
-      image: of the pods; it has nbtf.
-      timeout: how many seconds they may take to start.
-      heartbeat: as for `DaskClusterResolver`.
-      **options: of `KubeCluster`, such as `name`, `namespace`, `resources`, `env`.
+      worker: number of tasks.
+      image: image of the pods, which must contain nbtf.
+      timeout: seconds that the pods may take to start.
+      heartbeat: see `DaskClusterResolver`.
+      **options: options of `KubeCluster`, such as `name`, `namespace`, `resources`, `env`.
 
     Raises:
-      ImportError: `dask_kubernetes` is not installed; the text says how to install it.
-      DeadlineExceededError: the pods have not begun in time.
+      ImportError: if `dask_kubernetes` is not installed; the message shows how to install it.
+      DeadlineExceededError: if the pods have not started in time.
     """
 
     def __init__(
         self, *, worker: int, image: str | None = None, timeout: float = 600.0, heartbeat: float = 5.0, **options: Any
     ) -> None:
-        """Starts the pods, and waits for them."""
+        """Starts the pods and waits for them."""
         launcher = _launcher("dask_kubernetes.operator", "KubeCluster", "dask-kubernetes")
         settings: dict[str, Any] = {"n_workers": worker} | ({"image": image} if image else {})
         super().__init__(launcher(**settings | options), worker, timeout, heartbeat)
 
 
 class SSHClusterResolver(LaunchedClusterResolver):
-    """Processes on machines that SSH reaches as tasks, by `distributed.SSHCluster`.
+    """Processes on machines reached by SSH as tasks, started by `distributed.SSHCluster`.
 
     Args:
-      hosts: `{"worker": ["n1", "n2"]}` or `["n1", "n2"]`; a host that stands there twice has two tasks. The scheduler
-        runs on the first of them.
-      timeout: how many seconds they may take to start.
-      heartbeat: as for `DaskClusterResolver`.
-      **options: of `SSHCluster`, such as `connect_options`, `remote_python`, `worker_options`, `security`.
+      hosts: `{"worker": ["n1", "n2"]}` or `["n1", "n2"]`; a host that is listed twice gets two tasks. The scheduler
+        runs on the first host.
+      timeout: seconds that the processes may take to start.
+      heartbeat: see `DaskClusterResolver`.
+      **options: options of `SSHCluster`, such as `connect_options`, `remote_python`, `worker_options`, `security`.
 
     Raises:
-      ImportError: `distributed` or `asyncssh` is not installed; the text says how to install it.
-      ValueError: no host, or jobs other than `worker`.
-      DeadlineExceededError: the workers have not begun in time.
+      ImportError: if `distributed` or `asyncssh` is not installed; the message shows how to install it.
+      ValueError: if `hosts` is empty or has jobs other than `worker`.
+      DeadlineExceededError: if the workers have not started in time.
     """
 
     def __init__(
@@ -204,12 +205,12 @@ class SSHClusterResolver(LaunchedClusterResolver):
         heartbeat: float = 5.0,
         **options: Any,
     ) -> None:
-        """Starts the processes, and waits for them."""
+        """Starts the processes and waits for them."""
         names = hosts.get("worker", ()) if isinstance(hosts, Mapping) else hosts
         jobs = set(hosts) if isinstance(hosts, Mapping) else {"worker"}
         if isinstance(hosts, str) or not names or jobs != {"worker"}:
             raise ValueError(f'Expected hosts as in {{"worker": ["n1", "n2"]}}; got {hosts!r}.')
-        dask_engine()  # says how to install Dask
+        dask_engine()  # raises the error that shows how to install Dask
         _launcher("asyncssh", "connect", "asyncssh")
         launcher = _launcher("distributed", "SSHCluster", "distributed")
         super().__init__(launcher([names[0], *names], **options), len(names), timeout, heartbeat)
@@ -219,7 +220,7 @@ def _launcher(module: str, name: str, package: str) -> Any:
     """Returns a class of a library that starts clusters.
 
     Raises:
-      ImportError: it is not installed.
+      ImportError: if the library is not installed.
     """
     try:
         return getattr(import_module(module), name)
@@ -227,5 +228,5 @@ def _launcher(module: str, name: str, package: str) -> Any:
         if error.name is None or error.name.partition(".")[0] != module.partition(".")[0]:
             raise
         raise ImportError(
-            f"This cluster is started by {package}, which is not installed: pip install {package}"
+            f"{package} starts this cluster, and it is not installed. Install it: pip install {package}"
         ) from None

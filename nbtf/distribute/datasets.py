@@ -1,4 +1,4 @@
-"""How a dataset reaches the replicas: each batch is split, or each goes to one."""
+"""How does a dataset reach the replicas? Each batch is split, or each batch goes to one replica."""
 
 from __future__ import annotations
 
@@ -25,23 +25,23 @@ from nbtf.errors import OperatorNotAllowedInGraphError, OpError, OutOfRangeError
 
 
 class InputContext:
-    """What a function is told that makes a dataset for the replicas.
+    """Describes the replicas to a function that creates a dataset for them.
 
     >>> tf.distribute.InputContext(num_replicas_in_sync=4).get_per_replica_batch_size(64)
     16
     """
 
     def __init__(self, num_input_pipelines: int = 1, input_pipeline_id: int = 0, num_replicas_in_sync: int = 1) -> None:
-        """Takes how many datasets there are, which one this is, and how many replicas it is for."""
+        """Creates it from the number of datasets, the number of this one, and the number of replicas."""
         self.num_input_pipelines: int = num_input_pipelines
         self.input_pipeline_id: int = input_pipeline_id
         self.num_replicas_in_sync = num_replicas_in_sync
 
     def get_per_replica_batch_size(self, global_batch_size: int) -> int:
-        """Returns the size of a batch for one replica.
+        """Returns the batch size of one replica.
 
         Raises:
-          ValueError: the replicas cannot share `global_batch_size` equally.
+          ValueError: if `global_batch_size` is not divisible by the number of replicas.
         """
         if global_batch_size % self.num_replicas_in_sync:
             raise ValueError(
@@ -52,19 +52,19 @@ class InputContext:
 
 
 class PerReplicaSpec:
-    """What the replicas' parts of an element look like."""
+    """The specs of the replicas' parts of an element."""
 
     def __init__(self, *specs: Any) -> None:
-        """Takes a spec for each replica."""
+        """Creates it from one spec per replica."""
         self._specs = specs
 
     @property
     def value_type(self) -> type[PerReplica]:
-        """The class of what it describes."""
+        """The class of the described values."""
         return PerReplica
 
     def is_compatible_with(self, spec_or_value: Any) -> bool:
-        """Tells whether the values of all replicas look like this."""
+        """Returns whether the values of all replicas match the specs."""
         values = getattr(spec_or_value, "_specs", None) or getattr(spec_or_value, "_values", ())
         pairs = zip(self._specs, values, strict=False)
         return len(values) == len(self._specs) and all(spec.is_compatible_with(value) for spec, value in pairs)
@@ -73,15 +73,15 @@ class PerReplicaSpec:
         return PerReplica([stand_in(spec) for spec in self._specs])
 
     def __eq__(self, other: object) -> bool:
-        """Equal if the specs of all replicas are."""
+        """Returns whether the specs of all replicas are equal."""
         return isinstance(other, PerReplicaSpec) and self._specs == other._specs
 
     def __hash__(self) -> int:
-        """The hash of the specs."""
+        """Returns the hash of the specs."""
         return hash(self._specs)
 
     def __repr__(self) -> str:
-        """Lists the specs."""
+        """Returns the specs as text."""
         return f"PerReplicaSpec({', '.join(map(repr, self._specs))})"
 
 
@@ -89,7 +89,7 @@ class _Shares:
     """The elements of a dataset of global batches, each split among the replicas."""
 
     def __init__(self, dataset: Any, devices: Sequence[str], options: InputOptions | None = None) -> None:
-        """Takes the dataset and the replicas' devices."""
+        """Uses a dataset and the devices of the replicas."""
         self.dataset = dataset
         stays_on_host = options is not None and not options.experimental_fetch_to_device
         self.devices = (CPU,) * len(devices) if stays_on_host else tuple(devices)
@@ -97,16 +97,16 @@ class _Shares:
         self.spec: Any = spec if len(self.devices) == 1 else mapped(self._distributed_spec, spec)
 
     def __iter__(self) -> Cursor:
-        """Begins a pass, which ends with the last row."""
+        """Starts a pass, which ends with the last row."""
         return Cursor(self)
 
     def start(self) -> Iterator[Any]:
-        """Returns the elements, from the beginning."""
+        """Returns the elements from the beginning."""
         for batch in self.dataset:
             yield self._joined([self._take_rows(batch, number) for number in range(len(self.devices))])
 
     def _joined(self, shares: Sequence[Any]) -> Any:
-        """Returns the shares of an element, each on the device of its replica."""
+        """Returns the parts of an element, each on the device of its replica."""
         element: list[Any] = []
         for device_name, share in zip(self.devices, shares, strict=True):
             with device(device_name):
@@ -114,7 +114,7 @@ class _Shares:
         return regrouped(element)
 
     def _distributed_spec(self, spec: Any) -> PerReplicaSpec:
-        """Returns the spec of a batch that is split; how many rows a replica gets is known if all get equally many."""
+        """Returns the spec of a split batch; the number of rows is known if all replicas get equally many."""
         if getattr(spec, "shape", None) is not None and spec.shape.rank:
             rows = spec.shape[0]
             share = None if rows is None or rows % len(self.devices) else rows // len(self.devices)
@@ -127,10 +127,10 @@ class _Shares:
 
 
 class _Dealt(_Shares):
-    """The elements of a dataset of batches that go to one replica after another."""
+    """The elements of a dataset whose batches go to one replica after another."""
 
     def start(self) -> Iterator[Any]:
-        """Returns the elements, from the beginning; replicas for which no batch is left get one without rows."""
+        """Returns the elements from the beginning; a replica without a batch gets one without rows."""
         batches = iter(self.dataset)
         shapes = [getattr(leaf, "shape", None) for leaf in flatten(self.dataset.element_spec)]
         has_fixed_shape = all([shape is not None and shape.is_fully_defined() for shape in shapes])
@@ -144,28 +144,28 @@ class _Dealt(_Shares):
 
 
 class _OfReplicas(_Dealt):
-    """The elements of several datasets, of which each replica has its own."""
+    """The elements of several datasets, one for each replica."""
 
     def __init__(self, datasets: Sequence[Any], devices: Sequence[str], options: InputOptions | None) -> None:
-        """Takes a dataset and a device for each replica."""
+        """Uses a dataset and a device for each replica."""
         super().__init__(datasets[0], devices, options)
         self._datasets = datasets
 
     def start(self) -> Iterator[Any]:
-        """Returns the elements, until a dataset has no more."""
+        """Returns the elements until one of the datasets ends."""
         for batches in zip(*self._datasets, strict=False):
             yield self._joined(batches)
 
 
 class DistributedIterator(ElementIterator):
-    """Gives the elements of a distributed dataset, one after another."""
+    """Yields the elements of a distributed dataset."""
 
     __slots__ = ()
 
     _noun = "tf.distribute.DistributedIterator"
 
     def _at_end(self) -> OpError:
-        from nbtf.data.elements import at_next  # a program without datasets does not load it
+        from nbtf.data.elements import at_next  # late: a program without datasets does not load it
 
         return at_next(OutOfRangeError, "End of sequence")
 
@@ -179,19 +179,19 @@ _STAGE = "made by tf.distribute.Strategy.experimental_distribute_dataset or dist
 
 
 class DistributedDataset:
-    """A dataset whose batches are split among replicas; each loop over it starts anew."""
+    """A dataset whose batches are split among replicas; each loop over it starts from the beginning."""
 
     _iterator_class = DistributedIterator
 
     def __init__(self, stage: Any) -> None:
-        """Takes what begins a pass over the elements."""
+        """Uses a stage that starts passes over the elements."""
         self._stage: Any = check_has(stage, "spec", "stage", _STAGE)
         self.element_spec: Any = stage.spec
         self._held: Any = None
 
     @property
     def cardinality(self) -> Any:
-        """How many elements there are, where that is known."""
+        """The number of elements, if it is known."""
         return self._stage.dataset.cardinality()
 
     @property
@@ -211,7 +211,7 @@ class DistributedDataset:
         """Starts from the beginning.
 
         Raises:
-          OperatorNotAllowedInGraphError: if a function is being traced, in which Python cannot count the elements.
+          OperatorNotAllowedInGraphError: if a function is being traced, where Python cannot count the elements.
         """
         if function_graph() is not None:
             raise OperatorNotAllowedInGraphError(PYTHON_LOOP.format("tf.distribute.DistributedDataset"))
@@ -219,19 +219,19 @@ class DistributedDataset:
 
 
 class DistributedDatasetSpec:
-    """Says of an argument that it is a distributed dataset, and what its elements look like."""
+    """The spec of an argument that is a distributed dataset with elements of a given spec."""
 
     def __init__(self, element_spec: Any) -> None:
-        """Takes the structure of the elements."""
+        """Uses the structure of the elements."""
         self.element_spec: Any = element_spec
 
     @property
     def value_type(self) -> type[DistributedDataset]:
-        """The class of what it describes."""
+        """The class of the described values."""
         return DistributedDataset
 
     def is_compatible_with(self, spec_or_value: Any) -> bool:
-        """Tells whether a distributed dataset, or the one that another spec describes, has such elements."""
+        """Returns whether a distributed dataset, or another spec, has such elements."""
         return self == getattr(spec_or_value, "_type_spec", spec_or_value)
 
     def _stand_in(self) -> DistributedDataset:
@@ -244,11 +244,11 @@ class DistributedDatasetSpec:
         return dataset
 
     def __eq__(self, other: object) -> bool:
-        """Equal if the elements are alike."""
+        """Returns whether the element specs are equal."""
         return isinstance(other, DistributedDatasetSpec) and self.element_spec == other.element_spec
 
     def __hash__(self) -> int:
-        """The hash of its text."""
+        """Returns the hash of the spec's text."""
         return hash(repr(self))
 
     def __repr__(self) -> str:
@@ -257,14 +257,14 @@ class DistributedDatasetSpec:
 
 
 def _passed_on(value: Any) -> Any:
-    """Returns a tensor, or what is made of several, on the current device."""
+    """Returns a tensor, or a structure of several, on the current device."""
     tensors: list[Any] = []
     put_together = tensors_taken(value, tensors)
     return put_together(iter([identity(tensor) for tensor in tensors]))
 
 
 def _nothing_of(batch: Any) -> Any:
-    """Returns no rows; 0 where an element has no rows, as TensorFlow does."""
+    """Returns a batch without rows; 0 for an element without rows, as TensorFlow does."""
     if isinstance(batch, RaggedTensor):
         return batch[:0]
     tensor = as_tensor(batch)
@@ -272,7 +272,7 @@ def _nothing_of(batch: Any) -> Any:
 
 
 def part_of(number: int, replicas: int, batch: Any) -> Any:
-    """Returns a replica's rows of a batch; what has no rows is for all."""
+    """Returns a replica's rows of a batch; values without rows go to every replica."""
     rows = batch if isinstance(batch, RaggedTensor) else as_tensor(batch)
     if replicas == 1 or not rows.shape.rank:
         return rows
@@ -285,7 +285,7 @@ def split_among(dataset: Any, devices: Sequence[str], options: InputOptions | No
     """Returns a dataset of global batches as one whose batches are split among replicas.
 
     Raises:
-      NotImplementedError: if the options ask for a dataset of each replica, in TensorFlow's words.
+      NotImplementedError: if the options request a dataset per replica; the message is TensorFlow's.
     """
     if options is not None and options.is_per_replica:
         raise NotImplementedError(
@@ -297,7 +297,7 @@ def split_among(dataset: Any, devices: Sequence[str], options: InputOptions | No
 def of_function(
     dataset_fn: Callable[[InputContext], Any], devices: Sequence[str], options: InputOptions | None
 ) -> DistributedDataset:
-    """Returns the dataset that a function makes for all replicas of this computer, or a dataset for each of them."""
+    """Returns the dataset that a function creates for all replicas of this machine, or one dataset per replica."""
     count = len(devices)
     if options is None or not options.is_per_replica:
         return DistributedDataset(_Dealt(dataset_fn(InputContext(num_replicas_in_sync=count)), devices, options))

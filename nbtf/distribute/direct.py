@@ -1,8 +1,8 @@
-"""How do tasks of a cluster add up what each has, without the program in between? Each adds up a part.
+"""How do tasks of a cluster add up their values without the program in between? Each adds up a part.
 
-A reduce-scatter and an all-gather, made of plain ops: every device is sent its part of each buffer, adds the parts up
-in the order of the devices, and sends the sum to all. Tensors go from task to task by themselves, so nothing of this
-passes the program, and no device sends or gets more than twice its own buffer.
+It is a reduce-scatter and an all-gather made of plain ops: every device receives its part of each buffer, adds the
+parts in the order of the devices, and sends the sum to all. Tensors pass directly between tasks, and no device sends
+or receives more than twice its own buffer.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from nbtf._runtime.tensor import Tensor
 
 
 def sums_on_all(buffers: Sequence[Any], devices: Sequence[str]) -> list[Tensor]:
-    """Returns the sum of buffers on each of their devices, added up in the order of the devices.
+    """Returns the sum of buffers on each of their devices, added in the order of the devices.
 
     Args:
-      buffers: one of each device, of the same shape.
-      devices: full names.
+      buffers: one buffer per device, all of the same shape.
+      devices: full device names.
     """
     tensors = [as_tensor(buffer) for buffer in buffers]
     shape = tensors[0].shape
@@ -45,6 +45,6 @@ def sums_on_all(buffers: Sequence[Any], devices: Sequence[str]) -> list[Tensor]:
 
 
 def _shares(count: int, devices: int) -> list[int]:
-    """Returns how many of so many elements each device adds up."""
+    """Returns the number of elements that each device adds up."""
     share, remainder = divmod(count, devices)
     return [share + (number < remainder) for number in range(devices)]

@@ -1,4 +1,4 @@
-"""`tf.distribute.experimental`: strategies and options that older texts find here."""
+"""`tf.distribute.experimental`: strategies and options under the names that older programs use."""
 
 from __future__ import annotations
 

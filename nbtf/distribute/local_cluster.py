@@ -1,4 +1,4 @@
-"""`tf.distribute.LocalCluster`: how does one computer become a cluster of real processes?"""
+"""`tf.distribute.LocalCluster`: real processes on this machine as a cluster."""
 
 from __future__ import annotations
 
@@ -17,32 +17,32 @@ if TYPE_CHECKING:
     from nbtf._cluster.processes import ChildProcess
 
 _TASKS_PER_CORE = 8
-"""More processes than that, each of some 100 MiB, would rather wait for each other than work."""
+"""Most processes of a cluster; each needs about 100 MiB, and more of them would mostly wait for one another."""
 
 
 class LocalCluster(ClusterResolver):
-    """Processes on this computer that are tasks of a cluster, with simulated GPUs each.
+    """Processes on this machine that are tasks of a cluster, each with simulated GPUs.
 
-    Real processes: `tf.config.experimental_connect_to_cluster(cluster)` makes their devices available. They listen on
-    the loopback interface alone, and speak by TLS, with certificates that are made for this cluster and kept in memory.
-    They end with `close`, at the end of a `with`, or when this process ends.
+    `tf.config.experimental_connect_to_cluster(cluster)` makes their devices available. The processes listen only on the
+    loopback interface and use TLS, with certificates that exist only in memory and only for this cluster. They end with
+    `close`, at the end of a `with` block, or when this process ends.
 
     Args:
-      worker: how many tasks the job `worker` has.
-      gpus: how many simulated GPUs each task has; None for what its environment has.
-      chief: how many tasks the job `chief` has, 0 or 1.
-      ps: how many tasks the job `ps` has.
-      model: of the simulated GPUs, as for `tf.runtime.simulate_gpus`.
-      memory: of each of them, likewise.
-      heartbeat: after so many seconds without a sign of life a task is lost; one whose process ends is so at once.
-      timeout: how many seconds the processes may take to start.
+      worker: number of tasks of the job `worker`.
+      gpus: number of simulated GPUs per task; None uses the environment of the task.
+      chief: number of tasks of the job `chief`, 0 or 1.
+      ps: number of tasks of the job `ps`.
+      model: model of the simulated GPUs, as for `tf.runtime.simulate_gpus`.
+      memory: memory of each simulated GPU, as for `tf.runtime.simulate_gpus`.
+      heartbeat: seconds without a sign of life after which a task is lost. A task whose process ends is lost at once.
+      timeout: seconds that the processes may take to start.
 
     Raises:
-      ImportError: Dask's `distributed` or `cryptography` is not installed.
-      TypeError: a number of tasks is none.
-      ValueError: a number makes no sense, or is more than this computer should start.
-      UnavailableError: a process has not started.
-      DeadlineExceededError: a process takes too long.
+      ImportError: if Dask's `distributed` or `cryptography` is not installed.
+      TypeError: if a number of tasks is not an integer.
+      ValueError: if a number is negative, or larger than this machine should start.
+      UnavailableError: if a process did not start.
+      DeadlineExceededError: if a process takes too long to start.
 
     >>> tf.distribute.LocalCluster(worker=0)
     Traceback (most recent call last):
@@ -62,7 +62,7 @@ class LocalCluster(ClusterResolver):
         heartbeat: float = 5.0,
         timeout: float = 120.0,
     ) -> None:
-        """Starts the processes, and waits for them."""
+        """Starts the processes and waits for them."""
         self._counts = _checked_counts(chief=chief, worker=worker, ps=ps)
         machine = None if gpus is None else simulated_machine(gpus, model, memory)
         self._environ = {} if machine is None else {SIMULATED_GPUS: machine.text()}
@@ -95,71 +95,71 @@ class LocalCluster(ClusterResolver):
             self._processes[name].answer(deadline)
 
     def _begin(self, name: str, settings: dict[str, Any]) -> ChildProcess:
-        from nbtf._cluster.processes import ChildProcess  # late: a page without a server has no processes
+        from nbtf._cluster.processes import ChildProcess  # late: a browser has no processes
 
         return ChildProcess(name, settings | {"credentials": self._credentials}, self._environ)
 
     @property
     def scheduler_address(self) -> str:
-        """Where Dask's scheduler listens, for a `distributed.Client` that has the `security`, too."""
+        """The address of Dask's scheduler, for a `distributed.Client` with the same `security`."""
         return self._address
 
     @property
     def security(self) -> Any:
-        """The certificates, for Dask's `Client`; they print as nothing."""
+        """The certificates for a Dask `Client`; their printed form is empty."""
         return self._dask.scheduler_at(self._address, self._credentials).security
 
     @property
     def pids(self) -> dict[str, int]:
-        """The numbers of the processes, by the names of their tasks: `worker-0`."""
+        """The process ids, by task name, such as `worker-0`."""
         return {name: process.pid for name, process in self._processes.items()}
 
     def engine(self) -> Any:
-        """Returns what carries messages to the tasks, for `tf.config.experimental_connect_to_cluster`.
+        """Returns the engine for `tf.config.experimental_connect_to_cluster`, which carries messages to the tasks.
 
         Raises:
-          ValueError: the cluster is closed.
+          ValueError: if the cluster is closed.
         """
         if not self._address:
-            raise ValueError("This cluster is closed. Start another: tf.distribute.LocalCluster(worker=2, gpus=2).")
+            raise ValueError("This cluster is closed. Start a new one: tf.distribute.LocalCluster(worker=2, gpus=2).")
         scheduler = self._dask.scheduler_at(self._address, self._credentials)
         engine = self._dask.DaskEngine(scheduler, heartbeat=self._heartbeat)
         self._engines.append(engine)
         return engine
 
     def replace(self, task: str) -> None:
-        """Starts a new process for a task, which has lost its own, or loses it now.
+        """Starts a new process for a task, and ends its current process if that still runs.
 
-        Tensors that the old one had are gone; `tf.config.experimental_connect_to_cluster` finds the new one.
+        Tensors of the old process are lost. `tf.config.experimental_connect_to_cluster` connects to the new one.
 
         Args:
-          task: its job and number: `"worker-1"`.
+          task: job and number of the task, such as `"worker-1"`.
 
         Raises:
-          ValueError: there is no such task.
+          ValueError: if the cluster has no such task.
         """
         if task not in self._processes:
-            raise ValueError(f"There is no task {task!r}; expected one of {', '.join(self._processes)}.")
+            raise ValueError(f"Unknown task {task!r}; expected one of {', '.join(self._processes)}.")
         self._processes[task].kill()
         process = self._processes[task] = self._begin(task, {"role": "worker", "name": task})
         process.tell({"address": self._address})
         process.answer(time.monotonic() + self._timeout)
 
     def cluster_spec(self) -> ClusterSpec:
-        """Returns the jobs; their tasks are named by where their processes are: `localhost` and a process number."""
+        """Returns the jobs; the address of a task is `localhost` and its process id."""
         jobs: dict[str, list[str]] = {}
         for name, pid in self.pids.items():
             jobs.setdefault(name.partition("-")[0], []).append(f"localhost:{pid}")
         return ClusterSpec(jobs)
 
     def master(self, task_type: str | None = None, task_id: int | None = None, rpc_layer: str | None = None) -> str:
-        """Returns the address of a task, that of the scheduler where none is named; see `ClusterResolver`."""
+        """Returns the address of a task, or of the scheduler if no task is named; see `ClusterResolver`."""
         return self._address if task_type is None else super().master(task_type, task_id, rpc_layer)
 
     def num_accelerators(
         self, task_type: str | None = None, task_id: int | None = None, config_proto: Any = None
     ) -> dict[str, int]:
-        """Returns how many simulated GPUs each task has; see `ClusterResolver`."""
+        """Returns the number of simulated GPUs of each task; see `ClusterResolver`."""
         return {"GPU": self._gpus} if self._gpus else {}
 
     def close(self) -> None:

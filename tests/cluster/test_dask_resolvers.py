@@ -129,7 +129,7 @@ def test_ssh_starts_a_scheduler_and_the_workers(launcher: Any, hosts: Any, monke
 def test_workers_that_do_not_come_end_the_cluster(launcher: Any) -> None:
     clusters = launcher("dask_jobqueue", "SLURMCluster")
 
-    with pytest.raises(tf.errors.DeadlineExceededError, match=r"2 of 3 workers have come to tls://.* within 0\.5 s"):
+    with pytest.raises(tf.errors.DeadlineExceededError, match=r"2 of 3 workers connected to tls://.* within 0\.5 s"):
         resolvers.SlurmClusterResolver(worker=3, timeout=0.5)
 
     assert 1 == clusters[0].closed

@@ -246,7 +246,7 @@ def test_an_error_that_nobody_has_read_is_raised_by_waiting_once(two: Connected)
 def test_an_error_says_the_line_that_asked_for_it_where_somebody_listens(two: Connected) -> None:
     with tf.runtime.recording(), tf.device(GPU_1):
         inverse = tf.linalg.inv(tf.zeros([2, 2]))
-        with pytest.raises(tf.errors.InvalidArgumentError, match=r"Asked for in test_failures\.py, line \d+"):
+        with pytest.raises(tf.errors.InvalidArgumentError, match=r"Requested in test_failures\.py, line \d+"):
             inverse.numpy()
 
 

@@ -291,5 +291,5 @@ def test_a_cell_that_is_interrupted_leaves_no_ops_for_the_next_one(
         tf.unload_ipython_extension(shell)
 
     assert isinstance(following.error_in_exec, tf.errors.CancelledError)
-    assert "Asked for in cell 1, line 2" in str(following.error_in_exec)
+    assert "Requested in cell 1, line 2" in str(following.error_in_exec)
     assert [2.0, 2.0] == after.result

@@ -47,13 +47,13 @@ def test_a_card_that_several_workers_see_is_there_once(seen: list[tuple[str, int
 def test_a_worker_that_does_not_answer_stands_beside_its_neighbours() -> None:
     answers = [
         ("w0", "tls://10.0.0.1:1", told("node-7")),
-        ("w1", "tls://10.0.0.1:2", {"problem": "it has not answered within 2 s"}),
+        ("w1", "tls://10.0.0.1:2", {"problem": "it did not answer within 2 s"}),
     ]
 
     look = look_with(answers)
 
     assert ["node-7"] == [host.host for host in look]
-    assert "w1 (tls://10.0.0.1:2) tells nothing: it has not answered within 2 s." in repr(look)
+    assert "w1 (tls://10.0.0.1:2) gave no report: it did not answer within 2 s." in repr(look)
 
 
 def test_a_host_of_which_nobody_answers_is_there_by_its_address() -> None:
@@ -85,7 +85,7 @@ def test_a_search_that_ran_out_of_time_says_so() -> None:
 def test_why_a_host_has_no_cards_is_said() -> None:
     look = look_with([("w0", "tcp://10.0.0.1:1", told(missing="no driver"))])
 
-    assert "a: no card is told of: no driver." in repr(look)
+    assert "a: cards unknown: no driver." in repr(look)
 
 
 def test_without_dask_the_error_says_how_to_install_it(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -38,7 +38,7 @@ def test_who_holds_most_stands_first() -> None:
 
 
 def test_a_worker_that_is_silent_stands_below_every_table_and_picture() -> None:
-    look = tf.runtime.ClusterLook([host(1, 1), host(2, 0, problem="it has not answered")])
+    look = tf.runtime.ClusterLook([host(1, 1), host(2, 0, problem="it did not answer")])
     drawn = cluster_map(look)
 
     assert drawn is not None

@@ -194,10 +194,10 @@ def test_memory_map_takes_full_names() -> None:
 @pytest.mark.parametrize(
     ("device", "message"),
     [
-        ("GPU:7", "No matching devices found for 'GPU:7'. Devices that are here: GPU:0, CPU:0."),
+        ("GPU:7", "No matching devices found for 'GPU:7'. Available devices: GPU:0, CPU:0."),
         (
             "CPU:0",
-            "CPU:0 has no memory map: only simulated GPUs know theirs, and real ones with NBTF_GPU_ALLOCATOR=bfc",
+            "CPU:0 has no memory map. Use a simulated GPU, or a real one with NBTF_GPU_ALLOCATOR=bfc.",
         ),
     ],
 )
@@ -451,12 +451,12 @@ def test_tensor_made_while_nobody_recorded_is_explained_as_far_as_known() -> Non
 
         explained = tf.runtime.explain_placement(x)
     assert ("GPU:0 (simulated Tesla V100-SXM2-16GB)", None, None) == (explained.label, explained.op, explained.reason)
-    assert "nobody recorded when it was made; use %load_ext nbtf or tf.runtime.recording()" == explained.why
+    assert "it was created outside a recording; use %load_ext nbtf or tf.runtime.recording()" == explained.why
 
 
 @pytest.mark.parametrize("thing", [1.0, "GPU:0", np.ones(1), None])
 def test_only_tensors_and_variables_are_explained(thing: Any) -> None:
-    with pytest.raises(TypeError, match=r"^explain_placement takes a tensor or a variable, got <class"):
+    with pytest.raises(TypeError, match=r"^`tensor` must be a tensor or a variable. Got <class"):
         tf.runtime.explain_placement(thing)
 
 
@@ -475,6 +475,4 @@ def test_explanation_tells_a_forgotten_recording_from_none() -> None:
     with tf.runtime.recording():
         pass
 
-    assert (
-        "it was recorded when it was made, but that recording is no longer kept" == tf.runtime.explain_placement(x).why
-    )
+    assert "the recording of its creation is no longer available" == tf.runtime.explain_placement(x).why

@@ -1,4 +1,4 @@
-"""Is an argument what a function can work with? Refuses others in words, where the mistake is made."""
+"""Argument checks that fail early, with a message that names the argument."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 
 def check_text(value: Any, argument: str) -> str:
-    """Returns a text, or raises a TypeError that names the argument."""
+    """Returns a string unchanged. Other values raise a TypeError that names the argument."""
     if isinstance(value, bytes):
         return value.decode("utf-8", "surrogateescape")
     if not isinstance(value, str):
@@ -15,7 +15,7 @@ def check_text(value: Any, argument: str) -> str:
 
 
 def check_number(value: Any, argument: str) -> Any:
-    """Returns a real number as it came, a scalar tensor included, or raises a TypeError that names the argument."""
+    """Returns a real number or scalar tensor unchanged. Other values raise a TypeError that names the argument."""
     if isinstance(value, int | float):
         return value
     dtype = getattr(value, "dtype", None)
@@ -25,7 +25,7 @@ def check_number(value: Any, argument: str) -> Any:
 
 
 def check_whole(value: Any, argument: str) -> int:
-    """Returns an integer, or raises a TypeError that names the argument."""
+    """Returns an integer. Other values raise a TypeError that names the argument."""
     try:
         return value.__index__()
     except (AttributeError, TypeError):
@@ -33,14 +33,14 @@ def check_whole(value: Any, argument: str) -> int:
 
 
 def check_flag(value: Any) -> bool:
-    """Returns a truth value, or raises a TypeError: texts and lists are mistakes, though Python has them true."""
+    """Returns a bool. Strings and lists raise a TypeError, although Python treats them as true or false."""
     if not hasattr(value, "__index__"):
         raise TypeError(f"'{type(value).__name__}' object cannot be interpreted as an integer: give True or False")
     return bool(value)
 
 
 def check_several(value: Any, argument: str, expected: str) -> list[Any]:
-    """Returns what can be gone through as a list; a text, whose letters nobody means, or a thing raises a TypeError."""
+    """Returns an iterable as a list. Strings, whose letters are never meant, and single objects raise a TypeError."""
     if isinstance(value, str | bytes):
         raise unexpected(value, argument, expected)
     try:
@@ -50,16 +50,16 @@ def check_several(value: Any, argument: str, expected: str) -> list[Any]:
 
 
 def check_has(value: Any, attribute: str, argument: str, expected: str) -> Any:
-    """Returns a value that has an attribute, or raises a TypeError that says what was expected."""
+    """Returns a value that has an attribute. Other values raise a TypeError that names what was expected."""
     if not hasattr(value, attribute):
         raise unexpected(value, argument, expected)
     return value
 
 
 def unexpected(value: Any, argument: str, expected: str) -> TypeError:
-    """Returns the error for an argument of another class."""
+    """Returns the error for an argument of the wrong class."""
     return TypeError(f"`{argument}` must be {expected}. Got {value!r} of {type(value)}")
 
 
 _NUMERIC = ("i", "u", "f", "b", True)
-"""Kinds of NumPy's dtypes, and what nbtf's say."""
+"""The kinds of NumPy dtypes, with nbtf's words for them."""

@@ -1,4 +1,4 @@
-"""By what are calls of an op told apart whose attributes differ?"""
+"""Hashable keys that distinguish calls of an op by their attributes."""
 
 from __future__ import annotations
 
@@ -11,9 +11,10 @@ PLAIN: frozenset[type] = frozenset({bool, int, str, type(None), DType})
 
 
 def key_of(attrs: Mapping[str, Any], plain: frozenset[type] = PLAIN) -> tuple[Any, ...] | None:
-    """Returns attributes with their classes, since 1 and True are equal; None where there is more than plain ones.
+    """Returns attributes with their classes, because 1 equals True; None if an attribute is not plain.
 
-    Plain are values of these classes, and lists of integers. Zeros go by their text, since 0.0 and -0.0 are equal.
+    Plain values are instances of these classes and lists of integers. Zeros are compared as text, because 0.0 equals
+    -0.0.
     """
     key: list[Any] = []
     for value in attrs.values():

@@ -1,4 +1,4 @@
-"""Properties that only read what an object keeps."""
+"""Properties that only read an attribute of the object."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from typing import Any
 
 
 def reads(path: str, text: str) -> Any:
-    """Returns a property without a function of its own.
+    """Returns a property that is implemented without a Python function.
 
     Args:
-      path: the attribute that it reads, or attributes of attributes, such as `_op.name`.
-      text: its docstring.
+      path: the attribute to read, or a dotted path such as `_op.name`.
+      text: the property's docstring.
     """
     return property(attrgetter(path), doc=text)

@@ -1,4 +1,4 @@
-"""What was counted together: notes and entries of journals, by number, and the events that they stand for."""
+"""Batches of notes and journal entries, ordered by number, and the events that they stand for."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _SEQ = attrgetter("seq")
 
 
 class _SceneSubject:
-    """What the note begins with that a scene begins, or a machine; it is no event."""
+    """Subject of the note that marks the start of a scene or of a new machine; it makes no event."""
 
     __slots__ = ()
     memory, lanes, holder = None, WAIT, ""
@@ -33,7 +33,7 @@ class _SceneSubject:
     is_copy = False
 
     def taken_apart(self) -> tuple[Hashable, Any, Any]:
-        """Returns itself: there is but one."""
+        """Returns the subject itself, because only one instance exists."""
         return None, self, None
 
     @staticmethod
@@ -52,7 +52,7 @@ _SCENE = _SceneSubject()
 
 
 def note_of_scene() -> Note:
-    """Returns the note that a scene begins, or a machine."""
+    """Returns the note that marks the start of a scene or of a new machine."""
     number = next_number()
     return _SCENE, number, time(), NO_PLACE, number, 0.0, None, None, None
 
@@ -61,7 +61,7 @@ Columns: TypeAlias = "list[Column]"
 
 
 def _label_apart(label: Any) -> tuple[Hashable, Any, Any]:
-    """Returns what a label says without the shape, and the shape."""
+    """Splits a label into everything but the shape, and the shape."""
     if label.__class__ is not Label:
         return id(label), label, None
     op, dtype, shape, site = label
@@ -108,7 +108,7 @@ _ENTRY_COLUMNS = (
 
 
 def _by_number(rows: list[list[Any]]) -> list[list[Any]]:
-    """Returns columns whose numbers grow; those of several threads or devices may stand in another order."""
+    """Returns the columns sorted by number; several threads or devices may have written them in another order."""
     numbers = rows[NUMBER]
     if sorted(numbers) == numbers:
         return rows
@@ -117,14 +117,14 @@ def _by_number(rows: list[list[Any]]) -> list[list[Any]]:
 
 
 _LEVEL_END = 4
-"""Of an entry, behind its subject, its number, what was in use, and the pool."""
+"""The fields of an entry after its subject: its number, the bytes in use, and the pool."""
 
 
 class Batch:
-    """Notes and entries by number, with the number of their events; never changed but for the clock.
+    """Notes and entries sorted by number, with the number of their events; immutable except for `clock`.
 
-    `low` and `high` are the least and the greatest number of an event, `ends` the last number of what was counted
-    together, with the time.
+    `low` and `high` are the smallest and the largest event number. `ends` lists the last number and the time of each
+    group that was counted together.
     """
 
     __slots__ = ("_entries", "_marks", "_notes", "clock", "ends", "events", "high", "is_packed", "low", "size")
@@ -132,9 +132,9 @@ class Batch:
     def __init__(
         self, events: int, notes: list[list[Any]], entries: list[list[Any]], ends: list[tuple[int, float]] | None = None
     ) -> None:
-        """Takes columns, of which one has something in it."""
+        """Stores the columns, of which at least one is not empty."""
         notes, entries = _by_number(notes), _by_number(entries)
-        self.clock: Clock | None = None  # as it stands before the first of them, once somebody has looked
+        self.clock: Clock | None = None  # the clock before the first note, once something has read the batch
         self.events, self.size, self.is_packed = events, len(notes[NUMBER]) + len(entries[NUMBER]), False
         self._marks = notes[SUBJECT].count(_SCENE)
         self._notes: Columns = [*notes]
@@ -145,12 +145,12 @@ class Batch:
 
     @classmethod
     def of(cls, events: int, notes: list[Any], entries: list[Any]) -> Batch:
-        """Returns a batch of what stands behind each other in lists, in any order."""
+        """Returns a batch of notes and entries, which may be in any order."""
         return cls(events, [notes[at::NOTE] for at in range(NOTE)], [entries[at::ENTRY] for at in range(ENTRY)])
 
     @classmethod
     def packed(cls, batches: Sequence[Batch]) -> Batch:
-        """Returns batches as a single one, which takes less memory, and more time to look at."""
+        """Returns several batches as one, which uses less memory and takes longer to read."""
         notes = _joined([batch._notes for batch in batches])
         entries = _joined([batch._entries for batch in batches])
         ends = [*chain.from_iterable(batch.ends for batch in batches)]
@@ -164,11 +164,11 @@ class Batch:
         return batch
 
     def notes(self, begin: int = 0) -> Iterator[Note]:
-        """Yields the notes, by number, from one of them on."""
+        """Yields the notes in order, starting at index `begin`."""
         return zip(*[column[begin:] for column in self._notes], strict=True)
 
     def has_node(self, name: str) -> bool:
-        """Tells whether a node of a graph is among what ran."""
+        """Returns whether a graph node of this name is among the ops."""
         call_sites = {id(call_site): call_site for call_site in self._column(WHERE)}
         return any(step_part.node == name for _, _, step_part in call_sites.values())
 
@@ -176,24 +176,24 @@ class Batch:
         return [*self._notes[at][:]]
 
     def starts(self, clock: Clock) -> list[float | None]:
-        """Returns when each note began, by a clock that goes on meanwhile."""
+        """Returns when each note began, and advances the given clock."""
         return clock.starts([subject.lanes for subject in self._column(SUBJECT)])
 
     def clock_after(self, clock: Clock) -> Clock:
-        """Returns how a clock stands after the last note."""
+        """Returns the state of a clock after the last note."""
         end_clock = clock.copy()
         self.starts(end_clock)
         return end_clock
 
     def note_rows(self) -> list[list[Any]]:
-        """Returns the columns of the notes, by number: the first is of subjects, and so on."""
+        """Returns the columns of the notes, sorted by number: first the subjects, then the other fields."""
         return [self._column(at) for at in range(NOTE)]
 
     def work(self, until: int | None = None) -> tuple[Intervals, Intervals]:
-        """Returns what kept devices busy by the modelled clock, and by the measured one.
+        """Returns the busy intervals of devices by the modelled clock, and those by the measured clock.
 
         Args:
-          until: the number of the first note that is left out.
+          until: number of the first note to leave out; None includes all.
         """
         modelled: Intervals = {}
         measured: Intervals = {}
@@ -225,9 +225,9 @@ class Batch:
         return self.starts(Clock() if self.clock is None else self.clock.copy())
 
     def event_list(self, limit: int | None = None) -> list[Event]:
-        """Returns the events in order, all or at least the last of them."""
+        """Returns the events in order: all of them, or at least the last `limit`."""
         numbers: Any = self._notes[NUMBER][:]
-        begin = 0 if limit is None else max(0, len(numbers) - limit - self._marks)  # a mark of a scene tells nothing
+        begin = 0 if limit is None else max(0, len(numbers) - limit - self._marks)  # scene marks make no events
         starts = self.own_starts()
         events: list[Event] = []
         for note, start in zip(self.notes(begin), starts[begin:], strict=True):
@@ -237,20 +237,20 @@ class Batch:
         return events
 
     def levels(self) -> list[list[Any]]:
-        """Returns columns that say how full devices were: who, the number of what changed it, in use, and the pool."""
+        """Returns memory columns: the device, the number of the event that changed it, bytes in use, and the pool."""
         entries = [[*column[:]] for column in self._entries[:_LEVEL_END]]
         notes = zip(self._column(SUBJECT), self._notes[NUMBER][:], self._notes[LEVEL][:], strict=True)
         rows = [(subject, number, *level) for subject, number, level in notes if level is not None]
         return [entry + [row[at] for row in rows] for at, entry in enumerate(entries)]
 
     def requests(self) -> tuple[list[int], list[Any]]:
-        """Returns numbers and labels of the entries that tell of requests, granted or not."""
+        """Returns numbers and labels of the entries for allocation requests, granted or not."""
         subjects, numbers, labels = ([*self._entries[at][:]] for at in (SUBJECT, NUMBER, -1))
         is_request = [not isinstance(subject.sample[0], Freed) for subject in subjects]
         return [*compress(numbers, is_request)], [*compress(labels, is_request)]
 
     def numbers_until(self, number: int) -> list[int]:
-        """Returns the numbers of events up to some number, in no order."""
+        """Returns the numbers of events up to `number`, unsorted."""
         notes = [at for at, first in enumerate(self._notes[FIRST][:]) if first <= number]
         of_notes = [
             event.seq
@@ -261,7 +261,7 @@ class Batch:
         return of_notes + [entry for entry in self._entries[NUMBER][:] if entry <= number]
 
     def memory_events(self, limit: int | None = None, device: str | None = None) -> Iterable[Event]:
-        """Yields what entries tell, all or the last of them, of a device or all; with the time of the note behind."""
+        """Yields the memory events of one device or of all, at most the last `limit`; each has its note's time."""
         numbers: Any = self._entries[NUMBER][:]
         if not numbers:
             return
@@ -274,19 +274,19 @@ class Batch:
 
 
 def _joined(rows: Sequence[Columns]) -> list[list[Any]]:
-    """Returns columns behind each other."""
+    """Returns columns that are concatenated."""
     if len(rows) == 1:
         return [column if isinstance(column, list) else [*column[:]] for column in rows[0]]
     return [[*chain.from_iterable(column[:] for column in each)] for each in zip(*rows, strict=True)]
 
 
 def _packed(rows: Columns, forms: Iterable[Callable[[list[Any]], Column]]) -> Columns:
-    """Returns columns, each in its form."""
+    """Returns the columns, each stored in its own form."""
     return [pack(cast("list[Any]", column)) for pack, column in zip(forms, rows, strict=True)]
 
 
 def _lowest_numbers(firsts: list[int], side_numbers: list[Any]) -> list[int]:
-    """Returns the least number of a beginning, and that of a constant before it; nothing where there are no notes."""
+    """Returns the smallest note number and the smallest number of a constant before it; empty without notes."""
     if not firsts:
         return []
     constants = (

@@ -1,12 +1,12 @@
-"""How a block opens a scope and closes it, and who closes it when the block cannot any more.
+"""How a block opens and closes a scope, and what closes the scope if the block cannot.
 
-An interrupt may come between the moment when a block has opened its scope and the moment when Python knows that there
-is a block to end, or in the middle of its end. So each open scope has an owner, and is given up when the owner dies.
+An interrupt may arrive after a block has opened its scope and before Python knows that it must call `__exit__`, or in
+the middle of `__exit__`. So each open scope has an owner, and the scope is abandoned when its owner is destroyed.
 
-The owner is the bound `__exit__` that a `with` statement holds until its block is over; a traceback does not keep it.
-Where a block was entered by hand, it is the block object itself: such a scope stays open as long as a name holds it.
-A dying owner runs no code of Python's; it writes itself into `Scope.lane`, and the next op, or the end of the cell,
-closes what it left.
+The owner is the bound `__exit__` that a `with` statement holds until its block ends; a traceback does not keep it.
+If a block was entered by hand, the owner is the block object itself: the scope stays open as long as a name holds it.
+Destroying an owner runs no Python code. The owner writes itself into `Scope.lane`, and the next op, or the end of the
+cell, closes the scopes that were left open.
 """
 
 from __future__ import annotations
@@ -31,27 +31,27 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 def leaving(function: F) -> F:
-    """Marks the `__exit__` of a block: what a `with` statement holds can be its owner."""
+    """Marks a block's `__exit__` so that the bound method held by a `with` statement can be the owner."""
     return cast("F", _Leaving(function))
 
 
 class _Leaving:
-    """Binds the `__exit__` of a block, and leaves what it has made on the block."""
+    """Binds the `__exit__` of a block, and stores the bound method on the block."""
 
     __slots__ = ("_function",)
 
     def __init__(self, function: Callable[..., Any]) -> None:
-        """Takes the method."""
+        """Stores the method."""
         self._function = function
 
     def __get__(self, block: Any, owner: type | None = None) -> Callable[..., Any]:
-        """Binds the method; a `with` statement asks for it just before it calls `__enter__`, which finds it."""
+        """Binds the method. A `with` statement does this just before it calls `__enter__`, which finds the result."""
         if block is None:
             return self._function
         bound = MethodType(self._function, block)
         if block._exit is None or getrefcount(block._exit) == NOBODY_ELSE:
             block._exit = bound
-        else:  # two threads use the same block at once, and neither knows whose it is: then the block owns both scopes
+        else:  # two threads use the same block at once and cannot be told apart, so the block itself owns both scopes
             block._exit = None
         return bound
 
@@ -59,8 +59,8 @@ class _Leaving:
 class ScopeStack:
     """A block that replaces the scope: reusable, re-entrant, and safe to share between threads.
 
-    What it has opened stands in the scope itself. A notebook cell with `await` may therefore close the block in another
-    context, where the token of a context variable would be refused.
+    The scope itself stores what the block has opened. A notebook cell with `await` may therefore close the block in
+    another context, where Python would reject the token of a context variable.
     """
 
     __slots__ = ("__weakref__", "_exit")
@@ -72,11 +72,11 @@ class ScopeStack:
         self._exit = None
 
     def enter(self, inner: Scope, change: Any = None) -> None:
-        """Makes `inner`, which nobody else has, the scope of this thread or task; its end takes a change back."""
+        """Makes `inner`, which must not be shared, the scope of this thread or task; closing it undoes `change`."""
         inner.outer, inner.change = SCOPE(), change
         # No local variable holds an owner anywhere in this file: a traceback would keep it alive.
         by_hand = self._exit is None or getrefcount(self._exit) == NOBODY_ELSE
-        # The lane of the CPU does what it would do without a scope, but for tapes; the road looks for itself.
+        # On the CPU's lane, ops run as they do without a scope, apart from tapes; the road reads the scope itself.
         if (inner.lane is None or inner.lane is HERE.device) and not inner.tapes:
             inner.owner = ref(self if by_hand else self._exit)
         else:
@@ -85,53 +85,53 @@ class ScopeStack:
         set_scope(inner)
 
     def leave(self, message: str) -> None:
-        """Restores what was there before; `RuntimeError(message)` if another block was left open inside."""
+        """Restores the outer scope; raises `RuntimeError(message)` if another block was left open inside."""
         self._exit = None
         scope = SCOPE()
         if not self._has_opened(scope):
-            scope = close_abandoned()  # inner blocks that could not end
+            scope = close_abandoned()  # inner blocks whose `__exit__` never ran
             if not self._has_opened(scope):
                 raise RuntimeError(message)
         close(scope)
 
     def _has_opened(self, scope: Scope | None) -> TypeGuard[Scope]:
-        """Tells whether this block has opened a scope, and not closed it."""
+        """Returns whether this block has opened a scope that is still open."""
         if scope is None or scope.owner is None:
             return False
         return getattr(scope.owner(), "__self__", None) is self or scope.owner() is self
 
 
 def close(scope: Scope) -> None:
-    """Restores what was there before the innermost scope."""
+    """Restores the scope outside the innermost one."""
     take_back(scope)
     outer = scope.outer
     set_scope(outer if outer is None else _revealed(outer))
-    scope.owner = None  # last: until then an interrupt leaves the closing to others
+    scope.owner = None  # last: until here, an interrupted close is completed elsewhere
 
 
 def close_alone(scope: Scope, token: Token[Scope | None]) -> None:
-    """Does the same for a scope that was opened in no other, and changed nothing else, in half the time."""
+    """Closes an outermost scope that changed nothing else, in half the time that `close` takes."""
     try:
         reset_scope(token)
         scope.owner = None
-    except ValueError:  # of another thread that uses the same block, or of a context that this one is a copy of
+    except ValueError:  # another thread uses the same block, or this context is a copy of the one that opened it
         close(scope)
 
 
 def take_back(scope: Scope) -> None:
-    """Undoes what the block of a scope has changed elsewhere, if it is not undone yet."""
+    """Undoes the other changes of a scope's block, unless they are undone already."""
     if scope.change is not None:
         scope.change.take_back()
         scope.change = None
 
 
-class within(ScopeStack):  # noqa: N801  # as blocks are called
-    """Opens a scope for a block."""
+class within(ScopeStack):  # noqa: N801  # named like a block
+    """A block that opens a scope."""
 
     __slots__ = ("_inner",)
 
     def __init__(self, inner: Callable[[Scope], Scope]) -> None:
-        """Takes what makes the scope, which nobody else may have, from the outer one."""
+        """Stores the function that makes a new, unshared scope from the outer one."""
         self._exit = None
         self._inner = inner
 
@@ -148,39 +148,39 @@ class within(ScopeStack):  # noqa: N801  # as blocks are called
 _SAMPLE = within(lambda outer: outer)
 _SAMPLE._exit = MethodType(print, _SAMPLE)
 NOBODY_ELSE = getrefcount(_SAMPLE._exit)
-"""What `getrefcount` says of what one attribute alone refers to: it is not the same in all releases of Python."""
+"""The value of `getrefcount` for an object that one attribute alone refers to; it varies between Python releases."""
 _SAMPLE._exit = None
 
 
-# What is said for as long as a function runs
+# Variables that are set while a function runs
 
 _OF_CALLS: list[tuple[ContextVar[Any], Any]] = []
 
 
 def call_variable(name: str, default: T) -> ContextVar[T]:
-    """Returns a variable that functions of the package set while they run; when a cell is over it has its default."""
+    """Returns a variable that nbtf's functions set while they run; the end of a cell restores its default."""
     variable = ContextVar(name, default=default)
     _OF_CALLS.append((variable, default))
     return variable
 
 
-# What nobody can close any more
+# Scopes that no block can close any more
 
 _NOBODY: ReferenceType[Any] = ref(set[None]())
-"""The owner of a scope that is closed, but hidden by another that is not."""
+"""The owner of a closed scope that an open one still hides."""
 
 
 def current_scope() -> Scope | None:
-    """Returns the scope of this thread or task, without what dead owners left open."""
+    """Returns the scope of this thread or task, after closing those whose owners are gone."""
     scope = SCOPE()
     return close_abandoned() if scope is not None and scope.owner is not None and scope.owner() is None else scope
 
 
 def close_abandoned(cell_ended: bool = False) -> Scope | None:
-    """Closes what dead owners left open, and says so; returns the scope that is left.
+    """Closes abandoned scopes and logs a warning; returns the scope that remains.
 
     Args:
-      cell_ended: whether no code of the package's runs any more: then scopes without an owner are left over, too.
+      cell_ended: whether no nbtf code is running any more, so that scopes without an owner are abandoned as well.
     """
     scope = SCOPE()
     if scope is None:
@@ -196,14 +196,15 @@ def close_abandoned(cell_ended: bool = False) -> Scope | None:
     remaining = _revealed(over[-1].outer)
     set_scope(remaining)
     if names:
-        get_logger().warning("nbtf: closed what was left open: %s.", " and ".join(names))
+        get_logger().warning("nbtf: closed blocks that were left open: %s.", " and ".join(names))
     return remaining
 
 
 def end_cell() -> None:
-    """Restores what a cell may have left behind that was interrupted: scopes, variables of calls, locks.
+    """Restores the state that an interrupted cell may have left behind: scopes, call variables and locks.
 
-    Nothing of the cell runs any more. Blocks that were entered by hand stay open as long as a name holds them.
+    Call it only when no code of the cell is running. Blocks that were entered by hand stay open as long as a name
+    holds them.
 
     >>> tf.runtime.end_cell()
     """
@@ -215,12 +216,12 @@ def end_cell() -> None:
 
 
 def close_later(scope: Scope) -> None:
-    """Closes a scope as soon as no other hides it."""
+    """Closes a scope as soon as no other scope hides it."""
     scope.owner = _NOBODY
 
 
 def _revealed(scope: Scope | None) -> Scope | None:
-    """Returns a scope that shows again, or the next that is still open, without the tapes that are not."""
+    """Returns the first scope in a chain that is still open, without the tapes that have closed."""
     while scope is not None and _is_over(scope):
         take_back(scope)
         scope = scope.outer
@@ -249,7 +250,7 @@ def _chain(scope: Scope | None) -> Iterator[Scope]:
 
 
 def _opened(scope: Scope) -> list[str]:
-    """Returns what a scope adds to the outer one, as a program writes it."""
+    """Returns what a scope adds to the outer one, written as a program would write it."""
     outer = scope.outer or EMPTY
     added = {
         "tf.device": scope.request is not outer.request,

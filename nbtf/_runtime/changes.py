@@ -1,7 +1,7 @@
-"""How a block changes something besides the scope, such as a graph's open name scope, and who takes the change back.
+"""Blocks that change something besides the scope, such as a graph's name scope, and what undoes the change.
 
-The change hangs on a scope that the block opens, which has an owner as every scope has: see `nbtf/_runtime/blocks.py`.
-Whoever closes the scope takes the change back, be it the block, the next op, or the end of the cell.
+The change is attached to a scope that the block opens; like every scope, it has an owner (see
+`nbtf/_runtime/blocks.py`). Whatever closes the scope undoes the change: the block, the next op, or the end of the cell.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ V = TypeVar("V")
 
 
 class Change(NamedTuple, Generic[V]):
-    """What a block changes: `write` sets what is changed, to the same as often as it is called with the same."""
+    """A change made by a block. Calling `write` again with the same value has no further effect."""
 
     title: str
     """How a program writes the block."""
@@ -27,10 +27,10 @@ class Change(NamedTuple, Generic[V]):
     outer: Any
     inner: Any
     result: V
-    """What the block gives its program."""
+    """The value that the `with` statement binds."""
 
     def take_back(self) -> None:
-        """Restores what was there before."""
+        """Restores the earlier value."""
         self.write(self.outer)
 
 
@@ -40,11 +40,11 @@ class ChangingBlock(ScopeStack):
     __slots__ = ()
 
     def begin(self, change: Change[V], inner: Scope | None = None) -> V:
-        """Opens a scope, then changes what is to be changed; the scope comes first, so that nothing is ever forgotten.
+        """Opens a scope, then makes the change; in this order an interrupt cannot lose the undo.
 
         Args:
-          change: what is changed.
-          inner: the scope, which nobody else has; None to leave the scope as it is.
+          change: the change to make.
+          inner: the new, unshared scope; None keeps the current one.
         """
         if inner is None:
             outer = SCOPE() and current_scope()
@@ -59,11 +59,11 @@ class ChangingBlock(ScopeStack):
 
     @property
     def is_open(self) -> bool:
-        """Whether it is open in this thread or task."""
+        """Whether the block is open in this thread or task."""
         return any(map(self._has_opened, open_scopes()))
 
     def end(self) -> None:
-        """Takes the change back, also where other blocks were left open inside."""
+        """Undoes the change, even if other blocks were left open inside."""
         scope = next(filter(self._has_opened, open_scopes()), None)
         if scope is None or scope is current_scope():
             self.leave("Exiting a block that is not open")
@@ -72,11 +72,11 @@ class ChangingBlock(ScopeStack):
         close_later(scope)
 
 
-class changing(ChangingBlock, ContextDecorator, Generic[V]):  # noqa: N801  # as blocks are called
-    """A block of a function that says what is changed, asked anew each time when the block is opened."""
+class changing(ChangingBlock, ContextDecorator, Generic[V]):  # noqa: N801  # named like a block
+    """A block whose change is computed by a function each time the block is opened."""
 
     def __init__(self, plan: Callable[[], Change[V]]) -> None:
-        """Takes the function."""
+        """Stores the function."""
         super().__init__()
         self.plan = plan
         self._scopes: list[Scope] = []
@@ -89,7 +89,7 @@ class changing(ChangingBlock, ContextDecorator, Generic[V]):  # noqa: N801  # as
 
     @leaving
     def __exit__(self, *error: object) -> None:
-        """Closes it, also from another task: the end of a notebook cell with `await` may be told in one."""
+        """Closes the block, even from another task: a notebook cell with `await` may end in a different one."""
         scope = (
             None
             if self.is_open
@@ -104,7 +104,7 @@ class changing(ChangingBlock, ContextDecorator, Generic[V]):  # noqa: N801  # as
 
 
 def block(function: Callable[P, Change[V]]) -> Callable[P, changing[V]]:
-    """Makes a function that returns a change return a block with this change instead."""
+    """Turns a function that returns a change into one that returns a block with this change."""
 
     @wraps(function)
     def opening(*args: P.args, **kwargs: P.kwargs) -> changing[V]:
@@ -114,7 +114,7 @@ def block(function: Callable[P, Change[V]]) -> Callable[P, changing[V]]:
 
 
 def both(outer: Change[Any], inner: Change[V]) -> Change[V]:
-    """Returns one change of two, called as the inner one is."""
+    """Returns one change that combines two; it is named after the inner one."""
 
     def write(values: tuple[Any, Any]) -> None:
         try:

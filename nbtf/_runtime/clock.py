@@ -1,7 +1,7 @@
-"""When would each op and copy have begun on the cards that are simulated? Computed when somebody looks.
+"""Modelled start times of ops and copies on simulated GPUs, computed on request.
 
-Each device works in order; a copy keeps both of its ends busy, but the host, which feeds all cards at once; a launch
-costs nothing. What has a measured time is not on this clock.
+Each device works in order. A copy keeps both devices busy, except for the host, which can feed all GPUs at once. A
+launch costs nothing. Work with a measured time is not on this clock.
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ from typing import TypeAlias
 from nbtf._runtime.events import Copied, Event, OpExecuted
 
 Lanes: TypeAlias = "tuple[tuple[str, ...], float]"
-"""The devices that something keeps busy, and for how many seconds."""
+"""The devices that are kept busy, and for how many seconds."""
 
 WAIT: Lanes = (), -1.0
-"""What lets all devices finish before anything else begins: another cell, or another machine."""
+"""A barrier: all devices finish before anything else begins, at a new cell or a new machine."""
 
 
 def lanes_of(events: Sequence[Event]) -> Lanes | None:
-    """Returns which devices the op or the copy that events tell of keeps busy; None if its time is not modelled."""
+    """Returns the devices kept busy by the op or copy of these events; None if its time is not modelled."""
     for event in events:
         if isinstance(event, OpExecuted) and event.timing == "modelled":
             return (event.device,), event.seconds
@@ -30,21 +30,21 @@ def lanes_of(events: Sequence[Event]) -> Lanes | None:
 
 
 class Clock:
-    """From when on each device is free, in modelled seconds since the clock began."""
+    """For each device, when it is free next, in modelled seconds since the clock began."""
 
     __slots__ = ("_begin", "_free")
 
     def __init__(self, begin: float = 0.0, free: dict[str, float] | None = None) -> None:
-        """Begins with all devices free from `begin` on, or as another clock says."""
+        """Starts with all devices free from `begin` on, or from the times in `free`."""
         self._begin = begin
         self._free: dict[str, float] = dict(free or {})
 
     def copy(self) -> Clock:
-        """Returns another clock that goes on from here."""
+        """Returns an independent clock with the same state."""
         return Clock(self._begin, self._free)
 
     def run(self, lanes: Lanes) -> float:
-        """Keeps devices busy as soon as all of them are free; returns when that is."""
+        """Keeps devices busy as soon as all of them are free; returns that start time."""
         devices, seconds = lanes
         free = self._free
         start = max([free.get(device, self._begin) for device in devices], default=self._begin)
@@ -53,11 +53,11 @@ class Clock:
         return start
 
     def wait(self) -> None:
-        """Lets all devices finish before anything else begins."""
+        """Waits for all devices before anything else begins."""
         self._begin, self._free = max(self._free.values(), default=self._begin), {}
 
     def starts(self, lanes: Sequence[Lanes | None]) -> list[float | None]:
-        """Returns when each of many things begins; None for what is not on the clock."""
+        """Returns when each piece of work begins; None for work that is not on the clock."""
         distinct = [*{id(each): each for each in lanes}.values()]
         if not any(distinct):
             return [None] * len(lanes)
@@ -69,7 +69,7 @@ class Clock:
         for each in lanes:
             if each is None:
                 append(None)
-            elif len(each[0]) == 1:  # most of them: in line, since a live view asks for all that has run meanwhile
+            elif len(each[0]) == 1:  # the common case, inlined because live views compute this for every op
                 (device,), seconds = each
                 append(start := free[device] if device in free else self._begin)
                 free[device] = start + seconds
@@ -82,13 +82,13 @@ class Clock:
         return starts
 
     def _in_turn(self, device: str, seconds: Sequence[float]) -> list[float | None]:
-        """Keeps a device busy with many things; returns when each begins."""
+        """Keeps one device busy with many pieces of work; returns when each begins."""
         starts: list[float | None] = [*accumulate(seconds, initial=self._free.get(device, self._begin))]
         self._free[device] = starts.pop() or 0.0
         return starts
 
     def stamped(self, events: Sequence[Event], lanes: Lanes | None) -> list[Event]:
-        """Returns the events of one op or copy with its start."""
+        """Returns the events of one op or copy with their start time."""
         if lanes is None:
             return [*events]
         start = self.run(lanes)

@@ -1,4 +1,4 @@
-"""How do devices of other tasks join the context, and leave it?"""
+"""How devices of other tasks join and leave the context."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from nbtf.errors import AbortedError
 
 
 def join(context: Context, devices: Sequence[Device]) -> None:
-    """Adds devices of other tasks; those of the same name that were there before leave.
+    """Adds devices of other tasks; earlier devices of the same names leave.
 
     Args:
-      context: the current one, whose own devices are made now.
-      devices: they keep their names.
+      context: the current context, whose own devices are created now.
+      devices: the devices to add, which keep their names.
     """
     with Context._lock:
         context.freeze()
@@ -26,50 +26,50 @@ def join(context: Context, devices: Sequence[Device]) -> None:
 
 
 def leave(context: Context, devices: Sequence[Device]) -> None:
-    """Removes devices of other tasks: tensors on them say why they can no longer be used."""
+    """Removes devices of other tasks; using a tensor on them raises an error that gives the reason."""
     with Context._lock:
         leaving = set(map(id, devices))
         _use(context, [device for device in context.logical_devices.joined if id(device) not in leaving])
 
 
 def disconnect(context: Context) -> None:
-    """Ends the sessions that the program has with tasks: they forget its tensors, which say so from now on."""
+    """Ends the program's sessions with tasks. The tasks drop its tensors, and using one raises an error."""
     if context.cluster is not None:
         context.cluster.end(AbortedError(_RESTARTED))
 
 
 _RESTARTED = (
-    "This tensor was on a task of a cluster, and is gone: tf.runtime.restart() has ended the program's session there. "
-    "Connect with tf.config.experimental_connect_to_cluster, and make it anew."
+    "This tensor was on a task of a cluster. tf.runtime.restart() ended the session there, and the tensor is lost. "
+    "Connect again with tf.config.experimental_connect_to_cluster, then recreate the tensor."
 )
 
 
 def renew(context: Context) -> None:
-    """Adds the devices of tasks that have come since, also in the place of lost ones."""
+    """Adds the devices of tasks that have joined since, and replaces lost devices."""
     if context.cluster is not None:
         join(context, context.cluster.renew())
 
 
 def finish(context: Context) -> None:
-    """Waits until all tasks have done what they were asked; raises what went wrong there."""
+    """Waits until all tasks have finished their work; raises errors that occurred there."""
     if context.cluster is not None:
         context.cluster.wait()
 
 
 def drop(context: Context) -> None:
-    """Has no task do what it has not begun: the program was interrupted."""
+    """Cancels work that tasks have not begun, because the program was interrupted."""
     if context.cluster is not None:
         context.cluster.drop()
 
 
 def forget_failures(context: Context) -> None:
-    """Lets all tasks finish after an error; what failed there with it is not told again."""
+    """Lets all tasks finish after an error, without raising the errors that followed from it."""
     if context.cluster is not None:
         context.cluster.forget_failures()
 
 
 def forget_losses(context: Context) -> None:
-    """Lets the tasks that are left finish; what failed there because another was lost is not told again."""
+    """Lets the remaining tasks finish, without raising errors caused by the lost one."""
     if context.cluster is not None:
         context.cluster.forget_losses()
 

@@ -1,4 +1,4 @@
-"""Which processes work together: jobs, and the addresses of their tasks."""
+"""`tf.train.ClusterSpec`: the jobs of a cluster and the addresses of their tasks."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 
 class ClusterSpec:
-    """The jobs of a cluster, and the addresses of their tasks.
+    """The jobs of a cluster and the addresses of their tasks.
 
     >>> cluster = tf.train.ClusterSpec({"ps": ["a:2222", "b:2222"], "worker": ["c:2222"]})
     >>> cluster.num_tasks("ps")
@@ -17,10 +17,11 @@ class ClusterSpec:
     'c:2222'
 
     Args:
-      cluster: for each job its addresses, or for some numbers of tasks theirs; or another ClusterSpec.
+      cluster: a dictionary from each job name to a list of addresses, or to a dictionary from task numbers to
+        addresses; or another ClusterSpec.
 
     Raises:
-      TypeError: it is something else.
+      TypeError: if `cluster` has any other form.
     """
 
     def __init__(self, cluster: Any) -> None:
@@ -39,18 +40,18 @@ class ClusterSpec:
         return list(self._jobs)
 
     def num_tasks(self, job_name: str) -> int:
-        """Returns how many tasks a job has.
+        """Returns the number of tasks in a job.
 
         Args:
-          job_name: the job.
+          job_name: name of the job.
         """
         return len(self._job(job_name))
 
     def task_indices(self, job_name: str) -> list[int]:
-        """Returns the numbers of the tasks of a job.
+        """Returns the numbers of a job's tasks.
 
         Args:
-          job_name: the job.
+          job_name: name of the job.
         """
         return sorted(self._job(job_name))
 
@@ -58,11 +59,11 @@ class ClusterSpec:
         """Returns the address of a task.
 
         Args:
-          job_name: its job.
-          task_index: its number.
+          job_name: name of the job.
+          task_index: number of the task.
 
         Raises:
-          ValueError: there is no such task.
+          ValueError: if the task does not exist.
         """
         tasks = self._job(job_name)
         if task_index not in tasks:
@@ -70,24 +71,24 @@ class ClusterSpec:
         return tasks[task_index]
 
     def job_tasks(self, job_name: str) -> list[str | None]:
-        """Returns the addresses of a job, None for numbers without a task.
+        """Returns the addresses of a job's tasks, with None for numbers without a task.
 
         Args:
-          job_name: the job.
+          job_name: name of the job.
         """
         tasks = self._job(job_name)
         return [tasks.get(number) for number in range(max(tasks, default=-1) + 1)]
 
     def as_dict(self) -> dict[str, Any]:
-        """Returns the jobs: lists of addresses, and dictionaries where numbers are missing."""
+        """Returns the jobs with their addresses: as lists, or as dictionaries if task numbers are missing."""
         return {
             name: self.job_tasks(name) if sorted(tasks) == [*range(len(tasks))] else dict(tasks)
             for name, tasks in self._jobs.items()
         }
 
     def as_cluster_def(self) -> Any:
-        """Returns the jobs as a message."""
-        messages = import_module("nbtf.compat._v1._config.cluster")  # late: few programs ask
+        """Returns the jobs as a `ClusterDef` message."""
+        messages = import_module("nbtf.compat._v1._config.cluster")  # imported late because few programs need it
         jobs = [messages.JobDef(name=name, tasks=tasks) for name, tasks in self._jobs.items()]
         return messages.ClusterDef(job=jobs)
 

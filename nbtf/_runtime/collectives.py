@@ -1,4 +1,4 @@
-"""What is a note of an all-reduce about? Messages between many devices, which begin together."""
+"""Subject of the note for an all-reduce: messages between many devices that begin together."""
 
 from __future__ import annotations
 
@@ -16,50 +16,50 @@ from nbtf._runtime.subjects import Note, place_of
 
 
 class CollectiveSubject:
-    """The messages of an all-reduce. All its devices are busy from its begin to its end."""
+    """The messages of an all-reduce, which keeps all its devices busy from start to end."""
 
     __slots__ = ("_algorithm", "_devices", "_messages", "_nbytes", "holder", "lanes", "memory")
     is_copy = True
 
     def __init__(self, devices: tuple[Device, ...], algorithm: str, nbytes: int) -> None:
-        """Takes who adds up how many bytes each."""
+        """Stores the devices, the algorithm, and the bytes that each device contributes."""
         self._devices, self._algorithm, self._nbytes = devices, algorithm, nbytes
         names = tuple([device.name for device in devices])
         self.memory: Memory | None = None
         self.holder = ""
         network = devices[0].network
-        assert network is not None  # of a cluster: who calls has looked
+        assert network is not None  # callers check that the devices belong to a cluster
         reduction = plan(algorithm, names, nbytes, network)
         self.lanes: Lanes | None = (names, reduction.seconds)
         self._messages = _messages(reduction, names)
 
     @property
     def devices(self) -> tuple[str, ...]:
-        """The devices that work on it."""
+        """The devices that take part."""
         return tuple([device.name for device in self._devices])
 
     @property
     def offsets(self) -> list[tuple[float, float]]:
-        """How long after the begin each message starts, and how long it takes."""
+        """For each message, its start relative to the all-reduce, and its duration."""
         return [(offset, seconds) for _, _, _, offset, seconds in self._messages]
 
     @property
     def sample(self) -> Sequence[Event]:
-        """What every note of it stands for, but for numbers, times and places."""
+        """Events equal to those of every such note, except for numbers, times and call sites."""
         return self.events((self, 0, 0.0, NO_PLACE, 0, 0.0, None, None, (None, [0] * len(self._messages))))
 
     def taken_apart(self) -> tuple[Hashable, Any, Any]:
-        """Returns who adds up and how, and how many bytes."""
+        """Splits the subject into devices and algorithm, and the number of bytes."""
         shared = self._devices, self._algorithm
         return shared, shared, self._nbytes
 
     @classmethod
     def put_together(cls, shared: tuple[tuple[Device, ...], str], nbytes: int) -> CollectiveSubject:
-        """Returns the all-reduce that was taken apart."""
+        """Rebuilds the subject that `taken_apart` split."""
         return cls(*shared, nbytes)
 
     def events(self, note: Note, start: float | None = None) -> list[Event]:
-        """Returns a copy for each message, or for all messages of a round that go the same way one after another."""
+        """Returns one copy event for each message; consecutive messages of a round on the same route share one."""
         _, _, now, call_site, _, _, _, _, side_numbers = note
         fields = place_of(call_site)
         return [
@@ -82,7 +82,7 @@ class CollectiveSubject:
 
 
 def _messages(reduction: Plan, names: Sequence[str]) -> list[tuple[str, str, int, float, float]]:
-    """Returns source, target, bytes, time since the begin and duration of what is sent."""
+    """Returns source, target, bytes, relative start and duration of each message."""
     messages: list[tuple[str, str, int, float, float]] = []
     offset = 0.0
     for times, sent, seconds in reduction.rounds:
@@ -101,14 +101,14 @@ _REMEMBERED = 256
 def take_note_of_collective(
     sink: NoteSink, devices: tuple[Device, ...], algorithm: str, nbytes: int, call_site: CallSite
 ) -> None:
-    """Takes a note of an all-reduce that has just been made.
+    """Records a note of an all-reduce that has just finished.
 
     Args:
-      sink: who gets it.
-      devices: who took part: cards of a cluster.
-      algorithm: for `collectives.plan`.
-      nbytes: what each of them had.
-      call_site: the place in the program.
+      sink: receives the note.
+      devices: the cluster GPUs that took part.
+      algorithm: name of the algorithm, as `collectives.plan` accepts it.
+      nbytes: number of bytes on each device.
+      call_site: where the program called it.
     """
     key = devices, algorithm, nbytes
     subject = _SUBJECTS.get(key)

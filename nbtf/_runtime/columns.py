@@ -1,4 +1,4 @@
-"""How do a million notes fit into 40 MB? As columns, each in the form that takes least."""
+"""Compact columns that store a million notes in 40 MB, each in the form that uses the least memory."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ class Column(Protocol):
     """Values in order."""
 
     def __getitem__(self, span: slice, /) -> Iterable[Any]:
-        """Returns some of them."""
+        """Returns the values of a slice."""
         ...
 
 
 class _Same:
-    """A value that all have."""
+    """A single value shared by all rows."""
 
     __slots__ = ("_length", "_value")
 
@@ -33,24 +33,24 @@ class _Same:
 
 
 class Integers:
-    """Whole numbers, as differences from the least of them, in as few bytes as the largest takes."""
+    """Integers, stored as differences from the smallest, in as few bytes as the largest difference needs."""
 
     __slots__ = ("differences", "least")
 
     def __init__(self, values: Sequence[int]) -> None:
-        """Takes at least one number."""
+        """Stores at least one integer."""
         numbers = np.frombuffer(array("q", values), np.int64)
         self.least = int(numbers.min())
         numbers = numbers - self.least
         self.differences = numbers.astype(np.min_scalar_type(int(numbers.max())))
 
     def __getitem__(self, span: slice) -> list[int]:
-        """Returns some of the numbers."""
+        """Returns the integers of a slice."""
         return (self.differences[span].astype(np.int64) + self.least).tolist()
 
 
 class _Seconds:
-    """Times that were measured; None where there was none."""
+    """Measured times; None where nothing was measured."""
 
     __slots__ = ("_seconds",)
 
@@ -62,7 +62,7 @@ class _Seconds:
 
 
 class _Shared:
-    """Values of which most occur many times, as numbers in a table that has each of them once."""
+    """Values that mostly repeat, stored as indices into a table of distinct values."""
 
     __slots__ = ("_positions", "_table")
 
@@ -78,7 +78,7 @@ class _Shared:
 
 
 class _Beside:
-    """Numbers of constants and allocations, None where there are none; next to an op's they are few and alike."""
+    """Numbers of constants and allocations, or None; relative to the op's own number they have few distinct values."""
 
     __slots__ = ("_numbers", "_shifted")
 
@@ -95,7 +95,7 @@ def _shifted(side_numbers: Any, by: int) -> Any:
 
 
 class _Apart:
-    """Objects of which most occur once: what some of them share, and bytes of what each has alone."""
+    """Objects that mostly occur once, stored as their shared part plus the bytes of their own part."""
 
     __slots__ = ("_positions", "_put_together", "_rests", "_shared", "_shared_by")
 
@@ -117,47 +117,47 @@ class _Apart:
 
 
 TakeApart: TypeAlias = Callable[[Any], tuple[Hashable, Any, Any]]
-"""Returns a key of what an object shares with others, that, and what it has alone: numbers and tuples of them."""
+"""Returns a key of an object's shared part, that part, and its own part: numbers and tuples of numbers."""
 PutTogether: TypeAlias = Callable[[Any, Any], Any]
 
 _LOOKS, _VARIED = 64, 8
-"""Values that are looked at to see whether they vary, and how many times each must occur at least if they do not."""
+"""How many values are sampled, and how often each must occur on average for them to count as repeating."""
 
 
 def varied_objects(take_apart: TakeApart, put_together: PutTogether, values: list[Any]) -> Column:
-    """Returns the column of objects, which keeps nothing of them but what they are made of if most occur but once."""
+    """Returns a column of objects; if most occur only once, it stores their parts rather than the objects."""
     sample_ids = set(map(id, values[:: 1 + len(values) // _LOOKS]))
     if len(sample_ids) <= _LOOKS // _VARIED or len(set(map(id, values))) * _VARIED <= len(values):
         return objects(values)
     try:
         return _Apart(values, take_apart, put_together)
-    except ValueError:  # not numbers alone
+    except ValueError:  # the own part contains more than numbers
         return values
 
 
 def objects(values: list[Any]) -> Column:
-    """Returns the column of objects, which it keeps alive."""
+    """Returns a column of objects, which it keeps alive."""
     first = values[0]
     return _Same(values) if values[-1] is first and values.count(first) == len(values) else values
 
 
 def times(values: list[float]) -> Column:
-    """Returns the column of times."""
+    """Returns a column of times."""
     return array("d", values)
 
 
 def seconds(values: list[float | None]) -> Column:
-    """Returns the column of times that may be missing."""
+    """Returns a column of times that may be None."""
     return _unless_empty(values, _Seconds)
 
 
 def shared(values: list[Any]) -> Column:
-    """Returns the column of values that may be missing, and are often equal."""
+    """Returns a column of values that may be None and often repeat."""
     return _unless_empty(values, _Shared)
 
 
 def numbers_beside(values: Any, numbers: Any) -> Column:
-    """Returns the column of the numbers of constants and allocations, beside that of the ops' own."""
+    """Returns a column for the numbers of constants and allocations, relative to the ops' own numbers."""
     return _Same(values) if is_empty(values) else _Beside(values, numbers)
 
 
@@ -166,5 +166,5 @@ def _unless_empty(values: list[Any], column: Callable[[list[Any]], Column]) -> C
 
 
 def is_empty(values: list[Any]) -> bool:
-    """Tells whether all values are None; they are in most columns of what may be missing."""
+    """Returns whether all values are None, as in most columns of optional values."""
     return values.count(None) == len(values)

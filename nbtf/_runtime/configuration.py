@@ -1,4 +1,4 @@
-"""What has been asked of the devices before first use: which are visible, how they are split, how memory is taken."""
+"""Settings made before devices are first used: which are visible, how they are split, how they allocate memory."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from nbtf._runtime.arguments import check_several, unexpected
 
 
 class PhysicalDevice(NamedTuple):
-    """A device of this machine, before it is split: `tf.config.PhysicalDevice`.
+    """A device of this machine before it is split: `tf.config.PhysicalDevice`.
 
     Attributes:
       name: `"/physical_device:GPU:0"`.
@@ -32,7 +32,7 @@ class LogicalDevice(NamedTuple):
     """A device that ops can be placed on: `tf.config.LogicalDevice`.
 
     Attributes:
-      name: `"/device:GPU:0"`, as `tf.device` takes it.
+      name: `"/device:GPU:0"`, as accepted by `tf.device`.
       device_type: `"CPU"` or `"GPU"`.
 
     >>> tf.config.list_logical_devices("CPU")[0].name
@@ -47,10 +47,10 @@ _CONFIGURATIONS = "a list of tf.config.LogicalDeviceConfiguration"
 
 
 class LogicalDeviceConfiguration(NamedTuple):
-    """How to make one logical device: `tf.config.LogicalDeviceConfiguration`.
+    """Configuration of one logical device: `tf.config.LogicalDeviceConfiguration`.
 
     Attributes:
-      memory_limit: MiB of the physical GPU; needed for GPUs, refused for CPUs.
+      memory_limit: MiB of the physical GPU; required for GPUs, rejected for CPUs.
       experimental_priority: accepted for GPUs and ignored.
       experimental_device_ordinal: accepted for GPUs and ignored.
 
@@ -64,23 +64,23 @@ class LogicalDeviceConfiguration(NamedTuple):
 
 
 class Configuration:
-    """The wishes, each with TensorFlow's checks; plain data for whoever builds the devices.
+    """The requested settings, checked as TensorFlow checks them; plain data for the code that creates the devices.
 
-    The environment is read once, when the physical devices are first asked for.
+    The environment is read once, when the physical devices are first needed.
     """
 
     def __init__(self, environ: Mapping[str, str], machine: Simulated | None = None) -> None:
-        """Starts with every device visible and unsplit, memory as the kind of device has it by default."""
+        """Starts with every device visible and unsplit, and the default memory settings of its kind."""
         self.environ = environ
         self.machine = machine
         self.machine_from_environment = False
         self.is_announced = False
-        """Whether the machine of the environment has been said."""
+        """Whether the environment's machine has been logged."""
         self.frozen = False
         self.shares_simulated_gpus = False
-        """Whether another library has them too, by CUDA's numbers."""
+        """Whether another library uses the same GPUs, by CUDA's numbers."""
         self.cards: dict[PhysicalDevice, PhysicalGPU] = {}
-        self.remote: dict[PhysicalDevice, PhysicalGPU] = {}  # of other hosts, which `tf.config` does not list
+        self.remote: dict[PhysicalDevice, PhysicalGPU] = {}  # on other hosts; `tf.config` does not list them
         self.visible: list[PhysicalDevice] = []
         self.logical: dict[PhysicalDevice, list[LogicalDeviceConfiguration]] = {}
         self.growth: dict[PhysicalDevice, bool] = {}
@@ -109,13 +109,13 @@ class Configuration:
 
     @property
     def cluster(self) -> SimulatedCluster | None:
-        """The simulated hosts beside this computer, as far as the environment was read; None where there are none."""
+        """The simulated hosts besides this computer, if the environment has been read; None without any."""
         return self.machine if isinstance(self.machine, SimulatedCluster) else None
 
     def use(self, machine: Simulated) -> None:
-        """Takes another simulated machine; what was configured for the old one is forgotten.
+        """Switches to another simulated machine and discards the configuration of the old one.
 
-        Programs that this process starts, such as the workers of `multiprocessing`, find the same one.
+        Processes that this one starts, such as `multiprocessing` workers, use the same machine.
         """
         self.machine = machine
         if self.environ is os.environ:
@@ -125,24 +125,24 @@ class Configuration:
         self.logical, self.growth = {}, {}
 
     def cuda_number(self, device: PhysicalDevice) -> int | None:
-        """Returns the number by which CuPy or PyTorch has a card; None where they have not got it."""
+        """Returns the number of a GPU in CuPy or PyTorch; None if they do not have it."""
         card = self.cards[device]
         if not card.simulated:
             return card.ordinal
         return self.used("GPU").index(device) if self.shares_simulated_gpus and device in self.visible else None
 
     def list_visible(self, device_type: str | None = None) -> list[PhysicalDevice]:
-        """Returns the visible devices as they were given, all or of one type."""
+        """Returns the visible devices in the order given, all of them or of one type."""
         devices = set(self.physical)
         return [d for d in self.visible if d in devices and (device_type is None or d.device_type == device_type)]
 
     def used(self, device_type: str) -> list[PhysicalDevice]:
-        """Returns the visible devices of a type in the order of their numbering, each once."""
+        """Returns the visible devices of a type in numbering order, without duplicates."""
         physical, visible = self.physical, set(self.visible)
         return [d for d in physical if d in visible and d.device_type == device_type]
 
     def set_visible(self, devices: object, device_type: str | None) -> None:
-        """Hides all devices but these, all or of one type only."""
+        """Hides all devices except these, for all types or for one."""
         chosen = self._listed(devices)
         for device in chosen:
             self._check_known(device)
@@ -156,7 +156,7 @@ class Configuration:
 
     @staticmethod
     def _listed(devices: Any) -> list[Any]:
-        return [*devices] if devices.__class__ is list else [devices]  # a tuple is one unknown device
+        return [*devices] if devices.__class__ is list else [devices]  # TensorFlow treats a tuple as an unknown device
 
     def set_logical(self, device: PhysicalDevice, configurations: Sequence[LogicalDeviceConfiguration]) -> None:
         """Splits a physical device into several logical ones."""
@@ -169,12 +169,12 @@ class Configuration:
             self.logical[device] = listed
 
     def get_logical(self, device: PhysicalDevice) -> list[LogicalDeviceConfiguration] | None:
-        """Returns how a device was asked to be split; None if it was not."""
+        """Returns the logical devices configured for a device; None if it is not split."""
         self._check_known(device)
         return self.logical.get(device)
 
     def set_growth(self, device: PhysicalDevice, enabled: bool) -> None:
-        """Lets a GPU start with little memory and ask its card for more when needed."""
+        """Lets a GPU start with little memory and reserve more when needed."""
         self._check_known(device)
         if device in self.logical:
             raise ValueError("Cannot set memory growth on device when virtual devices configured")
@@ -185,19 +185,19 @@ class Configuration:
             self.growth[device] = enabled
 
     def get_growth(self, device: PhysicalDevice) -> bool | None:
-        """Returns whether memory growth was asked for; None if nothing was said."""
+        """Returns the requested memory growth; None if it was not set."""
         self._check_known(device)
         if device.device_type != "GPU":
             raise KeyError(device)
         return self.growth.get(device)
 
     def agreed_growth(self) -> bool | None:
-        """Returns the growth setting that all visible GPUs share; once one of them is split, none counts.
+        """Returns the growth setting shared by all visible GPUs; None once one of them is split.
 
         Raises:
-          ValueError: they differ; saying nothing differs from True and from False.
+          ValueError: if the settings differ; an unset one differs from both True and False.
         """
-        if not self.growth:  # as of a thousand cards of which nothing was said
+        if not self.growth:  # shortcut for machines with a thousand GPUs and no setting
             return self.process_growth
         visible = self.list_visible("GPU")
         settings = set[bool | None]() if self.logical.keys() & visible else {self.growth.get(gpu) for gpu in visible}
@@ -207,11 +207,11 @@ class Configuration:
         return self.process_growth if agreed is None else agreed
 
     def set_for_process(self, *, fraction: float | None = None, growth: bool | None = None) -> None:
-        """Sets what the 2.0 alpha set for all GPUs of the process.
+        """Sets the options that TensorFlow 2.0 alpha had for all GPUs of the process.
 
         Raises:
-          RuntimeError: after first use, with the alpha's words.
-          ValueError: a negative fraction, or none at all.
+          RuntimeError: if the devices are already in use, with the alpha's wording.
+          ValueError: if the fraction is negative or not a number.
         """
         if fraction is not None and not 0 <= fraction < math.inf:
             raise ValueError(f"fraction must be a number that is not negative, got {fraction}")
@@ -237,7 +237,7 @@ def _check_logical(device: PhysicalDevice, configuration: Any) -> None:
             raise ValueError("Setting memory limit on CPU virtual devices is currently not supported")
         for name in ("experimental_priority", "experimental_device_ordinal"):
             if getattr(configuration, name) is not None:
-                # Two blanks, as TensorFlow prints it; programs compare texts.
+                # Two spaces, as in TensorFlow's message: programs may compare it.
                 raise ValueError(f"Setting {name} on CPU virtual  devices is currently not supported")
     elif configuration.memory_limit is None:
         raise ValueError("Setting memory limit is required for GPU virtual devices")

@@ -1,4 +1,4 @@
-"""Devices and settings of the process: configured, then frozen. All state that outlives a `with` is here."""
+"""Devices and settings of the process: configured, then frozen. All state that outlives a `with` is in this module."""
 
 from __future__ import annotations
 
@@ -37,11 +37,11 @@ if TYPE_CHECKING:
 
 
 _REMEMBERED = 4096
-"""Decisions kept at most; a loop over made-up device names must not fill the memory."""
+"""Maximum number of kept decisions, so that a loop over made-up device names cannot fill the memory."""
 
 
 class Settings:
-    """What can be changed at any time."""
+    """Settings that can be changed at any time."""
 
     soft_placement: bool = True
     device_policy: str = "silent"
@@ -58,14 +58,14 @@ class Settings:
 
 
 class Context:
-    """One process worth of devices. Tests and `tf.runtime.restart` replace it.
+    """The devices of one process. Tests and `tf.runtime.restart` replace the context.
 
-    `log` prints the placement of each op, given its type and device; it is no observer, since it makes no events.
-    `watched` says whether there is a log or an observer. `last_recorder` has stopped listening; it can still be asked
-    why a tensor is where it is.
+    `log` prints the placement of each op, given its type and device; it is not an observer, because it makes no
+    events. `watched` is whether a log or an observer is set. `last_recorder` has stopped recording, but can still
+    explain why a tensor is on its device.
     """
 
-    # One for all contexts: one that is being replaced must not open a lane after the next one has settled.
+    # Shared by all contexts: a context that is being replaced must not open a lane after its successor has settled.
     _lock = new_lock()
 
     def __init__(
@@ -74,12 +74,12 @@ class Context:
         environ: Mapping[str, str] | None = None,
         settings: Settings | None = None,
     ) -> None:
-        """Makes a context that nobody has used yet.
+        """Creates an unused context.
 
         Args:
-          machine: the simulated GPUs; None lets the environment decide.
+          machine: the simulated GPUs; None reads them from the environment.
           environ: where settings are read from; `os.environ` by default.
-          settings: soft placement and the like; defaults if not given.
+          settings: soft placement and similar settings; None uses the defaults.
         """
         self.configuration = Configuration(os.environ if environ is None else environ, machine)
         self.settings = settings or Settings()
@@ -90,39 +90,39 @@ class Context:
         self.log: Callable[[str, str], object] | None = None
         self.watched = False
         self.last_recorder: Recorder | None = None
-        self.replacements = 0  # of devices of strategies: what was traced before has the variables of those before
-        self.cluster: Any = None  # that they are of, as `_cluster.controller` knows it
-        self.default_graph: Callable[[], Any] | None = None  # of programs that switched eager execution off
-        self.endings: list[Callable[[], object]] = []  # called when it ends
-        self.summaries: Any = None  # where notes for TensorBoard go outside of blocks
-        self.trace: Any = None  # what `tf.summary.trace_on` asked for
+        self.replacements = 0  # of strategy devices: functions traced earlier hold the variables of earlier devices
+        self.cluster: Any = None  # the connected cluster, as `_cluster.controller` defines it
+        self.default_graph: Callable[[], Any] | None = None  # set by programs that disable eager execution
+        self.endings: list[Callable[[], object]] = []  # called when the context ends
+        self.summaries: Any = None  # the default summary writer outside blocks
+        self.trace: Any = None  # the trace requested by `tf.summary.trace_on`
         self.constants = Constants()
-        self.seeds: Seeds | None = None  # made by the first random op: `import nbtf` does without it
+        self.seeds: Seeds | None = None  # created by the first random op, so that `import nbtf` stays fast
         self.device_scopes = DeviceScopes(lambda: self.devices)
-        # What was decided since the last change, for the common case; `settle` forgets it.
+        # Decisions since the last change, kept for the common case; `settle` clears them.
         self._placed: dict[Any, tuple[Device, Reason]] = {}
         self.recorded_ops: dict[Any, Any] = {}  # see `recorded_lane.py`
 
-    # What placement looks at
+    # What placement reads
 
     @property
     def devices(self) -> Machine:
-        """The logical devices; the first call freezes the configuration."""
+        """The logical devices; the first access freezes the configuration."""
         return self.machine or self.freeze()
 
     @property
     def host(self) -> Device:
-        """CPU:0: where Python values come from and host-memory tensors live."""
+        """CPU:0, where Python values and host-memory tensors are stored."""
         return self.devices.host
 
     def place_op(
         self, op: Placeable, dtypes: tuple[DType, ...], pinned_to: Device | None, scope: Scope | None
     ) -> tuple[Device, Reason]:
-        """Chooses the device of an op in a scope."""
+        """Chooses the device for an op in a scope."""
         request, replica = (None, None) if scope is None else (scope.request, scope.replica)
         if scope is not None and scope.placed is not None:
             return scope.placed
-        placed = self._placed  # before the machine is read: what is stale goes into a dictionary nobody reads
+        placed = self._placed  # read before the machine, so that a stale decision goes into a discarded dictionary
         cell = self.device_scopes.of_cell() if self.device_scopes.cells else None
         key = (op, dtypes, pinned_to, "" if request is None else request.name, replica, cell)
         placement = placed.get(key)
@@ -134,24 +134,24 @@ class Context:
         return placement
 
     def freeze(self) -> Machine:
-        """Makes the devices, and has all GPUs map memory. From now on `tf.config` refuses to change them."""
+        """Creates the devices and lets all GPUs map memory. From now on `tf.config` rejects changes."""
         with self._lock, collector_paused():
             if self.machine is None:
                 gpus, options = self.gpus.configured(), self.logical_devices.memory_options()
                 self._use(self.logical_devices.make(gpus, [options] * len(gpus)))
-                self.gpus.start([options] * len(self.gpus.made))  # as TensorFlow does, used or not
+                self.gpus.start([options] * len(self.gpus.made))  # as in TensorFlow, even if they are never used
         return self.devices
 
     def session_gpus(self, requested_gpus: Sequence[LogicalGPU], count: int, options: MemoryOptions) -> list[Device]:
-        """Returns the GPUs of a session; those that nobody used before start with its options.
+        """Returns the GPUs of a session; unused GPUs start with the session's options.
 
         Args:
-          requested_gpus: the GPUs that it numbers.
-          count: how many of them it uses.
-          options: how their memory is taken; what it leaves open is as in `tf.config`.
+          requested_gpus: the GPUs that the session numbers.
+          count: how many of them the session uses.
+          options: the session's memory options; `tf.config` decides those that are unset.
 
         Raises:
-          AlreadyExistsError: it numbers them in another way than the process does already.
+          AlreadyExistsError: if the process already numbers its GPUs differently.
         """
         with self._lock:
             default_options = self.logical_devices.memory_options()
@@ -168,7 +168,7 @@ class Context:
             return [*self.gpus.made[:used]]
 
     def admit(self, devices: Sequence[Device]) -> None:
-        """Places ops on devices of other tasks, too: on these alone."""
+        """Adds devices of other tasks to those that ops can be placed on."""
         with self._lock:
             self.freeze()
             self.logical_devices.joined = tuple(devices)
@@ -182,7 +182,7 @@ class Context:
     # What listeners and scopes change
 
     def settle(self) -> None:
-        """Decides whose express lane is open; the last line of every setter."""
+        """Decides which device's express lane is open; every setter calls this last."""
         with self._lock:
             if self.machine is not None:
                 default = self.settings.default_device
@@ -203,19 +203,19 @@ class Context:
         return bool(observers.takers) and not (observers.functions or self.log or self.settings.check_numerics)
 
     def _keep_journals(self) -> None:
-        """Has all cards write down what happens to their memory while anybody listens."""
+        """Makes all GPUs log their memory changes while anything listens."""
         own_cards = [(gpu, "") for gpu in (*self.gpus.made, *self.logical_devices.joined)]
         lent_cards = [(card, card.library) for card in LENT] if CURRENT.context is self else []
         for card, library in (*own_cards, *lent_cards):
             card.keep_journal(journal_of(card, library) if self.observers.all else None)
 
     def deliver(self, boxes: Sequence[Box]) -> None:
-        """Has all GPUs say what has happened to their memory until now."""
+        """Collects the pending memory entries of all GPUs."""
         for card in (*self.gpus.made, *self.logical_devices.joined, *LENT):
             card.hand_over(boxes)
 
     def set_log(self, log: Callable[[str, str], object] | None) -> None:
-        """Has a function called with type and device of each op that is placed, or no longer."""
+        """Calls `log` with the type and device of each placed op; None stops it."""
         with self._lock:
             self.log = log
             self.settle()
@@ -228,14 +228,14 @@ class Context:
             self.settle()
 
     def set_cell_device(self, name: str) -> Callable[[], None]:
-        """Makes a device the outermost scope of this thread; returns the undo, which works from any thread."""
+        """Makes a device the outermost scope of this thread; returns an undo that works from any thread."""
         cell = (threading.get_ident(), merged(without_cuda(name), None))
         with self._lock:
             self._open_cells([*self.device_scopes.opened, cell])
 
         def undo() -> None:
             with self._lock:
-                for context in {self, CURRENT.context}:  # a restart in the cell handed it on
+                for context in {self, CURRENT.context}:  # a restart in the cell carries the device over
                     opened = context.device_scopes.opened
                     context._open_cells([opened_cell for opened_cell in opened if opened_cell is not cell])
 
@@ -246,7 +246,7 @@ class Context:
         self.settle()
 
     def set_default_device(self, name: str | None) -> None:
-        """Sends ops to a device when nothing else is asked for."""
+        """Places ops on a device if the program requests none."""
         self.change(default_device=None if name is None else merged(without_cuda(name), None))
 
     def list_logical(self, device_type: str | None = None) -> list[LogicalDevice]:
@@ -255,7 +255,7 @@ class Context:
         return self.logical_devices.listed(device_type)
 
     def successor(self, keep_settings: bool) -> Context:
-        """Returns a fresh context with the same observers, cell devices and simulated machine."""
+        """Returns a new context with the same observers, cell devices and simulated machine."""
         configuration = self.configuration
         machine = None if configuration.machine_from_environment else configuration.machine
         fresh = Context(machine, configuration.environ, self.settings if keep_settings else None)
@@ -269,7 +269,7 @@ class Context:
         return fresh
 
     def close(self) -> None:
-        """Ends this context: its tensors can still be read, ops on them say that they are from before."""
+        """Ends this context. Its tensors stay readable; an op on them raises an error that mentions the restart."""
         for end in self.endings:
             end()
         if self.machine is not None:
@@ -281,7 +281,7 @@ class Context:
 
 
 class _Current:
-    """The one context in use."""
+    """Holds the context in use."""
 
     __slots__ = ("context",)
 
@@ -293,7 +293,7 @@ CURRENT.context = Context()
 
 
 def open_graph() -> Any:
-    """Returns the graph of the innermost open block, or the default one; None where ops run at once."""
+    """Returns the graph of the innermost open block, or the default graph; None in eager execution."""
     scope = SCOPE() and current_scope()
     if scope is not None and (scope.graph is not None or scope.at_once):
         return None if getattr(scope.graph, "runs_at_once", False) else scope.graph
@@ -302,7 +302,7 @@ def open_graph() -> Any:
 
 
 def install(context: Context) -> None:
-    """Makes a context the one in use."""
+    """Makes a context the current one."""
     with Context._lock:
         CURRENT.context = context
         close_lanes()
@@ -311,7 +311,7 @@ def install(context: Context) -> None:
 
 @contextmanager
 def use_context(context: Context) -> Generator[Context]:
-    """Uses another context inside a `with`; what was in use before comes back afterwards."""
+    """Uses another context inside a `with`, then restores the previous one."""
     previous = CURRENT.context
     install(context)
     try:

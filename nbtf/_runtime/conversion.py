@@ -29,50 +29,50 @@ class EagerConst:
     kernel: Any = None
     host_inputs: Mapping[str, Any] = MappingProxyType({})
     shares_memory = True
-    """The copy to a device takes the memory; the op itself does nothing."""
+    """The copy to a device allocates the memory; the op itself allocates nothing."""
 
     def has_kernel(self, device_type: str, dtypes: Sequence[DType]) -> bool:
-        """Values can be put on any device; strings and int32 stay in host memory."""
+        """Returns True: values can be put on any device; strings and int32 stay in host memory."""
         return True
 
     def is_given_values(self, inputs: Sequence[Any]) -> bool:
-        """It takes no inputs."""
+        """Returns False: the op has no inputs."""
         return False
 
 
 EAGER_CONST = EagerConst()
 PLAIN = frozenset(DEFAULT_OF)
 _READ_AT_ONCE = {python_type: dtype for python_type, dtype in DEFAULT_OF.items() if dtype is not string}
-"""The common case of `list_as_array`: one kind of numbers, and no dtype asked for."""
+"""The common case of `list_as_array`: numbers of one kind, without a requested dtype."""
 
 
 class NotYetError(ValueError):
-    """Says that a value is not there yet: it stands for a tensor of a model that is being put together.
+    """Raised when a value does not exist yet, because it stands for a tensor of a model under construction.
 
-    An op on such values is handed to `step`, which notes it down; elsewhere it is an error.
+    An op on such values is handed to `step`, which records it; anywhere else the value is an error.
     """
 
     def step(self, op: Any, inputs: Any, attrs: dict[str, Any]) -> Any:
-        """Returns what stands for the op's results."""
+        """Returns the placeholder for the op's results."""
         raise NotImplementedError
 
 
 class Packer:
-    """How a list of tensors becomes one; set by the op that does it, which stands above this floor."""
+    """The function that packs a list of tensors; its op sets it, because that op is on a floor above this one."""
 
     pack: Callable[[Any], Tensor]
 
 
 def as_tensor(value: Any, dtype: DType | None = None) -> Tensor:
-    """Returns a tensor of a value; a tensor comes back as it is, on its own device.
+    """Returns a tensor of a value; a tensor is returned unchanged, on its own device.
 
     Args:
-      value: a tensor, a variable, a number, a string, nested lists of them, or anything NumPy can read.
-      dtype: what the result must be; None takes the value's own.
+      value: a tensor, a variable, a number, a string, nested lists of these, or anything NumPy can read.
+      dtype: the required dtype; None uses the value's own.
 
     Raises:
-      ValueError: ragged or mixed lists, values that are no numbers, a tensor of another dtype.
-      TypeError: a Python value that does not suit `dtype`.
+      ValueError: if lists are ragged or mixed, values are not numbers, or a tensor has another dtype.
+      TypeError: if a Python value does not fit `dtype`.
     """
     value_type = value.__class__
     if value_type is Tensor:
@@ -93,11 +93,11 @@ def as_tensor(value: Any, dtype: DType | None = None) -> Tensor:
 
 
 _ON_THE_HOST = frozenset({int, float, bool, str, bytes, np.ndarray, np.float32, np.float64, np.int64})
-"""Kinds of values that need not be asked where they are."""
+"""Kinds of values that are known to be in host memory."""
 
 
 def _is_on_gpu(value: Any) -> bool:
-    """Tells whether it is another library's array on a real GPU."""
+    """Returns whether a value is another library's array on a real GPU."""
     if isinstance(value, type):
         return False
     if hasattr(value, "__cuda_array_interface__"):
@@ -106,7 +106,7 @@ def _is_on_gpu(value: Any) -> bool:
 
 
 def _from_gpu(value: Any, dtype: DType | None) -> Tensor:
-    """Returns a copy of another library's array on a GPU; on the same GPU, where no scope says otherwise."""
+    """Returns a copy of another library's GPU array; on the same GPU unless a scope requests another device."""
     from nbtf._runtime.copying import copied_to
     from nbtf._runtime.exchange import copied
 
@@ -119,7 +119,7 @@ def _from_gpu(value: Any, dtype: DType | None) -> Tensor:
 
 
 def list_as_tensor(value: Any, dtype: DType | None) -> Tensor:
-    """Returns a tensor of nested lists, in which tensors may stand."""
+    """Returns a tensor of nested lists, which may contain tensors."""
     types = leaf_types(value)
     if dtype is None and len(types) == 1:
         (leaf_type,) = types
@@ -128,20 +128,20 @@ def list_as_tensor(value: Any, dtype: DType | None) -> Tensor:
             try:
                 return constant_of(np.array(value, natural.np_dtype), natural)
             except (ArithmeticError, ValueError, RuntimeWarning):
-                pass  # said properly, or read as int64, below
+                pass  # below, the list is read as int64 or raises a clear error
     if not types <= PLAIN and _dtype_of_tensor_in(value) is not None:
         return as_tensor(Packer.pack(value), dtype)
     return constant_of(*list_as_array(value, types, dtype))
 
 
 def constant_of(array: np.ndarray[Any, Any], dtype: DType, value: Any = None, requested: DType | None = None) -> Tensor:
-    """Returns a tensor of a host array that nobody else will change, on the device where constants go now.
+    """Returns a tensor of a host array that nothing else will change, on the device where constants go now.
 
     Args:
-      array: its values.
+      array: the values.
       dtype: their dtype.
-      value: what they were read of; listeners hear of a number once for a device.
-      requested: the dtype asked for then.
+      value: the Python value they came from; listeners are notified of each number once per device.
+      requested: the dtype the program requested.
     """
     scope = SCOPE()
     current_device = HERE.device
@@ -152,7 +152,7 @@ def constant_of(array: np.ndarray[Any, Any], dtype: DType, value: Any = None, re
         tensor._device = current_device
         tensor._watch = None
         return tensor
-    current_device = HERE.first if scope is None else scope.lane  # or what has opened the scope, where that is dead
+    current_device = HERE.first if scope is None else scope.lane  # or the owner of the scope, once it is destroyed
     if getattr(current_device, "is_exact", False) and current_device in HERE.elsewhere and dtype not in HOST_DTYPES:
         label = Label(EAGER_CONST.type, dtype.name, array.shape)
         return tensor_of(current_device.put_lasting(array, label), dtype, current_device)
@@ -166,7 +166,7 @@ def constant_of(array: np.ndarray[Any, Any], dtype: DType, value: Any = None, re
 def _placed(
     array: np.ndarray[Any, Any], dtype: DType, scope: Scope | None, value: Any, requested: DType | None
 ) -> Tensor:
-    """Puts a constant where placement says; observers hear `_EagerConst`, except in a scope that is just CPU:0."""
+    """Puts a constant where placement decides; observers record `_EagerConst`, unless the scope is plain CPU:0."""
     context = CURRENT.context
     device, reason = context.place_op(EAGER_CONST, (dtype,), None, scope)
     silent = scope is not None and scope.request is not None and scope.request.name == context.host.name
@@ -200,13 +200,13 @@ def put_constant(
     """Puts a constant on a device.
 
     Args:
-      op: what it is called.
-      array: its values, which nobody else will change.
+      op: the op that the event names.
+      array: the values, which nothing else will change.
       dtype: their dtype.
-      device: where it goes.
-      reason: why there.
-      scope: what is open.
-      observed: whether listeners hear of it; of a copy to a GPU they hear in any case.
+      device: the target device.
+      reason: why that device was chosen.
+      scope: the open scope.
+      observed: whether listeners are notified; they always are of a copy to a GPU.
     """
     context = CURRENT.context
     host = dtype in HOST_DTYPES and device is not context.host
@@ -228,7 +228,7 @@ def put_constant(
 
 
 def tell_of_constant(op: EagerConst, tensor: Tensor, reason: Reason, scope: Scope | None) -> None:
-    """Tells listeners that a constant which is on its device already was used again."""
+    """Notifies listeners that a constant already on its device was used again."""
     context = CURRENT.context
     start = begin(context, op, tensor._device, reason, scope, {}, 0)
     if start is not None:
@@ -257,7 +257,7 @@ def _tell(context: Context, op: EagerConst, tensor: Tensor, reason: Reason, star
 
 
 def _dtype_of_tensor_in(value: Any) -> DType | None:
-    """Returns the dtype of the first tensor or variable in nested lists, which their numbers take; None without one."""
+    """Returns the dtype of the first tensor or variable in nested lists, which the numbers adopt; None without one."""
     for item in value:
         item_type = item.__class__
         if item_type in DEFAULT_OF:

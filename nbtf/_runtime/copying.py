@@ -1,4 +1,4 @@
-"""How a tensor gets from one device to another, and who hears of it."""
+"""How tensors are copied between devices, and which listeners are notified."""
 
 from __future__ import annotations
 
@@ -22,28 +22,28 @@ from nbtf.errors import FailedPreconditionError, InvalidArgumentError
 
 
 class Reader(Protocol):
-    """An op, as far as its inputs go."""
+    """The part of an op that reading its inputs needs."""
 
     type: str
     host_outputs: bool
 
 
 def moved(context: Context, op: Reader, tensor: Any, runner: Device, call_site: CallSite | None) -> Any:
-    """Returns the buffer of an input on the device that runs; a copy where it is elsewhere.
+    """Returns an input's buffer on the device that runs the op; copies it if it is elsewhere.
 
     Args:
-      context: the current one.
-      op: what takes the input; one with `host_outputs` looks at shapes only, wherever the input is.
-      tensor: the input; a list where the op takes a list.
-      runner: the device that runs.
-      call_site: what observers are told of the place in the program; None when nobody listens.
+      context: the current context.
+      op: the op that reads the input; one with `host_outputs` reads only shapes, wherever the input is stored.
+      tensor: the input, or a list if the op accepts a list.
+      runner: the device that runs the op.
+      call_site: where the program called the op, for observers; None without observers.
     """
     if tensor.__class__ is list:
         return [moved(context, op, element, runner, call_site) for element in tensor]
     home = tensor._device
     if op.type == COLLECTIVE and not tensor._host:
         check_current(context, op, home)
-        return tensor  # what it sends is told with its messages
+        return tensor  # a collective's messages are reported separately
     if home is runner and not tensor._host:
         return tensor if tensor.__class__ is Tensor or runner.memory is None else _shown_buffer(tensor)
     check_current(context, op, home)
@@ -54,24 +54,24 @@ def moved(context: Context, op: Reader, tensor: Any, runner: Device, call_site: 
 
 
 def _shown_buffer(variable: Any) -> Buffer:
-    """Returns what a variable shows at this moment; another thread may update it before the op has run."""
-    array, allocation = variable._array, variable._allocation  # together: see `Variable._take`
+    """Returns a variable's current buffer; another thread may update the variable before the op has run."""
+    array, allocation = variable._array, variable._allocation  # in this order: see `Variable._take`
     return buffer_of(array, allocation)
 
 
 def check_current(context: Context, op: Reader, device: Device) -> None:
-    """Refuses a tensor or a variable whose device a restart has replaced, or whose task is gone."""
+    """Rejects a tensor or variable whose device a restart has replaced, or whose task is lost."""
     if not context.logical_devices.has(device):
         if (departure := device.departure) is not None:
             raise type(departure)(None, None, departure.message)
         raise FailedPreconditionError(
             f"An input of {op.type} was made on {device.name} before tf.runtime.restart(). "
-            "Read it with .numpy() and make a new tensor of it."
+            "Read it with .numpy() and create a new tensor from the result."
         )
 
 
 def copied_to(tensor: Tensor, device: Device, copy_kind: CopyKind = "move") -> Tensor:
-    """Returns a copy of a tensor on a device, or the tensor itself if it is there."""
+    """Returns a copy of a tensor on a device, or the tensor itself if it is already there."""
     if tensor._device is device:
         return tensor
     context = CURRENT.context
@@ -82,14 +82,14 @@ def copied_to(tensor: Tensor, device: Device, copy_kind: CopyKind = "move") -> T
 
 
 class _Move:
-    """Stands in a tape for `x.cpu()` and `x.gpu()`: gradients go back to the device that the tensor came from."""
+    """Tape entry of `x.cpu()` and `x.gpu()`: gradients return to the device that the tensor came from."""
 
     taped = AT_LENGTH
     resource = no_gradient = freezes = keeps_outputs = False
     keeps_inputs = has_gradient = True
 
     def gradients(self, call: Call, grad: Tensor) -> list[Tensor]:
-        """Returns the gradient of the tensor that was moved."""
+        """Returns the gradient of the tensor that was copied."""
         return [move_to(grad, call.inputs[0]._device)]
 
 
@@ -97,7 +97,7 @@ _MOVE = _Move()
 
 
 def move_to(tensor: Tensor, device: Device) -> Tensor:
-    """Returns what `copied_to` returns; open tapes hear of it."""
+    """Returns the result of `copied_to` and records the copy on open tapes."""
     result = copied_to(tensor, device)
     if result is not tensor:
         for tape in (SCOPE() or EMPTY).tapes:
@@ -113,7 +113,7 @@ def copy(
     call_site: CallSite | None,
     copy_kind: CopyKind = "move",
 ) -> Buffer:
-    """Copies a tensor to a device; tells of it unless `call_site` is None."""
+    """Copies a tensor to a device; notifies listeners unless `call_site` is None."""
     label = Label("copy", tensor._dtype.name, tuple(tensor._array.shape), call_site)
     if call_site is None or source is target:
         return target.copy_from(source, tensor, label)
@@ -127,7 +127,7 @@ def copy(
 def tell_collective(
     context: Context, tensors: Sequence[Sequence[Any]], attrs: Mapping[str, Any], call_site: CallSite
 ) -> None:
-    """Tells what an all-reduce has sent; of its ops on all devices, the one that has all inputs does."""
+    """Notifies listeners of an all-reduce's messages; the call with all inputs does it for all devices."""
     inputs = tensors[0]
     if len(inputs) > 1:
         devices = tuple([tensor._device for tensor in inputs])
@@ -135,13 +135,13 @@ def tell_collective(
         take_note_of_collective(context.observers, devices, attrs["algorithm"], nbytes, call_site)
 
 
-# What the device policy says
+# The device policy
 
 
 def check_policy(context: Context, op: Reader, tensors: Sequence[Any], runner: Device, name: str | None) -> None:
-    """Warns of inputs that must be copied to run an op, or refuses them, as `set_device_policy` wants it.
+    """Warns about inputs that must be copied to run an op, or raises, as `set_device_policy` requires.
 
-    `tf.identity` may always copy: it is how tensors are copied on purpose; and an all-reduce is there to send.
+    `tf.identity` may always copy, because programs use it to copy on purpose. So may an all-reduce.
     """
     if op.type in ("Identity", "IdentityN", COLLECTIVE) or op.host_outputs:
         return

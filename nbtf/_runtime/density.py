@@ -1,6 +1,6 @@
-"""How busy was each device, and with what, before the first event that is still kept? Bins of seconds.
+"""How busy each device was, by phase, before the oldest event that is still kept: a histogram over time.
 
-Bins are 2**k seconds wide, and there are never more than a few thousand: where time goes on, pairs of them become one.
+Bins are 2**k seconds wide. There are never more than a few thousand: as time passes, pairs of bins are merged.
 """
 
 from __future__ import annotations
@@ -12,25 +12,25 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 
 _MOST = 4096
-"""Bins of a device and a phase."""
+"""The bins of a device and a phase."""
 
 COPIES = "copies"
-"""What stands for the phase where a device is busy with a copy."""
+"""The phase name used for copies."""
 
 Lane: TypeAlias = "tuple[str, str]"
-"""A device by its full name, and a phase; see `phases.py`."""
+"""A device's full name and a phase; see `phases.py`."""
 Numbers: TypeAlias = "np.ndarray[Any, np.dtype[np.float64]]"
 
 
 Intervals: TypeAlias = "dict[Lane, list[float]]"
-"""Starts and seconds, in turn."""
+"""Start times and durations in seconds, alternating."""
 
 
 class Density:
-    """Busy seconds by device and phase, in bins of a width, from `origin` on; never changed.
+    """Busy seconds by device and phase, in bins of equal width that begin at `origin`; immutable.
 
-    What one op takes of a bin is added to it, so that sums are exact. `COPIES` stands for the phase of copies, which
-    keep both their ends busy.
+    Each op adds its share to every bin it overlaps, so sums are exact. `COPIES` is the phase of copies, which keep
+    both devices busy.
 
     >>> busy = tf.runtime.Density().with_work({("GPU:0", "forward"): [0.0, 0.5, 1.0, 0.25]})
     >>> busy.busy(("GPU:0", "forward"), [0.0, 1.0, 2.0])
@@ -40,12 +40,12 @@ class Density:
     __slots__ = ("_bins", "exponent", "origin")
 
     def __init__(self, origin: float = 0.0, exponent: int = -60, bins: Mapping[Lane, Numbers] | None = None) -> None:
-        """Takes bins.
+        """Stores bins.
 
         Args:
-          origin: when the first begins.
-          exponent: of their width.
-          bins: the busy seconds of each.
+          origin: start of the first bin, in seconds.
+          exponent: k of the bin width 2**k seconds.
+          bins: busy seconds per bin for each device and phase; None for none.
         """
         self.origin: float = origin
         self.exponent: int = exponent
@@ -53,7 +53,7 @@ class Density:
 
     @property
     def width(self) -> float:
-        """How many seconds a bin has.
+        """Width of a bin, in seconds.
 
         >>> tf.runtime.Density(exponent=-3).width
         0.125
@@ -62,7 +62,7 @@ class Density:
 
     @property
     def lanes(self) -> tuple[Lane, ...]:
-        """The devices, each with the phases that it was busy with.
+        """The devices and the phases in which each was busy.
 
         >>> busy = tf.runtime.Density().with_work({("GPU:0", "forward"): [0.0, 0.5, 1.0, 0.25]})
         >>> busy.lanes
@@ -72,7 +72,7 @@ class Density:
 
     @property
     def end(self) -> float:
-        """When the last bin ends; `origin` if there is none.
+        """End of the last bin; `origin` without bins.
 
         >>> busy = tf.runtime.Density().with_work({("GPU:0", "forward"): [0.0, 0.5, 1.0, 0.25]})
         >>> busy.origin, busy.end >= 1.25
@@ -81,11 +81,11 @@ class Density:
         return self.origin + self.width * max([len(bins) for bins in self._bins.values()], default=0)
 
     def busy(self, lane: Lane, edges: Iterable[float]) -> list[float]:
-        """Returns for how many seconds a device was busy with a phase between each two moments.
+        """Returns the busy seconds of a device and phase between each two consecutive times.
 
         Args:
-          lane: a device by its full name, and a phase or `COPIES`.
-          edges: moments in order; a part of a bin counts as that part of its seconds.
+          lane: a device's full name, and a phase or `COPIES`.
+          edges: times in ascending order; a bin that is partly covered counts in proportion.
 
         >>> busy = tf.runtime.Density().with_work({("GPU:0", "forward"): [0.0, 0.5, 1.0, 0.25]})
         >>> busy.busy(("GPU:0", "forward"), [0.0, 0.25, 2.0])
@@ -100,7 +100,7 @@ class Density:
         return np.diff(np.interp(moments, bin_edges, until)).tolist()
 
     def with_work(self, work: Intervals) -> Density:
-        """Returns bins in which more was added.
+        """Returns a density to which more work was added.
 
         >>> busy = tf.runtime.Density().with_work({("GPU:0", "forward"): [0.0, 0.5, 1.0, 0.25]})
         >>> longer = busy.with_work({("GPU:0", "copies"): [2.0, 1.0]})
@@ -120,7 +120,7 @@ class Density:
         return self._widened(origin, exponent)._added(spans)
 
     def _widened(self, origin: float, exponent: int) -> Density:
-        """Returns the same in wider bins, from an earlier origin on."""
+        """Returns the same density with wider bins and an earlier origin."""
         if not self._bins:
             return Density(origin, exponent)
         ahead = math.ceil((self.origin - origin) / 2.0**exponent)
@@ -143,14 +143,14 @@ class Density:
 
 
 def _folded(values: Numbers, times: int) -> Numbers:
-    """Returns bins of twice the width, so many times."""
+    """Returns the bins after merging pairs `times` times."""
     for _ in range(min(times, len(values).bit_length())):
         values = np.append(values, np.zeros(len(values) % 2)).reshape(-1, 2).sum(1)
     return values
 
 
 def _binned(starts: Numbers, seconds: Numbers, width: float) -> tuple[int, Numbers]:
-    """Returns the number of the first bin, and the busy seconds of it and those behind."""
+    """Returns the index of the first bin, and the busy seconds of that bin and the following ones."""
     ends = starts + seconds
     first, last = math.floor(float(starts.min()) / width), math.ceil(float(ends.max()) / width)
     base = first * width
@@ -159,17 +159,17 @@ def _binned(starts: Numbers, seconds: Numbers, width: float) -> tuple[int, Numbe
 
 
 def _time_since(moments: Numbers, edges: Numbers) -> Numbers:
-    """Returns for each edge the sum of the times since all moments before it."""
+    """Returns, for each edge, the total time since all earlier moments."""
     sums = np.concatenate(([0.0], np.cumsum(moments)))
     positions = np.searchsorted(moments, edges)
     return positions * edges - sums[positions]
 
 
 class Densities(NamedTuple):
-    """How busy devices were with what is no longer kept, by the two clocks; those are never mixed.
+    """How busy devices were in the part of a recording that is no longer kept, by the two clocks.
 
-    `modelled` is in seconds since the recording began, as the `start` of events; `measured` in seconds of the day, as
-    their `time`.
+    `modelled` counts seconds since the recording began, like the `start` of events. `measured` uses seconds of the
+    day, like their `time`. The two are never mixed.
 
     >>> densities = tf.runtime.Densities().with_work({("GPU:0", "forward"): [0.0, 0.5]}, {})
     >>> densities.modelled.lanes, densities.measured.lanes
@@ -180,7 +180,7 @@ class Densities(NamedTuple):
     measured: Density = Density()
 
     def with_work(self, modelled: Intervals, measured: Intervals) -> Densities:
-        """Returns them with more.
+        """Returns densities to which more work was added.
 
         >>> densities = tf.runtime.Densities().with_work({}, {("CPU:0", "forward"): [0.0, 0.5]})
         >>> densities.measured.busy(("CPU:0", "forward"), [0.0, 1.0])

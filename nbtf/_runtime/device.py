@@ -1,4 +1,4 @@
-"""`tf.device`: a block whose ops are asked to run on one device."""
+"""`tf.device`: a block that requests a device for its ops."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ from nbtf._runtime.scopes import HERE, SCOPE, OutermostScope, new_scope, reset_s
 class device(ChangingBlock):  # noqa: N801  # TensorFlow's name
     """Runs the ops of a block on a device.
 
-    Blocks nest, the inner one wins field by field: `tf.device("GPU")` inside `CPU:2` means GPU:2. At top level a
-    partial name is completed from CPU:0, so `tf.device("")` is CPU:0. A device that does not exist is noticed by the
-    first op, which then runs elsewhere (soft placement, the default) or raises. Threads start without blocks.
+    Blocks nest. The inner block wins field by field: `tf.device("GPU")` inside `CPU:2` means GPU:2. At top level a
+    partial name is completed from CPU:0, so `tf.device("")` is CPU:0. If a device does not exist, the first op runs
+    elsewhere (soft placement, the default) or raises an error. New threads start outside all blocks.
 
-    Calling `tf.device` fixes the devices: `tf.config` cannot change them afterwards.
+    Calling `tf.device` initializes the devices: `tf.config` cannot change them afterwards.
 
     Args:
       device_name: a string such as `/GPU:0` or `/job:localhost/replica:0/task:0/device:CPU:1`, a `tf.DeviceSpec`, a
-        `tf.config.LogicalDevice`, or None, which leaves all open blocks, the cell's device and the session's.
+        `tf.config.LogicalDevice`, or None, which overrides all open blocks, the cell's device and the session's.
 
     Raises:
-      RuntimeError: `device_name` is a function.
-      ValueError: when the block is entered: not a device string.
+      RuntimeError: if `device_name` is a function.
+      ValueError: if `device_name` is not a valid device string; raised when the block is entered.
 
     >>> with tf.device("/CPU:0"):
     ...     a = tf.constant([1.0])
@@ -41,7 +41,7 @@ class device(ChangingBlock):  # noqa: N801  # TensorFlow's name
     __slots__ = ("_name", "_owner", "_token")
 
     def __init__(self, device_name: Any) -> None:
-        """Keeps the name; it is read when the block is entered. In a graph it is the graph's block."""
+        """Stores the name, which is read when the block is entered; in a graph, opens the graph's block."""
         self._exit = self._owner = self._token = None
         context = CURRENT.context
         if SCOPE() is not None or context.default_graph is not None:
@@ -70,7 +70,7 @@ class device(ChangingBlock):  # noqa: N801  # TensorFlow's name
             self.enter(scope)
             self._owner, self._token = scope.owner, None
             return
-        # The same, written out for the most common case: a `with` in no other block.
+        # `ScopeStack.enter`, inlined for the most common case: a `with` inside no other block.
         scope = new_scope(OutermostScope)
         scope.request, scope.lane = scopes.requested.get(name) or scopes.request_of(name, scopes.of_cell())
         scope.tapes, scope.tape = (), None
@@ -83,14 +83,14 @@ class device(ChangingBlock):  # noqa: N801  # TensorFlow's name
 
     @leaving
     def __exit__(self, error_type: object = None, error: object = None, trace: object = None) -> None:
-        """Closes the block, also after an error."""
+        """Closes the block, even after an error."""
         scope, token = SCOPE(), self._token
         if scope is None or scope.owner is None or scope.owner is not self._owner:
             self.leave("Exiting device scope without proper scope nesting")
         elif token is None:
             self._exit = None
             close(scope)
-        else:  # as `close_alone`, whose frame takes as long as the rest
+        else:  # `close_alone`, inlined because the call takes as long as the rest
             self._exit = self._token = None
             try:
                 reset_scope(token)

@@ -1,4 +1,4 @@
-"""The events of a recording, without making a million of them at once."""
+"""The events of a recording as a lazy sequence, because a recording may have a million of them."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ if TYPE_CHECKING:
 _SEQ = attrgetter("seq")
 
 Levels: TypeAlias = "dict[str, tuple[NDArray[np.int64], ...]]"
-"""By device, in order: numbers of events, bytes in use after them, bytes of the pool."""
+"""For each device, in order: event numbers, bytes in use after each event, and bytes of the pool."""
 
 
 class _Segment:
-    """Batches whose numbers overlap, and how many of their last events are looked at."""
+    """Batches whose numbers overlap, limited to their last `length` events."""
 
     __slots__ = ("batches", "high", "length")
 
@@ -36,7 +36,7 @@ class _Segment:
         self.high = max([batch.high for batch in batches])
 
     def events(self) -> list[Event]:
-        """Makes the events."""
+        """Returns newly created event objects."""
         if not self.length:
             return []
         events = [event for batch in self.batches for event in batch.event_list(self.length)]
@@ -46,17 +46,17 @@ class _Segment:
 
 
 class Recorded:
-    """All that is kept of a recording: batches, and how busy devices were with what is not kept."""
+    """The kept part of a recording: batches of notes, and how busy devices were before them."""
 
     __slots__ = ("_capacity", "_densities", "_dropped", "_first", "_levels", "_memory", "_work", "batches")
 
     def __init__(self, batches: Sequence[Batch], capacity: int, dropped: Densities) -> None:
-        """Takes what is kept.
+        """Stores the kept part.
 
         Args:
-          batches: of notes.
-          capacity: how many of their events are kept.
-          dropped: of all before them.
+          batches: batches of notes.
+          capacity: maximum number of events to keep.
+          dropped: how busy devices were before the first batch.
         """
         self.batches, self._capacity, self._dropped = batches, capacity, dropped
         self._densities: Densities | None = None
@@ -66,7 +66,7 @@ class Recorded:
         self._memory: dict[str, list[Event]] = {}
 
     def last_events(self, most: int) -> Events:
-        """Returns the last events."""
+        """Returns the last `most` events."""
         most = min(most, self._capacity)
         segments: list[_Segment] = []
         length = 0
@@ -92,12 +92,12 @@ class Recorded:
 
     @property
     def length(self) -> int:
-        """How many events are kept."""
+        """Number of events that are kept."""
         return min(sum([batch.events for batch in self.batches]), self._capacity)
 
     @property
     def first(self) -> int:
-        """The number of the first event that is kept; 0 where all are."""
+        """Number of the first event that is kept; 0 if all are kept."""
         if self._first is None:
             self._first = self._find_first(sum([batch.events for batch in self.batches]) - self._capacity)
         return self._first
@@ -105,20 +105,20 @@ class Recorded:
     def _find_first(self, left_out: int) -> int:
         if left_out <= 0:
             return 0
-        high = self.batches[0].high  # it has an event that is kept, or it would be forgotten
+        high = self.batches[0].high  # the first batch has a kept event, otherwise it would have been dropped
         numbers = [batch.numbers_until(high) for batch in self.batches if batch.low <= high]
         return sorted(chain.from_iterable(numbers))[left_out]
 
     @property
     def work(self) -> Work:
-        """What ran, in columns, without making the events."""
+        """Everything that ran, in columns, without creating the events."""
         if self._work is None:
             self._work = work_of(self.batches, self.first)
         return self._work
 
     @property
     def levels(self) -> Levels:
-        """How full each device was after each event that changed it."""
+        """Each device's memory level after every event that changed it."""
         if not self.batches:
             return {}
         if self._levels is None:
@@ -136,7 +136,7 @@ class Recorded:
         return self._levels
 
     def memory_of(self, device: str) -> Sequence[Event]:
-        """Returns what happened to the memory of a simulated GPU, by its full name."""
+        """Returns the memory events of a simulated GPU, given by its full name."""
         if device not in self._memory:
             events = [event for batch in self.batches for event in batch.memory_events(device=device)]
             first = self.first
@@ -144,28 +144,28 @@ class Recorded:
         return self._memory[device]
 
     def memory_between(self, first: int, last: int) -> Iterator[Event]:
-        """Yields what happened to the memory of simulated GPUs, in no order."""
+        """Yields the memory events of simulated GPUs in a range of numbers, unsorted."""
         for batch in self.batches:
             if batch.low <= last and first <= batch.high:
                 yield from (event for event in batch.memory_events() if first <= event.seq <= last)
 
 
 class Events(Sequence[Event]):
-    """Events in order, made when they are looked at; it compares as a tuple of them, and slices are made as late.
+    """Events in order, created on access. It compares like a tuple of events, and slices are lazy as well.
 
-    `recording` is what they are part of.
+    `recording` is the recording that contains them.
     """
 
     __slots__ = ("_begin", "_ends", "_last", "_length", "_segments", "recording")
 
     def __init__(self, segments: Sequence[_Segment], begin: int, length: int, recording: Recorded) -> None:
-        """Takes what is behind them.
+        """Stores where the events come from.
 
         Args:
-          segments: makes them.
-          begin: how many are left out before the first.
-          length: how many there are.
-          recording: all that is kept.
+          segments: create the events.
+          begin: number of events to skip before the first.
+          length: number of events.
+          recording: the kept part of the recording.
         """
         self._segments, self._begin, self._length, self.recording = segments, begin, length, recording
         self._ends = [*accumulate([segment.length for segment in segments])]
@@ -173,21 +173,21 @@ class Events(Sequence[Event]):
 
     @property
     def span(self) -> tuple[int, int]:
-        """Two numbers: theirs are from the first to the second, and those of no other event that is kept."""
+        """The lowest and highest number of these events; no other kept event has a number in this range."""
         if not self:
             return 0, -1
-        if self._begin == 0 and len(self) == self.recording.length:  # without making any
+        if self._begin == 0 and len(self) == self.recording.length:  # needs no event objects
             return self.recording.first, self._segments[-1].high
         return self[0].seq, self[-1].seq
 
     @property
     def work(self) -> Work:
-        """What they tell of ops that ran and copies, in columns, without making the events."""
+        """The ops that ran and the copies, in columns, without creating the events."""
         work = self.recording.work
         return work.between(*self.span) if len(self) and len(work.seq) else work_of_events(())
 
     def between(self, first: int, last: int | None) -> Events:
-        """Returns the events that have numbers from `first` to `last`; to the end when None."""
+        """Returns the events with numbers from `first` to `last`; None means to the end."""
         begin = self._position(first, bisect_left)
         end = self._begin + self._length if last is None else self._position(last, bisect_right)
         return Events(self._segments, begin, max(0, end - begin), self.recording)
@@ -201,14 +201,14 @@ class Events(Sequence[Event]):
         return min(max(position, self._begin), self._begin + self._length)
 
     def _build_events(self, at: int) -> list[Event]:
-        """Returns the events of a segment; those of the last are kept."""
+        """Returns the events of a segment, and caches those of the last one."""
         last = self._last
         if last is None or last[0] != at:
             last = self._last = at, self._segments[at].events()
         return last[1]
 
     def __len__(self) -> int:
-        """Returns how many there are."""
+        """Returns the number of events."""
         return self._length
 
     @overload
@@ -216,17 +216,17 @@ class Events(Sequence[Event]):
     @overload
     def __getitem__(self, index: slice) -> Sequence[Event]: ...
     def __getitem__(self, index: SupportsIndex | slice) -> Any:
-        """Returns an event, or some of them."""
+        """Returns one event or a slice."""
         positions = range(self._begin, self._begin + self._length)[index]  # pyright: ignore[reportArgumentType]
         if isinstance(positions, int):
             at = bisect_right(self._ends, positions)
-            return self._build_events(at)[positions - self._ends[at]]  # counted from its end
+            return self._build_events(at)[positions - self._ends[at]]  # a negative index from the segment's end
         if positions.step == 1:
             return Events(self._segments, positions.start, len(positions), self.recording)
         return tuple(self)[index]  # pyright: ignore[reportArgumentType, reportCallIssue]
 
     def __iter__(self) -> Iterator[Event]:
-        """Yields them, and keeps none."""
+        """Yields the events without caching them."""
         return islice(self._all(range(len(self._segments))), self._length)
 
     def _all(self, order: Iterable[int]) -> Iterator[Event]:
@@ -237,7 +237,7 @@ class Events(Sequence[Event]):
                 yield from self._build_events(at)[max(0, self._begin - begin) :]
 
     def __reversed__(self) -> Iterator[Event]:
-        """Yields them, the last first."""
+        """Yields the events from last to first."""
         end = self._begin + self._length
         for at in reversed(range(len(self._segments))):
             begin = self._ends[at] - self._segments[at].length
@@ -245,7 +245,7 @@ class Events(Sequence[Event]):
                 yield from reversed(self._build_events(at)[max(0, self._begin - begin) : end - begin])
 
     def __eq__(self, other: object) -> bool:
-        """Compares with other events, or with a tuple of them."""
+        """Compares with other events or with a tuple of events."""
         if not isinstance(other, Events | tuple):
             return NotImplemented
         events = cast("Sequence[Event]", other)
@@ -254,24 +254,24 @@ class Events(Sequence[Event]):
         )
 
     def __hash__(self) -> int:
-        """Returns that of a tuple of them."""
+        """Returns the hash of a tuple of the events."""
         return hash(tuple(self))
 
     def __add__(self, other: tuple[Event, ...]) -> tuple[Event, ...]:
-        """Returns a tuple with others behind."""
+        """Returns a tuple of these events followed by others."""
         return (*self, *other)
 
     def __repr__(self) -> str:
-        """Returns that of a tuple of them."""
+        """Returns the representation of a tuple of the events."""
         return repr(tuple(self))
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Is saved as a tuple."""
+        """Pickles as a tuple of events."""
         return tuple, (tuple(self),)
 
 
 def _overlapping(batches: Sequence[Batch]) -> list[list[Batch]]:
-    """Returns batches in groups that have numbers of their own: a note may be taken after those of later ops."""
+    """Returns batches in groups whose number ranges do not overlap: a note may be stored after those of later ops."""
     groups: list[list[Batch]] = []
     high = -1
     for batch in batches:
@@ -284,7 +284,7 @@ def _overlapping(batches: Sequence[Batch]) -> list[list[Batch]]:
 
 
 def _merged_backwards(groups: list[list[Batch]]) -> list[list[Batch]]:
-    """Returns groups, those put together that begin before an earlier one ends."""
+    """Returns the groups, merging those that begin before an earlier one ends."""
     merged: list[list[Batch]] = []
     for group in groups:
         low = min([batch.low for batch in group])
@@ -296,16 +296,16 @@ def _merged_backwards(groups: list[list[Batch]]) -> list[list[Batch]]:
 
 
 def work_in(events: Sequence[Event]) -> Work:
-    """Returns what ran and was copied, from events of a recording or any others.
+    """Returns what ran and was copied, for a recording's events or any other sequence.
 
     Args:
-      events: in the order in which they were told.
+      events: the events in the order in which they were reported.
     """
     return events.work if isinstance(events, Events) else work_of_events(events)
 
 
 def levels_in(events: Sequence[Event]) -> Levels:
-    """Returns how full each device was after each event that changed that, from events of a recording or any others."""
+    """Returns each device's memory level after every event that changed it, for any sequence of events."""
     if isinstance(events, Events):
         return events.recording.levels
     rows: dict[str, list[tuple[int, int, int]]] = {}
@@ -316,7 +316,7 @@ def levels_in(events: Sequence[Event]) -> Levels:
 
 
 def memory_in(events: Sequence[Event]) -> dict[str, list[Event]]:
-    """Returns what happened to the memory of each simulated GPU, from events of a recording or any others."""
+    """Returns the memory events of each simulated GPU, for any sequence of events."""
     if isinstance(events, Events):
         events = [*events.recording.memory_between(*events.span)]
     by_device: dict[str, list[Event]] = {}
@@ -327,12 +327,12 @@ def memory_in(events: Sequence[Event]) -> dict[str, list[Event]]:
 
 
 def span_of(events: Sequence[Event]) -> tuple[int, int]:
-    """Returns two numbers between which those of events are, of a recording or any others; no others of it are."""
+    """Returns the lowest and highest number of the events; no other event of the recording is between them."""
     if isinstance(events, Events):
         return events.span
     return (events[0].seq, events[-1].seq) if events else (0, -1)
 
 
 def lines_in(events: Sequence[Event]) -> Lines:
-    """Returns which line of the program ran when, from events of a recording or any others."""
+    """Returns which program line ran when, for any sequence of events."""
     return lines_of(events.recording.batches) if isinstance(events, Events) else lines_of_events(events)

@@ -1,4 +1,4 @@
-"""What happened, as plain data."""
+"""The events of a recording, as plain data."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from nbtf._devices.sites import Site as Site
 
 
 class Rule(NamedTuple):
-    """A rule of placement that was tried: its name, what it asked, and the answer.
+    """A placement rule that was tried: its name, its question and the answer.
 
     >>> _ = tf.runtime.simulate_gpus(2, model="Tesla K20m")
     2 simulated GPUs (Tesla K20m, 5 GiB each): NumPy on this computer's CPU. No GPU is used.
@@ -30,9 +30,9 @@ class _KindAndDetail(NamedTuple):
 
 
 class Reason(_KindAndDetail):
-    """Why an op was placed where it was: a kind from `placement.KINDS`, and what it refers to.
+    """Why an op was placed on its device: a kind from `placement.KINDS`, and the detail it refers to.
 
-    `path` has the rules that were tried, in order; the last one decided. Reasons are equal whatever their paths.
+    `path` lists the rules that were tried, in order; the last one decided. Paths do not affect equality.
 
     >>> _ = tf.runtime.simulate_gpus(2, model="Tesla K20m")
     2 simulated GPUs (Tesla K20m, 5 GiB each): NumPy on this computer's CPU. No GPU is used.
@@ -45,7 +45,7 @@ class Reason(_KindAndDetail):
     path: tuple[Rule, ...] = ()
 
     def after(self, *path: Rule) -> Reason:
-        """Returns the reason with the rules that led to it.
+        """Returns the reason with the given rules as its path.
 
         >>> reason = tf.runtime.Reason("asked for").after(tf.runtime.Rule("tf.device", "What was asked for?", "GPU:1"))
         >>> reason == tf.runtime.Reason("asked for"), [rule.answer for rule in reason.path]
@@ -57,7 +57,7 @@ class Reason(_KindAndDetail):
 
 
 class OutputSpec(NamedTuple):
-    """Shape, dtype and size of a result, in bytes.
+    """Shape and dtype of a result, and its size in bytes.
 
     >>> _ = tf.runtime.simulate_gpus(1, memory="1GiB")
     1 simulated GPU (Tesla V100-SXM2-16GB, 1 GiB): NumPy on this computer's CPU. No GPU is used.
@@ -74,7 +74,7 @@ class OutputSpec(NamedTuple):
 
 
 class OpPlaced(NamedTuple):
-    """An op is about to run; told before it does, so that a failing op still shows where it would have run.
+    """An op is about to run; reported beforehand, so that a failing op still shows its device.
 
     >>> _ = tf.runtime.simulate_gpus(1, memory="1GiB")
     1 simulated GPU (Tesla V100-SXM2-16GB, 1 GiB): NumPy on this computer's CPU. No GPU is used.
@@ -98,9 +98,9 @@ class OpPlaced(NamedTuple):
 
 
 class OpExecuted(NamedTuple):
-    """An op has run. `timing` says what `seconds` are: `finished`, `launch` or `modelled`.
+    """An op has run. `timing` is the meaning of `seconds`: `finished`, `launch` or `modelled`.
 
-    `start` is when, in modelled seconds since the recording began; None where time is measured. See `clock.py`.
+    `start` is in modelled seconds since the recording began; None if the time was measured.
 
     >>> _ = tf.runtime.simulate_gpus(1, memory="1GiB")
     1 simulated GPU (Tesla V100-SXM2-16GB, 1 GiB): NumPy on this computer's CPU. No GPU is used.
@@ -130,12 +130,12 @@ CopyKind: TypeAlias = Literal["upload", "move", "read"]
 
 
 class Copied(NamedTuple):
-    """Bytes went from one device to another.
+    """Bytes were copied from one device to another.
 
-    `kind` says what they were: `upload`, a Python value or an array that became a tensor; `move`, a tensor that was
-    wanted elsewhere; `read`, values that the program asked for.
-    `pinned` tells of a library's copy from or to host memory whether that memory is locked, so that a card can copy it
-    by itself; None where nobody tells.
+    `kind` is `upload` for a Python value or an array that became a tensor, `move` for a tensor needed on another
+    device, and `read` for values that the program read.
+    `pinned` applies to a library's copy from or to host memory: whether that memory is page-locked, so that a GPU can
+    copy it directly. None means unknown.
 
     >>> _ = tf.runtime.simulate_gpus(1, memory="1GiB")
     1 simulated GPU (Tesla V100-SXM2-16GB, 1 GiB): NumPy on this computer's CPU. No GPU is used.
@@ -164,12 +164,12 @@ class Copied(NamedTuple):
 
 
 class Allocated(NamedTuple):
-    """A device gave memory. `in_use` and `pool`, what it has taken from its card, are as of afterwards; sizes in bytes.
+    """A device allocated memory. Sizes are in bytes; `in_use` and `pool` (memory reserved) are as of afterwards.
 
-    `nbytes` were asked for and `size` charged, at `offset` in a region that has `region_size`; these are -1 where the
-    allocator keeps its places to itself, as that of real GPUs. `label` says what the memory is for, and `holder` what
-    for as long as it lives, as far as that is known now: one of `phases.HOLDERS`. `library` is whose allocator gave it,
-    such as `PyTorch`; empty for nbtf's own. What is in use and taken is of that allocator alone.
+    The program requested `nbytes`, and `size` bytes were charged, at `offset` in a region of `region_size` bytes. Both
+    are -1 if the allocator does not expose addresses, as on real GPUs. `label` describes what the memory is for.
+    `holder` is what will hold it, as far as that is known: one of `phases.HOLDERS`. `library` names the allocator's
+    library, such as `PyTorch`; empty for nbtf. `in_use` and `pool` count that allocator alone.
 
     >>> _ = tf.runtime.simulate_gpus(1, memory="1GiB")
     1 simulated GPU (Tesla V100-SXM2-16GB, 1 GiB): NumPy on this computer's CPU. No GPU is used.
@@ -201,9 +201,9 @@ class Allocated(NamedTuple):
 
 
 class Freed(NamedTuple):
-    """A device got memory back; told by the next look, with the number and the time of that.
+    """A device freed memory; reported at the next check of the device, with that check's number and time.
 
-    Everything else is that of the piece when it was allocated; `in_use` and `pool` are as of afterwards.
+    `in_use` and `pool` are as of afterwards. All other fields are those of the allocation.
 
     >>> _ = tf.runtime.simulate_gpus(1, memory="1GiB")
     1 simulated GPU (Tesla V100-SXM2-16GB, 1 GiB): NumPy on this computer's CPU. No GPU is used.
@@ -236,7 +236,7 @@ class Freed(NamedTuple):
 
 
 class Refused(NamedTuple):
-    """A device had no room for `nbytes`; `largest_free` is its largest free piece, `limit` the most it may take.
+    """A device could not allocate `nbytes`. `largest_free` is its largest free chunk, `limit` its memory limit.
 
     >>> _ = tf.runtime.simulate_gpus(1, memory="1GiB")
     1 simulated GPU (Tesla V100-SXM2-16GB, 1 GiB): NumPy on this computer's CPU. No GPU is used.
@@ -273,12 +273,12 @@ TraceCause: TypeAlias = Literal["first", "arguments", "variables", "replica", "f
 
 
 class Traced(NamedTuple):
-    """`tf.function` is about to trace a Python function: its code runs with symbolic tensors, and is replayed then.
+    """`tf.function` is about to trace a Python function: its code runs once with symbolic tensors and is then replayed.
 
-    `trace` counts the traces of the function, from 1. `arguments` are in short words, such as `x: float32[2, 3]`. The
-    cause is `first`; `arguments`, of which `differences` has those that are new: name, what it is, what it was in the
-    trace that is most alike; `variables`, which the trace before made; `replica`, where another one or another strategy
-    runs it; or `failure` of the trace before.
+    `trace` counts the function's traces from 1. `arguments` are short descriptions such as `x: float32[2, 3]`. The
+    `cause` is one of five. `first` is the first trace. `arguments` means new arguments; `differences` lists each one's
+    name, what it is, and what it was in the most similar trace. `variables` means that the previous trace created some.
+    `replica` means that another replica or strategy runs the function. `failure` means that the previous trace failed.
 
     >>> @tf.function
     ... def double(x):
@@ -304,4 +304,4 @@ class Traced(NamedTuple):
 
 
 Event: TypeAlias = OpPlaced | OpExecuted | Copied | Allocated | Freed | Refused | Traced
-"""What observers are told, and what recordings have: one of the seven records."""
+"""An event, as observers receive it and recordings store it: one of seven classes."""

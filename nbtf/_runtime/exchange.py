@@ -1,4 +1,4 @@
-"""How do tensors and arrays of other libraries share memory? DLPack and the CUDA array interface, both ways."""
+"""Sharing memory with other libraries' arrays, in both directions: DLPack and the CUDA array interface."""
 
 from __future__ import annotations
 
@@ -15,26 +15,26 @@ from nbtf._types import DType, as_dtype
 from nbtf.errors import InvalidArgumentError, UnimplementedError
 
 CPU, CUDA = 1, 2
-"""Kinds of devices that are given. Source: `DLDeviceType`, dlpack.h 1.0."""
-_ON_CUDA = frozenset({CUDA, 13})  # and managed memory, which CUDA moves to and fro
-_ON_HOST = frozenset({CPU, 3})  # and pinned memory of the host
+"""Device kinds in exported tensors. Source: `DLDeviceType`, dlpack.h 1.0."""
+_ON_CUDA = frozenset({CUDA, 13})  # and managed memory, which CUDA migrates between host and GPU
+_ON_HOST = frozenset({CPU, 3})  # and page-locked host memory
 
 
 def place_of(buffer: Any) -> Device:
-    """Returns the device in whose memory a tensor's values are."""
+    """Returns the device whose memory stores a tensor's values."""
     return CURRENT.context.host if buffer._host else buffer._device
 
 
 def dlpack_device(tensor: Any) -> tuple[int, int]:
-    """Returns where the values are, in DLPack's numbering; a simulated GPU's are in the computer's memory."""
+    """Returns where the values are stored, in DLPack's numbering; a simulated GPU's values are in host memory."""
     return place_of(tensor).dlpack_device
 
 
 def lent(tensor: Any, options: dict[str, Any]) -> Any:
-    """Returns a DLPack capsule of a tensor: its own memory, or of simulated GPUs a copy.
+    """Returns a DLPack capsule of a tensor: its own memory, or a copy if the GPU is simulated.
 
     Raises:
-      BufferError: the consumer asked for what cannot be.
+      BufferError: if the consumer's options cannot be met.
     """
     if dlpack_device(tensor)[0] == CUDA:
         from nbtf._devices.cuda import exchange
@@ -49,14 +49,14 @@ def lent(tensor: Any, options: dict[str, Any]) -> Any:
     if simulated:
         if options.get("copy") is False:
             raise BufferError(
-                f"{tensor._device.short_name} is simulated: only a copy of its values can be handed over."
+                f"{tensor._device.short_name} is simulated, so only a copy can be exported. Leave out `copy=False`."
             )
         return tensor._host_copy().__dlpack__(**options)
     view = tensor._array.view()
-    view.flags.writeable = False  # tensors do not change
+    view.flags.writeable = False  # tensors are immutable
     if "max_version" in options:
         return view.__dlpack__(**options)
-    try:  # an old consumer: DLPack before 1.0 cannot say that nothing may be written
+    try:  # a consumer from before DLPack 1.0, which has no read-only flag
         return tensor._array.__dlpack__(**options)
     except BufferError:
         if options.get("copy") is False:
@@ -68,8 +68,8 @@ def _elsewhere(tensor: Any, simulated: bool) -> str:
     name = tensor._device.short_name
     location = f"{name} is simulated: its values are" if simulated else f"The values of a tensor on {name} are"
     return (
-        f"{location} in this computer's memory, not on the device asked for. Leave the device out, and have the other "
-        "library copy them: torch.from_dlpack(x).to('cuda')."
+        f"{location} in this computer's memory, not on the requested device. Leave out the device, then copy in the "
+        "other library: torch.from_dlpack(x).to('cuda')."
     )
 
 
@@ -77,7 +77,7 @@ def cuda_interface(tensor: Any) -> dict[str, Any]:
     """Returns the CUDA array interface of a tensor on a real GPU.
 
     Raises:
-      AttributeError: it is not on one, so that `hasattr` says no.
+      AttributeError: if the tensor is not on one, so that `hasattr` returns False.
     """
     if dlpack_device(tensor)[0] != CUDA:
         raise AttributeError(_elsewhere(tensor, place_of(tensor).simulated))
@@ -88,14 +88,14 @@ def cuda_interface(tensor: Any) -> dict[str, Any]:
 
 
 def adopted(value: Any) -> tuple[Buffer, DType, Device]:
-    """Returns a buffer that shows another library's array where it is, its dtype, and its device.
+    """Returns a buffer that shares another library's array, its dtype and its device.
 
     Args:
-      value: a DLPack capsule, or an array that speaks DLPack or the CUDA array interface.
+      value: a DLPack capsule, or an array with DLPack or the CUDA array interface.
 
     Raises:
-      InvalidArgumentError: the array is of a kind or a dtype that tensors cannot have.
-      FailedPreconditionError: it is on a GPU that is not used here.
+      InvalidArgumentError: if tensors do not support the array's kind or dtype.
+      FailedPreconditionError: if the array is on a GPU that this process does not use.
     """
     source = Capsule(value) if type(value).__name__ == "PyCapsule" else value
     if not hasattr(source, "__dlpack__"):
@@ -104,11 +104,11 @@ def adopted(value: Any) -> tuple[Buffer, DType, Device]:
     if device_type in _ON_CUDA:
         return _on_card(source, number)
     if device_type not in _ON_HOST:
-        raise UnimplementedError(f"An array on a device of DLPack's kind {int(device_type)} cannot become a tensor.")
+        raise UnimplementedError(f"Cannot convert an array on a device of DLPack kind {int(device_type)} to a tensor.")
     try:
         array = np.from_dlpack(source)
     except (BufferError, RuntimeError, ValueError) as error:
-        raise InvalidArgumentError(f"The array cannot become a tensor: {error}") from error
+        raise InvalidArgumentError(f"Cannot convert the array to a tensor: {error}") from error
     return buffer_of(array), _dtype_of(array), CURRENT.context.host
 
 
@@ -127,15 +127,15 @@ def _dtype_of(array: Any) -> DType:
     try:
         return as_dtype(array.dtype)
     except TypeError as error:
-        raise InvalidArgumentError(f"The array cannot become a tensor: {error}") from error
+        raise InvalidArgumentError(f"Cannot convert the array to a tensor: {error}") from error
 
 
 def copied(value: Any) -> tuple[Buffer, DType, Device]:
-    """Returns a copy of another library's array on a GPU, on that GPU; the array may change afterwards."""
+    """Returns a copy of another library's GPU array on the same GPU; later changes to the array do not affect it."""
     buffer, dtype, device = adopted(value)
     label = Label("_EagerConst", dtype.name, tuple(buffer._array.shape))
     fresh = device.copy_from(device, buffer, label)
-    device.synchronize()  # whoever lent the memory may use it again as soon as this returns
+    device.synchronize()  # the exporting library may reuse the memory as soon as this returns
     return fresh, dtype, device
 
 
@@ -143,10 +143,10 @@ def copied(value: Any) -> tuple[Buffer, DType, Device]:
 
 
 class Capsule:
-    """A DLPack capsule, as an object that can be asked where its memory is."""
+    """A DLPack capsule wrapped in an object that can report its device."""
 
     def __init__(self, capsule: Any) -> None:
-        """Takes a capsule that nobody has used yet."""
+        """Stores a capsule that has not been consumed."""
         self._capsule = capsule
 
     def __dlpack__(self, **options: Any) -> Any:
@@ -154,10 +154,10 @@ class Capsule:
         return self._capsule
 
     def __dlpack_device__(self) -> tuple[int, int]:
-        """Reads kind and number of the device out of the capsule.
+        """Reads the device's kind and number from the capsule.
 
         Raises:
-          InvalidArgumentError: it was used already, or is another kind of capsule.
+          InvalidArgumentError: if the capsule was consumed already, or is not a DLPack capsule.
         """
         for name, offset in _DEVICE_AT.items():
             if _IS_VALID(self._capsule, name):
@@ -169,8 +169,8 @@ class Capsule:
 
 
 _POINTER_SIZE = ctypes.sizeof(ctypes.c_void_p)
-# DLManagedTensor starts with a DLTensor, whose first member is a pointer; in DLManagedTensorVersioned a version (two
-# uint32), two pointers and flags (uint64) come first. Source: dlpack.h 1.0.
+# DLManagedTensor starts with a DLTensor, whose first member is a pointer. DLManagedTensorVersioned has a version (two
+# uint32), two pointers and flags (uint64) before it. Source: dlpack.h 1.0.
 _DEVICE_AT = {b"dltensor": _POINTER_SIZE, b"dltensor_versioned": 8 + 2 * _POINTER_SIZE + 8 + _POINTER_SIZE}
 
 

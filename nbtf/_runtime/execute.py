@@ -1,4 +1,4 @@
-"""The one road every op takes."""
+"""The road: the full dispatch path that any op can take."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from nbtf.errors import (
 
 
 class OpRecord(Protocol):
-    """An op, as the road needs to know it; `_ops/op.py` makes them."""
+    """The parts of an op that the road needs; `_ops/op.py` defines them."""
 
     type: str
     kernel: Any
@@ -50,19 +50,19 @@ class OpRecord(Protocol):
     def output_dtypes(self, dtypes: Sequence[DType], attrs: Mapping[str, Any], count: int) -> list[DType]: ...
 
 
-def execute(  # noqa: C901, PLR0915  # the list of what happens to an op, each on its condition
+def execute(  # noqa: C901, PLR0915  # the steps of an op in order, each with its condition
     op: OpRecord, inputs: Sequence[Any], attrs: dict[str, Any], name: str | None = None
 ) -> Any:
-    """Runs an op: what happens to it, in order.
+    """Runs an op and returns its results.
 
-    Values become tensors; dtypes are checked; a device is chosen; listeners are told; inputs move there; the kernel
-    runs; listeners are told again; tapes hear of it.
+    The steps are: convert values to tensors, check dtypes, choose a device, notify listeners, copy inputs to the
+    device, run the kernel, notify listeners again, and record the op on tapes.
 
     Args:
-      op: the record of the op.
-      inputs: tensors, variables, or values that become tensors; a list where the op takes a list.
+      op: the op.
+      inputs: tensors, variables, or values to convert; a list if the op accepts a list.
       attrs: the kernel's other arguments.
-      name: the node's name in a graph; eager ops have none.
+      name: the node's name in a graph; None for eager ops.
 
     Returns:
       A tensor, or a list of them for an op with several results.
@@ -129,9 +129,9 @@ def _place_op(
     scope: Scope | None,
     name: str | None,
 ) -> tuple[Device, Device, Reason]:
-    """Returns the device an op belongs to, the one that runs its kernel, and why.
+    """Returns the device an op belongs to, the one that runs its kernel, and the reason.
 
-    The two differ for host-memory results: shapes, and on GPUs what is int32 or text and was computed from such.
+    They differ for results in host memory: shapes, and on GPUs int32 values and strings computed from such values.
     """
     pinned = tensors[0]._device if op.resource else None
     if pinned is not None:
@@ -147,7 +147,7 @@ def _place_op(
         return device, context.host, reason if has_reason else on_host(reason, results[0].name)
     if not device.holds_text:
         if string in dtypes or string in results:
-            return device, context.host, reason  # what it knows is numbers
+            return device, context.host, reason  # its results are plain numbers, such as shapes
         device.check_holds(*dtypes, *results)
     return device, device, reason
 
@@ -165,10 +165,10 @@ def _keep_on_host(outputs: list[Tensor]) -> None:
         output._host = True
 
 
-# Before it runs
+# Before the kernel runs
 
 _FRAMES = 4
-"""From `begin` to the public function, which is ours, too: no place in a user's program."""
+"""Stack frames from `begin` up to the public function; all belong to nbtf, not to the user's program."""
 
 _SPECS: dict[tuple[Any, ...], list[Spec] | None] = {}
 _REMEMBERED = 4096
@@ -177,7 +177,7 @@ _REMEMBERED = 4096
 def _specs(
     op: OpRecord, tensors: Sequence[Any], dtypes: tuple[DType, ...], attrs: dict[str, Any]
 ) -> tuple[list[Spec] | None, tuple[tuple[int, ...], ...]]:
-    """Returns what the results will be, remembered by what decides it, and all shapes of the inputs."""
+    """Returns the result specs, cached by what determines them, and the shapes of all inputs."""
     lengths = None
     if op.takes_lists:
         flat = [element for value in tensors for element in (value if value.__class__ is list else (value,))]
@@ -200,26 +200,26 @@ def _specs(
 # Failing
 
 FAILURES = (OpError, ValueError, TypeError, IndexError, ArithmeticError, MemoryError)
-"""What may go wrong in a kernel; everything else, such as an interrupt, passes as it is."""
+"""Errors that a kernel may raise; everything else, such as an interrupt, passes unchanged."""
 
 
 _CLUSTER = "nbtf._cluster."
-"""Whose errors say themselves which task of a cluster they are about, and what to do."""
+"""The package whose errors already name the cluster task and the fix."""
 
 
 def _cause(error: Exception) -> BaseException | None:
-    """Returns what is shown as the cause of an error that is told in other words: not itself, if it is one of ours."""
+    """Returns the cause to show for a reworded error; never the error itself if it is an `OpError`."""
     return error.__cause__ if isinstance(error, OpError) else error
 
 
 _PACKED = ("Fill", "StridedSlice")
-"""Ops whose lists TensorFlow's own functions, `zeros` and the operator `[]`, have made tensors of before the call."""
+"""Ops whose lists TensorFlow's own functions, `zeros` and the operator `[]`, convert to tensors before the call."""
 
 
 def called(op: OpRecord, inputs: Sequence[Any], attrs: dict[str, Any], name: str | None) -> str:
-    """Returns the end of an error's text, which names the call.
+    """Returns the end of an error message, which names the call.
 
-    Lists and texts that are no tensors yet go a way through TensorFlow on which calls are not named.
+    Unconverted lists and strings follow a path through TensorFlow on which calls are not named.
     """
     attributes = op.host_inputs if inputs and op.type not in _PACKED else ()
     values: list[Any] = [*inputs, *[attrs.get(attribute) for attribute in attributes]]
@@ -231,14 +231,14 @@ def called(op: OpRecord, inputs: Sequence[Any], attrs: dict[str, Any], name: str
 
 
 def _wrapper(op: OpRecord, tensors: Sequence[Any], attrs: dict[str, Any]) -> str:
-    """Returns what TensorFlow calls the function around an op: its type, and the lengths of lists."""
+    """Returns TensorFlow's name for the function around an op: its type, and the lengths of lists."""
     lengths = [f"_N_{len(value)}" for value in tensors if value.__class__ is list]
     lengths += [f"_{attribute}_{attrs[attribute]}" for attribute in ("num", "num_split") if attribute in attrs]
     return f"__wrapped__{op.type}{''.join(lengths)}"
 
 
 def is_of_cluster(error: Exception) -> bool:
-    """Tells whether an error was raised by a cluster, and not by the kernel of an op."""
+    """Returns whether an error was raised by the cluster rather than by an op's kernel."""
     trace = error.__traceback__
     while trace is not None and trace.tb_next is not None:
         trace = trace.tb_next
@@ -246,13 +246,13 @@ def is_of_cluster(error: Exception) -> bool:
 
 
 def _wrapped(error: OpError, op: OpRecord, wrapper: str, device: Device, call: str) -> OpError:
-    """Returns an error raised in a kernel with TensorFlow's words around it; a task's has said whose it is."""
+    """Returns a kernel's error in TensorFlow's wording; a task's error already names the task."""
     scope = SCOPE()
     if is_of_cluster(error):
         return error
     if scope is not None and scope.node is not None:
         return error  # the session names the node
-    message, newline, hint = error.message.partition("\n")  # what nbtf adds stands below
+    message, newline, hint = error.message.partition("\n")  # nbtf's hint comes after TensorFlow's message
     text = f"{{{{function_node {wrapper}_device_{device.name}}}}} {message} [Op:{op.type}]{call}"
     return type(error)(None, None, text + newline + hint)
 
@@ -260,7 +260,7 @@ def _wrapped(error: OpError, op: OpRecord, wrapper: str, device: Device, call: s
 def _explained(
     error: Exception, op: OpRecord, tensors: Sequence[Any], attrs: dict[str, Any], device: Device, call: str
 ) -> Exception:
-    """Returns TensorFlow's error for one of a kernel's or of the array library's."""
+    """Returns TensorFlow's error for an error of a kernel or of the array library."""
     wrapper = _wrapper(op, tensors, attrs)
     if isinstance(error, OpError):
         return _wrapped(error, op, wrapper, device, call)

@@ -1,4 +1,4 @@
-"""Did ops run where they were expected to, and did memory stay within bounds?"""
+"""Checks of a recording: whether ops ran where expected, and whether memory use stayed within limits."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from nbtf._runtime.recorder import Snapshot
 from nbtf._runtime.scopes import merged
 
 SiteDescriber: TypeAlias = Callable[[Site], str]
-"""Says in words where some code is; an empty text where that is not known."""
+"""Describes a place in the code; returns an empty string if it is unknown."""
 
 
 class ExpectationError(AssertionError):
-    """What was recorded is not what was expected; the text lists both, line by line.
+    """Raised if a recording differs from what was expected; the message lists both, line by line.
 
     >>> with tf.runtime.recording() as record:
     ...     c = tf.add(1.0, 2.0)
@@ -33,7 +33,7 @@ class ExpectationError(AssertionError):
     """
 
     def __init__(self, what: str, lines: Iterable[str]) -> None:
-        """Takes what was looked at, and the lines: `- ` before what was expected, `+ ` before what was seen."""
+        """Stores the subject and the lines: `- ` marks what was expected, `+ ` what was seen."""
         self.what: str = what
         self.lines: tuple[str, ...] = tuple(lines)
         super().__init__(what, self.lines)
@@ -47,7 +47,7 @@ class ExpectationError(AssertionError):
 
 
 class _Rule(NamedTuple):
-    """Ops whose type matches a pattern belong on a device, which may have two names: nbtf's, and a library's own."""
+    """Ops whose type matches a pattern must run on a device, named by nbtf or by its own library."""
 
     pattern: str
     device: str
@@ -64,7 +64,7 @@ def _rule(text: str) -> _Rule:
     except ValueError:
         name = None
     if name is None:
-        raise ValueError(f"A rule reads OP=DEVICE, such as MatMul=GPU:1; got {text!r}.")
+        raise ValueError(f"Invalid rule {text!r}. Expected OP=DEVICE, such as MatMul=GPU:1.")
     own_name = name.replace(":GPU:", ":cuda:") if without_cuda(device) != device else name
     return _Rule(pattern, name, (name, own_name))
 
@@ -76,18 +76,18 @@ def check_placement(
     describe_site: SiteDescriber,
     unrecorded: Sequence[str] = (),
 ) -> None:
-    """Compares where ops ran with rules.
+    """Checks where ops ran against rules.
 
     Args:
-      snapshot: what was recorded.
-      rules: each `OP=DEVICE`; the op may be a pattern such as `*MatMul`.
-      no_copies: whether copies between devices are wrong too.
-      describe_site: how the line that placed an op is told.
-      unrecorded: what ran besides, in words: a check that has not seen everything fails.
+      snapshot: the recording.
+      rules: rules of the form `OP=DEVICE`; the op may be a pattern such as `*MatMul`.
+      no_copies: whether copies between devices fail the check as well.
+      describe_site: returns the text for the line that placed an op.
+      unrecorded: descriptions of work that was not recorded; the check fails if there is any.
 
     Raises:
-      ExpectationError: an op ran elsewhere, or an op that a rule names did not run at all.
-      ValueError: a text is no rule.
+      ExpectationError: if an op ran elsewhere, or an op that a rule names did not run.
+      ValueError: if a rule is malformed.
     """
     lines: list[str] = []
     for rule in [_rule(text) for text in rules]:
@@ -122,7 +122,7 @@ def _broken(rule: _Rule, snapshot: Snapshot, describe_site: SiteDescriber) -> li
 
 
 def copies_of_tensors(events: Iterable[Event]) -> list[Copied]:
-    """Returns the copies of tensors among events: not those of Python values on their way to a device and back.
+    """Returns the copies of tensors among events, without uploads and reads of Python values.
 
     >>> _ = tf.runtime.simulate_gpus(2, model="Tesla K20m")
     2 simulated GPUs (Tesla K20m, 5 GiB each): NumPy on this computer's CPU. No GPU is used.
@@ -171,9 +171,9 @@ def _label(device: str) -> str:
 
 
 class MemoryUse(NamedTuple):
-    """What a block did to the memory of a GPU, in bytes; figures are the allocator's.
+    """How a block used the memory of a GPU, in bytes, as the allocator counts it.
 
-    `library` is whose allocator that is, empty for nbtf's; `note` says what the peak is where it is not the block's.
+    `library` names the allocator's library; empty for nbtf. `note` explains a peak that is not the block's own.
 
     >>> _ = tf.runtime.simulate_gpus(1, memory="1GiB")
     1 simulated GPU (Tesla V100-SXM2-16GB, 1 GiB): NumPy on this computer's CPU. No GPU is used.
@@ -194,7 +194,7 @@ class MemoryUse(NamedTuple):
 
     @property
     def kept(self) -> int:
-        """How much more is in use after the block than before; negative when it freed something.
+        """How many more bytes are in use after the block than before; negative if it freed memory.
 
         >>> _ = tf.runtime.simulate_gpus(1, memory="1GiB")
         1 simulated GPU (Tesla V100-SXM2-16GB, 1 GiB): NumPy on this computer's CPU. No GPU is used.
@@ -209,7 +209,7 @@ class MemoryUse(NamedTuple):
 
     @property
     def label(self) -> str:
-        """The device with what must be known beside it: `GPU:0 (simulated)`, `cuda:0 (PyTorch)`.
+        """The device with a remark in parentheses: `GPU:0 (simulated)`, `cuda:0 (PyTorch)`.
 
         >>> _ = tf.runtime.simulate_gpus(1, memory="1GiB")
         1 simulated GPU (Tesla V100-SXM2-16GB, 1 GiB): NumPy on this computer's CPU. No GPU is used.
@@ -224,14 +224,14 @@ class MemoryUse(NamedTuple):
 
 
 class Account(NamedTuple):
-    """What is in use on a GPU at a moment, and the most that ever was since somebody reset it."""
+    """Bytes in use on a GPU, and the peak since it was last reset."""
 
     in_use: int
     peak: int
 
 
 def accounts() -> dict[str, Account]:
-    """Returns the account of each GPU that keeps one by now."""
+    """Returns the account of each GPU that has one."""
     return {
         device.name: Account(device.in_use, device.peak or device.in_use)
         for device in devices()
@@ -242,13 +242,13 @@ def accounts() -> dict[str, Account]:
 def memory_use(
     snapshot: Snapshot, accounts_before: Mapping[str, Account], accounts_after: Mapping[str, Account]
 ) -> list[MemoryUse]:
-    """Returns what happened to the memory of each GPU between two looks at the accounts."""
+    """Returns how each GPU's memory use changed between two readings of the accounts."""
     simulated = {device.name for device in devices() if device.simulated}
     recorded_peaks = {short_name(device): peak for device, peak in snapshot.peaks.items()}
     used: list[MemoryUse] = []
     for name, (at_end, peak) in accounts_after.items():
         start, old_peak = accounts_before.get(name) or (_scratch(name), 0)
-        reached = peak if peak != old_peak else 0  # a failed op is not heard, but the device's own peak has moved
+        reached = peak if peak != old_peak else 0  # a failed op makes no event, but moves the device's own peak
         used.append(
             MemoryUse(name, name in simulated, start, max(start, at_end, reached, recorded_peaks.get(name, 0)), at_end)
         )
@@ -256,7 +256,7 @@ def memory_use(
 
 
 def _scratch(name: str) -> int:
-    """Returns what TensorFlow's own buffer takes: all that a device held when the block itself started it."""
+    """Returns the size of TensorFlow's scratch buffer: all that a device held if the block itself started it."""
     try:
         regions = memory_map(name)
     except ValueError:
@@ -276,31 +276,30 @@ def size_in_bytes(size: int | str) -> int:
     [1536, 768, 0]
 
     Raises:
-      ValueError: not a size.
+      ValueError: if `size` is not a valid size.
     """
     size_match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([A-Za-z]*)", str(size).strip(), re.ASCII)
     if size_match is None or size_match[2].lower() not in _UNITS:
-        raise ValueError(f'A size reads 512MiB, 1.5GiB or a number of bytes; got "{size}".')
+        raise ValueError(f'Invalid size "{size}". Expected a number of bytes, or a size such as 512MiB or 1.5GiB.')
     return int(float(size_match[1]) * _UNITS[size_match[2].lower()])
 
 
 def check_memory(
     uses: Sequence[MemoryUse], at_most: int | str | None, at_most_kept: int | str | None, unmeasured: Sequence[str] = ()
 ) -> None:
-    """Compares what happened to the memory of each GPU with bounds.
+    """Checks the memory use of each GPU against limits.
 
-    What several libraries have on one card counts together: their peaks are added, though they may not have come at
-    the same moment.
+    If several libraries use one GPU, their peaks are added, although they may have occurred at different times.
 
     Args:
-      uses: of each GPU and library.
-      at_most: the highest peak allowed.
-      at_most_kept: how much more may be in use afterwards.
-      unmeasured: whose memory was not asked for, in words: a check that has not seen everything fails.
+      uses: the memory use of each GPU and library.
+      at_most: the highest allowed peak; None for no limit.
+      at_most_kept: how much more memory may be in use afterwards; None for no limit.
+      unmeasured: descriptions of memory that was not measured; the check fails if there is any.
 
     Raises:
-      ExpectationError: a peak is above `at_most`, more than `at_most_kept` stayed in use, or nobody measured it.
-      ValueError: not a size.
+      ExpectationError: if a peak exceeds `at_most`, more than `at_most_kept` stayed in use, or memory was not measured.
+      ValueError: if a size is malformed.
     """
     lines: list[str] = []
     for bound, word in ((at_most, "peak"), (at_most_kept, "kept")):
@@ -320,7 +319,7 @@ def check_memory(
 
 
 def _by_card(uses: Sequence[MemoryUse]) -> list[MemoryUse]:
-    """Returns the uses, with one sum for each card on which other libraries have memory beside something else."""
+    """Returns the uses; a GPU whose memory several libraries use has one entry with their sum."""
     cards = {device.name: f"cuda:{device.cuda}" for device in devices() if device.cuda is not None}
     groups: dict[str, list[MemoryUse]] = {}
     for use in uses:
@@ -338,7 +337,7 @@ def _by_card(uses: Sequence[MemoryUse]) -> list[MemoryUse]:
 
 
 def exact(nbytes: int) -> str:
-    """Returns a size with its exact number of bytes: `2,048 B`, and from 1 MiB on `1.5 MiB (1,572,864 B)`.
+    """Returns a size with its exact number of bytes: `2,048 B`, or `1.5 MiB (1,572,864 B)` from 1 MiB on.
 
     >>> tf.runtime.exact(2048), tf.runtime.exact(1572864)
     ('2,048 B', '1.5 MiB (1,572,864 B)')

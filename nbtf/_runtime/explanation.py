@@ -1,4 +1,4 @@
-"""Where a tensor is, and why the op that made it was placed there."""
+"""Where a tensor is stored, and why the op that made it was placed there."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from nbtf._runtime.recorder import Recorder
 
 
 class Explanation(NamedTuple):
-    """Where a tensor is, and why; prints as text, and as HTML in a notebook.
+    """Where a tensor is stored, and why; prints as text, and as a table in a notebook.
 
     >>> _ = tf.runtime.simulate_gpus(2, model="Tesla K20m")
     2 simulated GPUs (Tesla K20m, 5 GiB each): NumPy on this computer's CPU. No GPU is used.
@@ -37,7 +37,7 @@ class Explanation(NamedTuple):
 
     @property
     def why(self) -> str:
-        """The reason in words.
+        """The reason as text.
 
         >>> _ = tf.runtime.simulate_gpus(2, model="Tesla K20m")
         2 simulated GPUs (Tesla K20m, 5 GiB each): NumPy on this computer's CPU. No GPU is used.
@@ -48,13 +48,13 @@ class Explanation(NamedTuple):
         """
         if self.op is None or self.reason is None:
             if self.recorded:
-                return "it was recorded when it was made, but that recording is no longer kept"
-            return "nobody recorded when it was made; use %load_ext nbtf or tf.runtime.recording()"
+                return "the recording of its creation is no longer available"
+            return "it was created outside a recording; use %load_ext nbtf or tf.runtime.recording()"
         return in_words(self.op, self.device, self.reason).partition(": ")[2]
 
     @property
     def path(self) -> tuple[Rule, ...]:
-        """The rules of placement that were tried, in order; the last one decided.
+        """The placement rules that were tried, in order; the last one decided.
 
         >>> _ = tf.runtime.simulate_gpus(2, model="Tesla K20m")
         2 simulated GPUs (Tesla K20m, 5 GiB each): NumPy on this computer's CPU. No GPU is used.
@@ -73,11 +73,11 @@ class Explanation(NamedTuple):
             ("why there", self.why),
         ]
         if len(self.path) > 2:
-            lines.append(("the way", " → ".join(f"{step.rule}: {step.answer}" for step in self.path)))
+            lines.append(("decision", " → ".join(f"{step.rule}: {step.answer}" for step in self.path)))
         return lines + ([("code", WORDING.describe(self.site))] if self.site else [])
 
     def __str__(self) -> str:
-        """Returns a line for each thing known."""
+        """Returns one line for each known fact."""
         return "\n".join(f"{key + ':':<11}{text}" for key, text in self._lines())
 
     def __repr__(self) -> str:
@@ -85,7 +85,7 @@ class Explanation(NamedTuple):
         return str(self)
 
     def _repr_html_(self) -> str:
-        """Returns a small table."""
+        """Returns a small HTML table."""
         import html  # late: it loads a table of two thousand names
 
         rows = "".join(
@@ -96,14 +96,14 @@ class Explanation(NamedTuple):
 
 
 def explain_placement(tensor: Any) -> Explanation:
-    """Says where a tensor is and why the op that made it was placed there.
+    """Returns where a tensor is stored and why the op that made it was placed there.
 
     Args:
-      tensor: a tensor, or a variable; of a graph one that a session has made while somebody recorded.
+      tensor: a tensor or a variable; a graph's tensor must have been computed by a session during a recording.
 
     Raises:
-      TypeError: something else.
-      ValueError: it is of a graph, and no session was seen making it.
+      TypeError: if `tensor` is neither a tensor nor a variable.
+      ValueError: if it belongs to a graph and no recorded session run computed it.
 
     >>> with tf.runtime.recording():
     ...     c = tf.add(1.0, 2.0)
@@ -114,7 +114,7 @@ def explain_placement(tensor: Any) -> Explanation:
     device = getattr(tensor, "_device", None)
     if not isinstance(device, Device):
         if not hasattr(tensor, "graph") or not hasattr(tensor, "op"):
-            raise TypeError(f"explain_placement takes a tensor or a variable, got {type(tensor)}")
+            raise TypeError(f"`tensor` must be a tensor or a variable. Got {type(tensor)}.")
         return _of_node(context, tensor)
     facts = (device.name, _label(device.name), tuple(tensor.shape), tensor.dtype.name)
     seq: int = getattr(tensor, "_seq", 0)
@@ -125,7 +125,7 @@ def explain_placement(tensor: Any) -> Explanation:
 
 
 def _of_node(context: Context, tensor: Any) -> Explanation:
-    """Explains a tensor of a graph: where a session last made it."""
+    """Explains a graph's tensor by the session run that last computed it."""
     node: str = tensor.op.name
     for recorder in _recorders(context):
         placed = recorder.placed_node(node)
@@ -134,8 +134,8 @@ def _of_node(context: Context, tensor: Any) -> Explanation:
             facts = (placed.device, _label(placed.device), shape, tensor.dtype.name)
             return Explanation(*facts, f"{node} ({placed.op})", placed.reason, placed.site, True)
     raise ValueError(
-        f"No session was seen running node '{node}'. Run it while somebody records: %load_ext nbtf, or "
-        "with tf.runtime.recording()."
+        f"No recorded session run computed node '{node}'. Run it during a recording: use %load_ext nbtf or "
+        "tf.runtime.recording()."
     )
 
 
@@ -150,7 +150,7 @@ def _recorders(context: Context) -> list[Recorder]:
 
 
 def _placed(context: Context, seq: int) -> OpPlaced | None:
-    """Returns what a recorder heard of the op whose event has a number; tensors made unheard have 0."""
+    """Returns the recorded placement with a given event number; tensors made outside a recording have 0."""
     for recorder in _recorders(context) if seq else ():
         placed = recorder.placed_before(seq)
         if placed is not None:

@@ -1,6 +1,6 @@
-"""Would what was recorded fit into less memory, or into more, or if something were freed earlier? Tried, not guessed.
+"""Whether a recorded program would fit into another memory limit, or if a chunk were freed earlier.
 
-The recorded requests go once more through an allocator with the same rules.
+The recorded requests are replayed through a new allocator with the same rules.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from nbtf._runtime.totals import Snapshot
 
 
 class Fit(NamedTuple):
-    """Whether recorded requests fit into a limit, in bytes; it is true if they do.
+    """Whether recorded requests fit into a memory limit, in bytes; true if they all do.
 
-    `peak` is the most that was in use, `refused` the requests that did not fit.
+    `peak` is the highest number of bytes in use. `refused` lists the requests that did not fit.
 
     >>> _ = tf.runtime.simulate_gpus(1, memory="1GiB")
     1 simulated GPU (Tesla V100-SXM2-16GB, 1 GiB): NumPy on this computer's CPU. No GPU is used.
@@ -38,16 +38,16 @@ class Fit(NamedTuple):
     refused: tuple[Allocated | Refused, ...]
 
     def __bool__(self) -> bool:
-        """Tells whether all fit."""
+        """Returns whether all requests fit."""
         return not self.refused
 
 
 Maps = dict[str, tuple[int, Sequence[RegionView]]]
-"""Of devices by full name: the number of the last event before a look, and the regions that it saw."""
+"""For each device by full name: the number of the last event before the snapshot, and the regions at that time."""
 
 
 def started_maps() -> Maps:
-    """Returns what GPUs hold at this moment: simulated ones that are in use, and real ones whose library tells."""
+    """Returns the current memory of simulated GPUs in use, and of real GPUs whose library reports its pieces."""
     gpus = [gpu for gpu in CURRENT.context.gpus.made if gpu.tells_pieces]
     maps: Maps = {
         gpu.name: (next_number(), with_holders(gpu.memory.map() or (), gpu)) for gpu in gpus if gpu.memory is not None
@@ -66,22 +66,24 @@ def fit_of_device(
     limit: int | None,
     without: Iterable[Allocated] | Mapping[Allocated, int],
 ) -> Fit:
-    """Returns what `Recording.fits` does.
+    """Implements `Recording.fits`.
 
     Raises:
-      ValueError: there is no such simulated GPU.
+      ValueError: if no such simulated GPU exists.
     """
     gpus = [gpu for gpu in CURRENT.context.gpus.made if device in (gpu.name, gpu.short_name)]
     allocator = gpus[0].fresh_allocator(limit) if gpus else None
     if allocator is None:
-        raise ValueError(f"No matching devices found for '{device}': only simulated GPUs say how they take memory")
+        raise ValueError(
+            f"No matching devices found for '{device}'. Expected a simulated GPU: real ones cannot be replayed."
+        )
     gpu = gpus[0]
     number, regions = maps.get(gpu.name, (0, ()))
     device_events = [event for event in snapshot.memory_of(gpu.name) if event.seq > number]
     if any([getattr(event, "region", -1) >= FIRST_LENT_REGION for event in device_events]):
         raise NotImplementedError(
-            f"On {device} this recording has memory of another library, whose allocator has other rules than nbtf's: "
-            "what would fit is not said of it. %%gpu_memory --predict CARD says it of a PyTorch program."
+            f"The recording has memory of another library on {device}. nbtf cannot replay that library's allocator. "
+            "For a PyTorch program, use %%gpu_memory --predict CARD."
         )
     first = next((event.seq for event in device_events if isinstance(event, Refused)), 0)
     has_moments, moments = isinstance(without, Mapping), cast("Any", without)
@@ -92,16 +94,16 @@ def fit_of_device(
 def fit_of(
     events: Sequence[Event], regions: Sequence[RegionView], allocator: BFCAllocator, freed_before: Mapping[int, int]
 ) -> Fit:
-    """Sends requests through an allocator.
+    """Replays memory requests through an allocator.
 
     Args:
-      events: of one device, in order.
-      regions: what it had mapped before the first of them.
-      allocator: a fresh one; it is used up.
-      freed_before: for numbers of `Allocated` events the number of the event before which the piece is freed.
+      events: the memory events of one device, in order.
+      regions: the regions mapped before the first event.
+      allocator: a new allocator, which is used up.
+      freed_before: maps numbers of `Allocated` events to the number of the event before which to free that memory.
     """
     live_chunks: dict[tuple[int, int], Chunk] = {}
-    granted: list[Chunk] = []  # what was refused then: nobody recorded how long it would have lived
+    granted: list[Chunk] = []  # requests that failed when recorded: their lifetime is unknown
     refused: list[Allocated | Refused] = []
     _lay_out(regions, allocator, live_chunks)
     waiting = dict(freed_before)
@@ -121,19 +123,19 @@ def fit_of(
             else:
                 pieces[event.seq] = event.region, event.offset
                 live_chunks[event.region, event.offset] = chunk
-            del chunk  # it lives as long as somebody holds it
+            del chunk  # the chunk is freed with its last reference
     return Fit(allocator.limit, allocator.stats().peak_bytes_in_use, tuple(refused))
 
 
 def _lay_out(regions: Sequence[RegionView], allocator: BFCAllocator, live_chunks: dict[tuple[int, int], Chunk]) -> None:
-    """Takes what was in use already, with holes where they were; none of it is a request of the recording."""
+    """Recreates the memory that was already in use, with its holes; these are not requests of the recording."""
     holes: list[Chunk | None] = []
     for region in regions:
         pieces = list(region.chunks)
         while region is regions[-1] and pieces and not pieces[-1].in_use:
             pieces.pop()
         for piece in pieces:
-            # What the allocator added for want of another use may be of use with another limit.
+            # The padding of a chunk with no other use may be useful under another limit.
             is_end = region is regions[-1] and piece is pieces[-1]
             chunk = allocator.allocate(piece.requested if is_end else piece.size)
             if not piece.in_use:

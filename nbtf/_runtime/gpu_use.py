@@ -1,4 +1,4 @@
-"""Is a GPU used? Five questions that one line of a log cannot answer: listed, visible, used, real, faster."""
+"""Whether a GPU is used, in five questions: is it listed, visible, used, real and faster?"""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from nbtf._runtime.recorder import Recorder
 
 RUNGS = ("listed", "visible", "used", "real", "faster")
 
-# Ops that hand values over and compute nothing; where they ran says nothing.
+# Ops that pass values on and compute nothing; their placement does not show whether a GPU is used.
 _COMPUTE_NOTHING = frozenset(
     {"_EagerConst", "Identity", "ReadVariableOp", "VarHandleOp", "AssignVariableOp", "VarIsInitializedOp"}
 )
 
 
 class Rung(NamedTuple):
-    """One question and its answer; `holds` is None where it was not asked, and `why` says why not."""
+    """One question and its answer; `holds` is None if it was not asked, and `why` gives the reason."""
 
     name: str
     holds: bool | None
@@ -32,10 +32,10 @@ class Rung(NamedTuple):
 
 
 class GpuUse:
-    """The answer: true only where the last op ran on a real GPU. Prints as a sentence and the five rungs."""
+    """The result of the check; true only if the last op ran on a real GPU. Prints a sentence and the five rungs."""
 
     def __init__(self, rungs: list[Rung]) -> None:
-        """Takes the rungs that were asked, in order; those above the first that does not hold are not asked."""
+        """Stores the answered rungs in order; those after the first failed one are marked as not asked."""
         rung_names = [rung.name for rung in rungs]
         self.rungs: tuple[Rung, ...] = (
             *rungs,
@@ -43,7 +43,7 @@ class GpuUse:
         )
 
     def __bool__(self) -> bool:
-        """Tells whether a real GPU is used; whether it is faster does not matter."""
+        """Returns whether a real GPU is used, regardless of whether it is faster."""
         return all([rung.holds for rung in self.rungs[:4]])
 
     @property
@@ -58,17 +58,17 @@ class GpuUse:
         return next((rung.name for rung in self.rungs if rung.holds is False), RUNGS[-1])
 
     def __repr__(self) -> str:
-        """Returns the sentence, and a line for each rung."""
+        """Returns the sentence, followed by one line for each rung."""
         marks = {True: "yes", False: "no", None: "–"}
         return "\n".join([self.sentence, *[f"  {rung.name:8}{marks[rung.holds]:4} {rung.why}" for rung in self.rungs]])
 
 
 def gpu_use(compute: Callable[[], object], compare: Callable[[str], tuple[bool, str]]) -> GpuUse:
-    """Climbs the ladder.
+    """Answers the five questions in order.
 
     Args:
-      compute: runs a small product and has a recorder hear it; called where no op was recorded.
-      compare: gets the name of a real GPU; tells whether it is faster than the CPU, and the figures in words.
+      compute: runs a small matrix product under a recorder; called if no op was recorded.
+      compare: returns for a real GPU's name whether it is faster than the CPU, and the figures as text.
     """
     context = CURRENT.context
     rungs = [_listed(context), _visible(context)]
@@ -99,7 +99,7 @@ def _listed(context: Context) -> Rung:
     if gpu_count:
         return Rung("listed", True, counted(gpu_count, "GPU"))
     if hidden(configuration.environ):
-        return Rung("listed", None, "not asked: what a process may not see, it cannot count")
+        return Rung("listed", None, "not asked: a process cannot count GPUs that are hidden from it")
     return Rung("listed", False, f"this computer lists no GPU: {probe(configuration.environ).reason}")
 
 
@@ -133,7 +133,7 @@ def _real(op: str, device: DeviceInfo) -> Rung:
 
 
 def _last_op(context: Context) -> OpPlaced | None:
-    """Returns what a recorder heard of the last op that computed something."""
+    """Returns the recorded placement of the last op that computed something."""
     listening = [taker for _, taker in context.observers.note_takers if isinstance(taker, Recorder)]
     for recorder in filter(None, (*listening, context.last_recorder)):
         for event in reversed(recorder.snapshot().events):

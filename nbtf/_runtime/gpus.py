@@ -1,4 +1,4 @@
-"""The GPUs of a process: made once, numbered for good. Who starts one decides how its memory is taken."""
+"""The GPUs of a process: created once, numbered permanently. The code that starts one sets its memory options."""
 
 from __future__ import annotations
 
@@ -15,32 +15,32 @@ from nbtf.errors import AlreadyExistsError
 
 
 class LogicalGPU(NamedTuple):
-    """A logical GPU to make: on which physical one, and with which part of its memory."""
+    """A logical GPU to create: its physical GPU, and its share of that GPU's memory."""
 
     physical: PhysicalDevice
     wish: LogicalDeviceConfiguration | None = None
 
 
 class GPUs:
-    """The logical GPUs that were made so far; the list only grows.
+    """The logical GPUs created so far; the list only grows.
 
-    As in TensorFlow a number stands for one card as long as the process lives, and the options of a GPU's memory
-    count when it is started, not later.
+    As in TensorFlow, a number means the same physical GPU for the life of the process. Memory options take effect only
+    when a GPU is started.
     """
 
     def __init__(self, configuration: Configuration) -> None:
-        """Starts without any."""
+        """Starts without GPUs."""
         self.made: list[GPU] = []
         self.made_from: list[PhysicalDevice] = []
         self._configuration = configuration
         self._opened: dict[PhysicalDevice, Any] = {}
         self._options: list[MemoryOptions] = []
         self._claimed = 0
-        """How many somebody has started; a real card waits for its first op even so."""
+        """How many GPUs are started; a real GPU still waits for its first op."""
         self._wishes: list[LogicalDeviceConfiguration | None] = []
 
     def configured(self) -> list[LogicalGPU]:
-        """Returns what `tf.config` asked for."""
+        """Returns the GPUs that `tf.config` requests."""
         configuration = self._configuration
         return [
             LogicalGPU(physical, wish)
@@ -49,11 +49,11 @@ class GPUs:
         ]
 
     def of_cluster(self) -> list[LogicalGPU]:
-        """Returns the GPUs of other hosts, which nobody configures."""
+        """Returns the GPUs of other hosts, which cannot be configured."""
         return [LogicalGPU(physical) for physical in self._configuration.remote]
 
     def opened(self, card: PhysicalGPU) -> Any:
-        """Returns what a card was opened as; None where nothing has used it."""
+        """Returns the opened form of a physical GPU; None if it is unused."""
         cards = self._configuration.cards
         for physical, shared in self._opened.items():
             if cards[physical] == card:
@@ -62,35 +62,35 @@ class GPUs:
         return None
 
     def _look_at(self, cards: Collection[PhysicalDevice]) -> None:
-        """Has the GPUs of some cards map what they owe, before somebody else takes memory there."""
+        """Lets the logical GPUs of some physical ones map pending memory before another user reserves it."""
         for gpu, physical in zip(self.made, self.made_from, strict=True):
             if physical in cards and gpu.memory is not None:
                 gpu.memory.level()
 
     def make(self, requested: Sequence[LogicalGPU], options: Sequence[MemoryOptions]) -> bool:
-        """Makes the GPUs that are not there yet; they have mapped no memory.
+        """Creates the GPUs that do not exist yet; they have mapped no memory.
 
         Args:
-          requested: all that somebody numbers, from 0.
-          options: of each.
+          requested: all GPUs that the caller numbers, from 0.
+          options: the memory options of each.
 
         Returns:
-          Whether any was made.
+          Whether any GPU was created.
 
         Raises:
-          AlreadyExistsError: a number stands for another card already.
+          AlreadyExistsError: if a number already belongs to another physical GPU.
         """
         for number, (gpu, physical) in enumerate(zip(requested, self.made_from, strict=False)):
             if gpu.physical != physical:
                 raise AlreadyExistsError(_mapped_twice(number, gpu.physical, physical))
         first = len(self.made)
         new = [*zip(requested, options, strict=True)][first:]
-        # All memories before the first GPU: where one is refused nothing has been made.
+        # All memories come before the first GPU, so that an error leaves nothing half-created.
         configuration = self._configuration
         cards = [configuration.cards[gpu.physical] for gpu, _ in new]
         numbers = self._numbers([card.task for card in cards])
         self._look_at({gpu.physical for gpu, _ in new} & self._opened.keys())
-        environ = dict(configuration.environ)  # read once: the real one decodes at each look
+        environ = dict(configuration.environ)  # copied once: `os.environ` decodes on every access
         memories = [
             self._memory(number, card, gpu, its_options, environ)
             for number, card, (gpu, its_options) in zip(numbers, cards, new, strict=True)
@@ -108,7 +108,7 @@ class GPUs:
         return bool(new)
 
     def start(self, options: Sequence[MemoryOptions]) -> None:
-        """Has the first GPUs map memory, each with its options; what has started stays as it is."""
+        """Lets the first GPUs map memory with the given options; those already started are unchanged."""
         new = [*zip(count(), self.made, options)][self._claimed :]
         self._claimed += len(new)
         waiting = [(at, gpu, its) for at, gpu, its in new if not gpu.started]  # an op may have started it
@@ -121,7 +121,7 @@ class GPUs:
             gpu.start()
 
     def _numbers(self, tasks: Sequence[str]) -> list[int]:
-        """Returns the number that each new GPU has in its process, which is one of these."""
+        """Returns each new GPU's number within its own process."""
         of_task = Counter([self._configuration.cards[physical].task for physical in self.made_from])
         numbers: list[int] = []
         for task in tasks:
@@ -132,7 +132,7 @@ class GPUs:
     def _memory(
         self, number: int, card: PhysicalGPU, logical: LogicalGPU, options: MemoryOptions, environ: Mapping[str, str]
     ) -> Any:
-        """Returns what looks after the memory of a GPU."""
+        """Returns the memory manager of a GPU."""
         physical, wish = logical
         backend = backend_of(card)
         if physical not in self._opened:
@@ -148,5 +148,5 @@ def _mapped_twice(number: int, now: PhysicalDevice, previous: PhysicalDevice) ->
         "previously), which is not supported. This may be the result of providing different GPU configurations "
         "(ConfigProto.gpu_options, for example different visible_device_list) when creating multiple Sessions in the "
         "same process. This is not currently supported, see https://github.com/tensorflow/tensorflow/issues/19083\n"
-        "tf.runtime.restart() starts anew, without a new process."
+        "tf.runtime.restart() resets the devices without a new process."
     )

@@ -1,4 +1,4 @@
-"""Which piece of a device's memory a tensor or a variable holds."""
+"""Which piece of a device's memory a tensor or variable holds."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from nbtf._runtime.context import CURRENT
 
 
 class Holding(NamedTuple):
-    """A piece of the memory of a device. Two tensors with the same device, region and offset share it.
+    """A piece of a device's memory. Tensors with the same device, region and offset share it.
 
-    `nbytes` is what it is charged with, `requested` what was asked for, `sharers` how many tensors and variables hold
-    it at this moment.
+    `nbytes` is the charged size and `requested` the requested size, both in bytes. `sharers` is the number of tensors
+    and variables that currently hold it.
 
     >>> _ = tf.runtime.simulate_gpus(1, memory="1GiB")
     1 simulated GPU (Tesla V100-SXM2-16GB, 1 GiB): NumPy on this computer's CPU. No GPU is used.
@@ -32,13 +32,14 @@ class Holding(NamedTuple):
 
 
 def holding(value: Any) -> Holding | None:
-    """Returns the piece of device memory that a value holds. A look: it runs no code of the value.
+    """Returns the piece of device memory that a value holds. Only inspects: runs no code of the value.
 
     Args:
-      value: a tensor or a variable; anything else holds nothing by itself.
+      value: a tensor or a variable; other objects hold no device memory themselves.
 
     Returns:
-      None where nothing is accounted: on the CPU, for empty tensors, and for those from before a restart.
+      The piece, or None if its memory is not tracked: on the CPU, for empty tensors, and for tensors made before a
+      restart.
 
     >>> tf.runtime.restart()
     >>> _ = tf.runtime.simulate_gpus(1)
@@ -59,6 +60,6 @@ def holding(value: Any) -> Holding | None:
     piece = None if device.memory is None else device.memory.piece(allocation)
     if piece is None:
         return None
-    # Beside the sharers, this function has a reference to the hold, and the question itself another.
+    # This function and the `getrefcount` call itself each add a reference.
     sharers = sys.getrefcount(value._allocation) - 2
     return Holding(device.short_name, piece.region, piece.offset, piece.nbytes, piece.requested, sharers)

@@ -1,4 +1,4 @@
-"""What an array of NumPy's becomes: its dtype is kept, and cast without questions where another one is asked for."""
+"""Conversion of NumPy arrays: keeps their dtype, or casts without checks if another dtype is requested."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from nbtf._types import DType, as_dtype, bfloat16, bool_, string
 
 Array = np.ndarray[Any, Any]
 
-# TensorFlow is silent when a value does not fit its dtype.
+# TensorFlow does not report values that do not fit a dtype.
 warnings.filterwarnings("ignore", category=RuntimeWarning, module=r"nbtf\._runtime\.host_")
 
 
 def from_numpy(value: Any, dtype: DType | None) -> tuple[Array, DType]:
-    """Returns a fresh array of one of NumPy's arrays or scalars, and its dtype."""
+    """Returns a new array made from a NumPy array or scalar, and its dtype."""
     natural = _dtype_of_array(value)
     target = natural if dtype is None else dtype
     if target is string:
@@ -25,7 +25,7 @@ def from_numpy(value: Any, dtype: DType | None) -> tuple[Array, DType]:
         value = value.real
     try:
         return np.array(value, target.np_dtype), target
-    except (RuntimeWarning, FloatingPointError):  # for users who have made errors of them
+    except (RuntimeWarning, FloatingPointError):  # the user may have turned warnings into errors
         return quietly(value, target.np_dtype), target
 
 
@@ -43,7 +43,7 @@ def _dtype_of_array(value: Any) -> DType:
 
 
 def bytes_array(array: Array) -> Array:
-    """Returns an object array of bytes; text is encoded as UTF-8."""
+    """Returns an object array of bytes; strings are encoded as UTF-8."""
     result = np.empty(array.shape, object)
     for index, item in np.ndenumerate(array):
         if isinstance(item, str):
@@ -60,11 +60,11 @@ def _refused(subject: str) -> ValueError:
 
 
 def quietly(value: Any, np_dtype: Any) -> Array:
-    """Returns an array of a value whatever is lost."""
+    """Returns an array of a value, ignoring any loss."""
     with np.errstate(all="ignore"):
         return np.array(value, np_dtype)
 
 
 def plain(leaf: Any) -> Any:
-    """Returns Python's scalar for one of NumPy's."""
+    """Returns the Python scalar for a NumPy scalar."""
     return cast("Any", leaf.item()) if isinstance(leaf, np.generic) else leaf

@@ -1,7 +1,7 @@
-"""Which array a Python value becomes on the host, and of which dtype: TensorFlow's rules.
+"""Conversion of Python values to host arrays, with TensorFlow's rules for the dtype.
 
-The first leaf of nested lists decides: a number, a boolean or a string. NumPy's own scalars count as Python's there,
-but floats keep their width. Arrays keep their dtype, and are cast without questions where another one is asked for.
+The first leaf of nested lists decides: a number, a boolean or a string. NumPy scalars count as Python scalars there,
+but floats keep their width. Arrays keep their dtype, and are cast without checks if another dtype is requested.
 
 Source: py_seq_tensor.cc of TensorFlow 2.
 """
@@ -38,16 +38,16 @@ DEFAULT_OF: dict[type, DType] = {
     str: string,
     bytes: string,
 }
-"""The dtype of Python values when nothing else is asked for."""
+"""The dtype of Python values if none is requested."""
 
-# Leaves by letter: Python's bool B, NumPy's b, integer i, float f, complex c, text s; "" for the rest.
+# Letters for kinds of leaves: Python bool B, NumPy bool b, integer i, float f, complex c, string s; "" for others.
 _LETTER_OF: dict[type, str] = {float: "f", int: "i", bool: "B", complex: "c", str: "s", bytes: "s"}
 _TAKES = {"B": "Bb", "b": "Bb", "i": "iB", "f": "ifB", "c": "ifcB", "s": "s"}
-"""What may follow a leaf of each kind."""
+"""The kinds that may follow a leaf of each kind."""
 _READS = {bool_: "Bb", int32: "iB", int64: "iB", uint64: "iB", string: "s", complex128: "ifcB"} | dict.fromkeys(
     (float16, float32, float64), "ifB"
 )
-"""What can be read as a dtype at once; other dtypes are cast to."""
+"""Dtypes that values are read as directly; other dtypes need a cast afterwards."""
 
 _MIXED = "Can't convert Python sequence with mixed types to Tensor."
 _RAGGED = "Can't convert non-rectangular Python sequence to Tensor."
@@ -55,15 +55,15 @@ _TOO_LARGE = "Can't convert Python sequence with out-of-range integer to Tensor.
 
 
 def host_array(value: Any, dtype: DType | None = None) -> tuple[Array, DType]:
-    """Returns a fresh host array of a Python value or an array, and its dtype.
+    """Returns a new host array of a Python value or an array, and its dtype.
 
     Args:
-      value: a number, a string, nested lists of them, or anything NumPy can read.
-      dtype: what to make of it; None for the value's own.
+      value: a number, a string, nested lists of these, or anything NumPy can read.
+      dtype: the requested dtype; None for the value's own.
 
     Raises:
-      ValueError: ragged or mixed lists, integers beyond 64 bits, values of other kinds.
-      TypeError: a Python value that does not suit `dtype`.
+      ValueError: if lists are ragged or mixed, integers exceed 64 bits, or values are of other kinds.
+      TypeError: if a Python value does not fit `dtype`.
     """
     value_type = value.__class__
     if value_type is list or value_type is tuple:
@@ -75,11 +75,11 @@ def host_array(value: Any, dtype: DType | None = None) -> tuple[Array, DType]:
     return _from_other(value, dtype)
 
 
-# Lists and numbers of Python
+# Python lists and numbers
 
 
 def list_as_array(value: Any, types: set[type[Any]], dtype: DType | None) -> tuple[Array, DType]:
-    """Returns what `host_array` does of nested lists with these types of leaves."""
+    """Returns the result of `host_array` for nested lists with these types of leaves."""
     if len(types) == 1:
         (leaf_type,) = types
         natural = DEFAULT_OF.get(leaf_type)
@@ -101,12 +101,12 @@ _elements_of = chain.from_iterable
 
 
 def leaf_types(value: Any) -> set[type[Any]]:
-    """Returns the types of the leaves of nested lists, and `list` or `tuple` where leaves and lists stand together."""
+    """Returns the leaf types of nested lists, plus `list` or `tuple` if leaves and lists are mixed at one level."""
     for row in value:
         if row.__class__ is not list:
             types: set[type[Any]] = {*map(type, value)}
             break
-    else:  # most lists that have rows are matrices: a loop over the rows costs less than a set of their types
+    else:  # most nested lists are matrices: looping over their rows is faster than collecting the row types
         types = {*map(type, _elements_of(value))}
         if list not in types and tuple not in types:
             return types
@@ -118,7 +118,7 @@ def leaf_types(value: Any) -> set[type[Any]]:
 
 
 def _dtype_for(value: Any, letter: str, natural: DType, dtype: DType | None) -> DType:
-    """Returns the dtype that leaves of one kind take: their own, or the one asked for if it can hold them."""
+    """Returns the dtype for leaves of one kind: their own, or the requested one if it can hold them."""
     return dtype if dtype is not None and letter in _READS.get(dtype, "") else _cast(value, natural, dtype)
 
 
@@ -143,7 +143,7 @@ def _from_python(value: Any, target: DType, requested: DType | None) -> tuple[Ar
         if target is string:
             return bytes_array(np.array(value, object)), string
         return np.array(value, target.np_dtype), target
-    except (RuntimeWarning, FloatingPointError):  # for users who have made errors of them
+    except (RuntimeWarning, FloatingPointError):  # the user may have turned warnings into errors
         return quietly(value, target.np_dtype), target
     except OverflowError:
         return _from_large_integers(value, target, requested)
@@ -152,7 +152,7 @@ def _from_python(value: Any, target: DType, requested: DType | None) -> tuple[Ar
 
 
 def _from_large_integers(value: Any, target: DType, requested: DType | None) -> tuple[Array, DType]:
-    """Integers beyond int32 are int64 when nothing was asked for; beyond what was asked for they wrap."""
+    """Converts integers beyond int32: to int64 by default; those beyond a requested dtype wrap around."""
     try:
         array = np.array(value, np.int64)
     except OverflowError:
@@ -161,7 +161,7 @@ def _from_large_integers(value: Any, target: DType, requested: DType | None) -> 
 
 
 def _from_arrays(value: Any, dtype: DType | None) -> tuple[Array, DType]:
-    """Lists of arrays of one dtype: what the leaves are said to become, for all of them at once."""
+    """Converts lists of arrays of one dtype, applying the rules for leaves to all of them at once."""
     rows = value
     while rows[0].__class__ is not np.ndarray:
         rows = [*_elements_of(rows)]
@@ -182,7 +182,7 @@ def _from_arrays(value: Any, dtype: DType | None) -> tuple[Array, DType]:
     return (array, target) if array.dtype == target.np_dtype else from_numpy(array, target)
 
 
-# Mixed leaves, one by one
+# Mixed leaves, one at a time
 
 
 def _from_leaves(value: Any, dtype: DType | None) -> tuple[Array, DType]:
@@ -206,7 +206,7 @@ def _is_list(value: Any) -> bool:
 
 
 def _shape_and_first(value: Any) -> tuple[tuple[int, ...], Any]:
-    """Returns the shape of nested lists, judged by the first of each, and the first leaf."""
+    """Returns the shape of nested lists, judged by the first item at each level, and the first leaf."""
     shape: list[int] = []
     while _is_list(value):
         shape.append(len(value))
@@ -217,7 +217,7 @@ def _shape_and_first(value: Any) -> tuple[tuple[int, ...], Any]:
 
 
 def _leaves(value: Any, shape: tuple[int, ...]) -> Iterator[Any]:
-    """Yields the leaves of nested lists that must have a shape."""
+    """Yields the leaves of nested lists, which must have the given shape."""
     if not shape:
         if _is_list(value):
             raise ValueError(_MIXED)
@@ -235,7 +235,7 @@ def _letter_of(leaf: Any) -> str:
         return exact_letter
     for types, letter in (
         (np.bool_, "b"),
-        (int | np.integer, "i"),  # also enums
+        (int | np.integer, "i"),  # includes enums
         (float | np.floating, "f"),
         (complex | np.complexfloating, "c"),
         (str | bytes, "s"),
@@ -246,7 +246,7 @@ def _letter_of(leaf: Any) -> str:
 
 
 def _own_dtype(first: Any, letters: list[str]) -> DType:
-    """Returns the dtype of mixed leaves: that of the first, or float32 for integers before floats."""
+    """Returns the dtype of mixed leaves: that of the first, or float32 for integers followed by floats."""
     letter = letters[0]
     if letter == "i" and not -(2**63) <= first < 2**63:
         raise ValueError(_TOO_LARGE)
@@ -262,11 +262,11 @@ def _own_dtype(first: Any, letters: list[str]) -> DType:
 
 
 def _scalar(leaf: Any) -> Any:
-    """Returns NumPy's scalar for an array of rank 0."""
+    """Returns the NumPy scalar for an array of rank 0."""
     return cast("Any", leaf[()]) if isinstance(leaf, np.ndarray) else leaf
 
 
-# What else can become an array
+# Other values that can become an array
 
 
 def _from_other(value: Any, dtype: DType | None) -> tuple[Array, DType]:

@@ -1,4 +1,4 @@
-"""Which devices there are, as tables show them, and what their memory holds."""
+"""The available devices, as tables show them, and the contents of their memory."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from nbtf._runtime.context import CURRENT, Context
 from nbtf._runtime.kept_memory import with_holders
 
 _MOST_NAMES = 16
-"""So many devices are named where another is asked for."""
+"""Maximum number of devices that an error message lists."""
 
 
 class DeviceInfo(NamedTuple):
-    """One device, as tables show it. Sizes are in bytes; None where there is no account, or none yet.
+    """A device as tables show it. Sizes are in bytes, or None if memory is not tracked or not yet tracked.
 
-    `card` is the number of the card in this machine, `memory` its whole memory; several logical GPUs may share one.
-    `in_use` is the allocator's figure, `requested` what tensors asked for. `cuda` is the number that CuPy and PyTorch
-    give a card in this process: a real one, or a simulated one that PyTorch has as well. `external` is what other
-    libraries lent to tensors there; no other figure has it. `lost` says since when a device of a cluster is no longer
-    there, and why; such a one has no figures of its memory.
+    `card` is the number of the physical GPU in this machine and `memory` its total memory; several logical GPUs may
+    share it. `in_use` is the allocator's figure, `requested` the total that tensors requested. `cuda` is the GPU's
+    number in CuPy and PyTorch in this process: for real GPUs, and for simulated ones that PyTorch uses as well.
+    `external` is the memory that other libraries share with tensors there; no other figure includes it. `lost` gives
+    the time and reason if a cluster device was lost; such a device has no memory figures.
 
     >>> _ = tf.runtime.simulate_gpus(2, model="Tesla K20m")
     2 simulated GPUs (Tesla K20m, 5 GiB each): NumPy on this computer's CPU. No GPU is used.
@@ -53,10 +53,11 @@ class DeviceInfo(NamedTuple):
 
     @property
     def naming(self) -> str | None:
-        """What a GPU is called by whom, where other libraries can use its card; None for others.
+        """The GPU's names in each numbering, if other libraries can use the physical GPU; None otherwise.
 
-        `cuda:1 = GPU:1 here = card 5 (0000:8a:00.0)`: by CuPy and PyTorch, by TensorFlow and nbtf, by `nvidia-smi`.
-        Where several GPUs share a card, or some are hidden, the numbers differ: `GPU:1 here is on cuda:0 = card 5 (…)`.
+        In `cuda:1 = GPU:1 here = card 5 (0000:8a:00.0)`, the names are those of CuPy and PyTorch, of TensorFlow and
+        nbtf, and of `nvidia-smi`. If several logical GPUs share a physical one, or some are hidden, the numbers
+        differ: `GPU:1 here is on cuda:0 = card 5 (…)`.
 
         >>> _ = tf.runtime.simulate_gpus(1, memory="1GiB")
         1 simulated GPU (Tesla V100-SXM2-16GB, 1 GiB): NumPy on this computer's CPU. No GPU is used.
@@ -74,7 +75,7 @@ class DeviceInfo(NamedTuple):
 
     @property
     def label(self) -> str:
-        """The name with what must be known beside it: `GPU:0 (simulated Tesla K20m)`.
+        """The name with a remark in parentheses: `GPU:0 (simulated Tesla K20m)`.
 
         >>> _ = tf.runtime.simulate_gpus(2, model="Tesla K20m")
         2 simulated GPUs (Tesla K20m, 5 GiB each): NumPy on this computer's CPU. No GPU is used.
@@ -86,7 +87,7 @@ class DeviceInfo(NamedTuple):
 
 
 def devices() -> list[DeviceInfo]:
-    """Returns the devices there are, and their memory. A look: it fixes nothing and starts nothing.
+    """Returns the available devices and their memory. Only reads state: starts nothing and fixes no configuration.
 
     >>> tf.runtime.restart()
     >>> [device.name for device in tf.runtime.devices() if device.device_type == "CPU"]
@@ -99,9 +100,9 @@ def devices() -> list[DeviceInfo]:
 
 
 def physical_devices() -> list[DeviceInfo]:
-    """Returns the physical devices as `tf.config` numbers them, with their cards; `visible` is False for hidden ones.
+    """Returns the physical devices, numbered as in `tf.config`; `visible` is False for hidden ones.
 
-    A look: it fixes nothing and starts nothing.
+    Only reads state: starts nothing and fixes no configuration.
 
     >>> tf.runtime.restart()
     >>> _ = tf.runtime.simulate_gpus(2, model="Tesla K20m")
@@ -122,7 +123,7 @@ def physical_devices() -> list[DeviceInfo]:
 
 
 def _planned(context: Context) -> list[DeviceInfo]:
-    """Returns what the devices will be if nothing more is configured."""
+    """Returns the devices that will be created if nothing more is configured."""
     configuration = context.configuration
     infos: list[DeviceInfo] = []
     for device_type in ("CPU", "GPU"):
@@ -135,7 +136,7 @@ def _planned(context: Context) -> list[DeviceInfo]:
 
 
 def _planned_cluster(context: Context) -> Iterator[DeviceInfo]:
-    """Yields what the devices of other hosts will be."""
+    """Yields the devices that other hosts will have."""
     cluster = context.configuration.cluster
     of_task: dict[str, list[PhysicalDevice]] = {}
     for physical, card in context.configuration.remote.items():
@@ -172,9 +173,9 @@ def _with_card(context: Context, name: str, device_type: str, physical: Any, **m
 
 
 class MemoryMap(tuple[RegionView, ...]):
-    """The regions of a device as they were when somebody looked; a notebook with the extension draws them.
+    """A snapshot of a device's memory regions; drawn as a map in notebooks with the extension.
 
-    `device` is its full name, and `limit` the most bytes that it may take.
+    `device` is its full name, and `limit` its memory limit in bytes.
 
     >>> _ = tf.runtime.simulate_gpus(1, memory="1GiB")
     1 simulated GPU (Tesla V100-SXM2-16GB, 1 GiB): NumPy on this computer's CPU. No GPU is used.
@@ -188,29 +189,29 @@ class MemoryMap(tuple[RegionView, ...]):
     limit: int
 
     def __new__(cls, regions: Iterable[RegionView], device: str, limit: int) -> Self:
-        """Takes the regions of a device."""
+        """Stores the regions of a device."""
         self = super().__new__(cls, regions)
         self.device, self.limit = device, limit
         return self
 
     def __getnewargs__(self) -> tuple[tuple[RegionView, ...], str, int]:
-        """Returns what a copy is made of."""
+        """Returns the arguments for making a copy."""
         return tuple(self), self.device, self.limit
 
 
 def memory_map(device: str) -> MemoryMap:
-    """Returns the regions a device got from its card, and the chunks in them.
+    """Returns the memory regions that a device has reserved, and the chunks in them.
 
     Args:
-      device: a name, `"GPU:0"`.
+      device: a name, such as `"GPU:0"`.
 
     Returns:
-      A tuple of regions with `size` and `chunks`; a chunk has `offset`, `size`, `requested` (bytes), `in_use`, as
-      `label` the op, dtype, shape and code line that it was made for, and as `holder` what a variable keeps it as. The
-      segments that PyTorch has on a simulated GPU are among the regions, and the limit is all of the card then.
+      A tuple of regions with `size` and `chunks`. A chunk has `offset`, `size` and `requested` (in bytes) and
+      `in_use`. Its `label` gives the op, dtype, shape and code line it was allocated for. Its `holder` is what a
+      variable keeps it as. On a simulated GPU, PyTorch segments are included, and the limit is then all of the GPU.
 
     Raises:
-      ValueError: no such device, or one whose allocator has no map.
+      ValueError: if the device does not exist, or its allocator has no map.
 
     >>> _ = tf.runtime.simulate_gpus(1, memory="1GiB")
     1 simulated GPU (Tesla V100-SXM2-16GB, 1 GiB): NumPy on this computer's CPU. No GPU is used.
@@ -229,25 +230,23 @@ def memory_map(device: str) -> MemoryMap:
     memory = started_device.memory
     regions = None if memory is None else memory.map()
     if memory is None or regions is None:
-        raise ValueError(
-            f"{device} has no memory map: only simulated GPUs know theirs, and real ones with NBTF_GPU_ALLOCATOR=bfc"
-        )
+        raise ValueError(f"{device} has no memory map. Use a simulated GPU, or a real one with NBTF_GPU_ALLOCATOR=bfc.")
     return MemoryMap(with_holders(regions, started_device), started_device.name, memory.stats().limit)
 
 
 def memory_pieces(device: str) -> list[tuple[Piece, Label | None]]:
-    """Returns the pieces of a device's memory that are in use, and what each was made for.
+    """Returns the pieces of a device's memory in use, each with what it was allocated for.
 
-    Where there is no account there are none.
+    The list is empty for devices whose memory is not tracked.
 
     Args:
-      device: a name, `"GPU:0"`.
+      device: a name, such as `"GPU:0"`.
 
     Returns:
-      For each piece its region, its offset and its bytes, and op, dtype, shape and code line where they are known.
+      For each piece, its region, offset and size in bytes, and, if known, the op, dtype, shape and code line.
 
     Raises:
-      ValueError: no such device.
+      ValueError: if the device does not exist.
 
     >>> _ = tf.runtime.simulate_gpus(1, memory="1GiB")
     1 simulated GPU (Tesla V100-SXM2-16GB, 1 GiB): NumPy on this computer's CPU. No GPU is used.
@@ -270,12 +269,12 @@ def memory_pieces(device: str) -> list[tuple[Piece, Label | None]]:
 
 
 def _lent(name: str) -> LentCard | None:
-    """Returns a card of another library by a name of nbtf's; None where none has it."""
+    """Returns another library's simulated GPU by nbtf's name; None if no library uses it."""
     return next((card for card in LENT if without_cuda(name) in (card.name, short_name(card.name))), None)
 
 
 def lent_pieces(name: str) -> dict[int, Piece]:
-    """Returns what a library has in use on a simulated GPU, by the addresses that it tells itself: of this computer.
+    """Returns what a library has in use on a simulated GPU, keyed by the host addresses that it reports itself.
 
     >>> lent_pieces("GPU:0")
     {}
@@ -285,9 +284,9 @@ def lent_pieces(name: str) -> dict[int, Piece]:
 
 
 def account_of(device: DeviceInfo) -> dict[str, int] | None:
-    """Returns what is in use on a device by all that have it, nbtf and the library that it is lent to; None for nobody.
+    """Returns the memory in use on a device by nbtf and by a library that shares it; None if it is not tracked.
 
-    The peak is the highest of theirs, or what is in use together now where that is more.
+    The peak is the higher of the two peaks, or the current total if that is larger.
 
     >>> account_of(tf.runtime.devices()[0]) is None
     True
@@ -316,11 +315,11 @@ def _started(name: str) -> Device:
 
 
 def matching_device(name: str, candidates: Sequence[Device]) -> Device:
-    """Returns the device of some that has a name, in full, in short, or as CuPy and PyTorch say it.
+    """Returns the device with a given name: in full, in short, or as CuPy and PyTorch write it.
 
     Raises:
-      TypeError: the name is no text.
-      ValueError: none has it.
+      TypeError: if the name is not a string.
+      ValueError: if no device has this name.
     """
     spelled = without_cuda(name)
     for candidate in candidates:
@@ -329,4 +328,4 @@ def matching_device(name: str, candidates: Sequence[Device]) -> Device:
     names = ", ".join(candidate.short_name for candidate in candidates[:_MOST_NAMES]) or "none before the first op"
     unnamed = len(candidates) - _MOST_NAMES
     listed = f"{names} and {unnamed} more" if unnamed > 0 else names
-    raise ValueError(f"No matching devices found for '{name}'. Devices that are here: {listed}.")
+    raise ValueError(f"No matching devices found for '{name}'. Available devices: {listed}.")

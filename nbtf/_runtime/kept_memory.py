@@ -1,6 +1,6 @@
-"""Which memory do variables keep, and as what: weights, or the slots of an optimizer?
+"""Which memory variables hold, and as what: weights, or an optimizer's slots.
 
-Events tell it where somebody listened when a variable was made. For those that were there before, a look finds it out.
+Events show this for variables created while anything listens. For earlier variables, the memory is searched on request.
 """
 
 from __future__ import annotations
@@ -13,16 +13,16 @@ from nbtf._devices.base import Device
 from nbtf._runtime.phases import WEIGHTS, current_holder
 
 _VARIABLES: dict[str, WeakValueDictionary[int, Any]] = {}
-"""By what they keep memory as, and by identity: variables compare by value."""
+"""Variables grouped by what they hold memory as, keyed by identity because variables compare by value."""
 
 
 def register_variable(variable: Any) -> None:
-    """Takes note of a new variable, which keeps its memory as what the innermost block says."""
+    """Registers a new variable, whose memory counts as what the innermost block declares."""
     _VARIABLES.setdefault(current_holder() or WEIGHTS, WeakValueDictionary())[id(variable)] = variable
 
 
 def with_holders(regions: Iterable[Any], device: Device) -> tuple[Any, ...]:
-    """Returns what a device's memory looks like, with the holders of the chunks that are kept by variables."""
+    """Returns a device's memory regions, adding holders to the chunks that variables hold."""
     holders = _holders_on(device)
     return tuple(
         region._replace(chunks=tuple(_with_holder(chunk, holders, region.region) for chunk in region.chunks))

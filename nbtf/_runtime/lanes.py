@@ -1,4 +1,4 @@
-"""Which devices have an open express lane in this process: for plain ops, and while recorders listen?"""
+"""Which devices have an open express lane in this process, for plain ops and while recorders listen."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ def open_lanes(machine: Machine | None, quiet: bool, only_recorders: bool, only_
     """Opens the lanes of a machine's devices, and closes all others.
 
     Args:
-      machine: the one in use; None where nothing has been made.
-      quiet: whether nobody listens, and plain ops go to the first device.
-      only_recorders: whether those who listen are recorders, who take a note from the lane as well.
-      only_log: whether plain ops go to the first device, and the placement log alone listens.
+      machine: the machine in use; None if no devices were created.
+      quiet: whether nothing listens, and plain ops run on the first device.
+      only_recorders: whether all listeners are recorders, which the lane can serve as well.
+      only_log: whether plain ops run on the first device, and only the placement log listens.
     """
     first = machine.first if machine is not None and quiet else None
     HERE.device = first if first is not None and first.type == "CPU" else None
@@ -28,13 +28,13 @@ def open_lanes(machine: Machine | None, quiet: bool, only_recorders: bool, only_
 
 
 def close_lanes() -> None:
-    """Has every op take the road, until lanes are opened."""
+    """Sends every op down the road until lanes are opened again."""
     HERE.device, HERE.first, HERE.logged = None, None, None
     HERE.elsewhere = HERE.recorded = frozenset()
 
 
 def lane_of(request: Request | None, machine: Machine) -> Device | None:
-    """Returns the device whose lane may serve plain ops under a request, if any."""
+    """Returns the device whose lane may serve plain ops under a request; None if there is none."""
     if request is None or request.name is None:
         return HERE.first
     device = machine.by_name.get(request.name)

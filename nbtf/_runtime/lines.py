@@ -1,4 +1,4 @@
-"""Which line of the program ran when? For readers of a million events: columns of numbers, and each line once."""
+"""Which program line ran when, in columns of numbers with each line stored once, for a million events."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ Integers: TypeAlias = "NDArray[np.int64]"
 
 
 class Lines(NamedTuple):
-    """Numbers of events in order, and the line that caused each, as a position in `sites`.
+    """Event numbers in order, and the line that caused each event, as an index into `sites`.
 
-    Ops have the numbers of their begin and their end. Nobody knows which line frees memory: that has none.
+    Ops have the numbers of their start and end. Events that free memory have no line, because it is unknown.
 
     >>> with tf.runtime.recording() as record:
     ...     c = tf.add(1.0, 2.0)
@@ -38,7 +38,7 @@ class Lines(NamedTuple):
 
     @property
     def changes(self) -> Integers:
-        """The numbers of the events that another line caused than the one before.
+        """The numbers of events whose line differs from that of the previous event.
 
         >>> with tf.runtime.recording() as record:
         ...     c = tf.add(1.0, 2.0)
@@ -49,7 +49,7 @@ class Lines(NamedTuple):
         return self.seq[np.flatnonzero(np.diff(self.position, prepend=-1))]
 
     def neighbours(self, seq: Sequence[int]) -> list[tuple[Site, Site]]:
-        """Returns the lines of the last event before each of some numbers, and of the first behind it.
+        """Returns, for each number, the line of the last event before it and of the first event after it.
 
         >>> with tf.runtime.recording() as record:
         ...     c = tf.add(1.0, 2.0)
@@ -65,7 +65,7 @@ class Lines(NamedTuple):
 
 
 def lines_of(batches: Iterable[Batch]) -> Lines:
-    """Returns the lines that notes and entries of journals tell of."""
+    """Returns the lines of notes and journal entries."""
     numbers: dict[Site, int] = {None: 0}
     seq: list[int] = []
     lines: list[int] = []
@@ -85,7 +85,7 @@ def lines_of(batches: Iterable[Batch]) -> Lines:
 
 
 def lines_of_events(events: Iterable[Event]) -> Lines:
-    """Returns the lines that events tell of."""
+    """Returns the lines of events."""
     numbers: dict[Site, int] = {None: 0}
     rows = [
         (event.seq, numbers.setdefault(event.site, len(numbers))) for event in events if not isinstance(event, Freed)
@@ -94,7 +94,7 @@ def lines_of_events(events: Iterable[Event]) -> Lines:
 
 
 def _in_order(seq: list[int], lines: list[int], sites: list[Site]) -> Lines:
-    """Returns what has a line, by number."""
+    """Returns the entries that have a line, sorted by number."""
     numbers, positions = np.array(seq, np.int64), np.array(lines, np.int64)
     rows = np.flatnonzero(positions)
     rows = rows[numbers[rows].argsort(kind="stable")]
@@ -102,7 +102,7 @@ def _in_order(seq: list[int], lines: list[int], sites: list[Site]) -> Lines:
 
 
 def _site(owner: Any) -> Site:
-    """Returns the line of a place in the program, or of an event that was made elsewhere."""
+    """Returns the line of a call site, or of an event that was created elsewhere."""
     if isinstance(owner, tuple):
         return place_of(cast("Any", owner))[0]
     events: Sequence[Event] = owner.sample

@@ -1,4 +1,4 @@
-"""In which forms sessions print where their nodes are placed: those of several releases of TensorFlow."""
+"""The formats in which several TensorFlow releases printed where a session placed its nodes."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ class LogStyle(NamedTuple):
     """How a release printed the placement of a graph.
 
     Attributes:
-      op_types: whether a line names the type of the op, `MatMul: (MatMul): ...`.
-      short_devices: whether devices are spelled `/gpu:0`.
+      op_types: whether a line includes the op's type, `MatMul: (MatMul): ...`.
+      short_devices: whether devices are written as `/gpu:0`.
       capability: whether the device mapping ends with the compute capability.
-      creation_order: whether nodes stand as they were created; else as the graph was rebuilt, the last one first.
-      generators_last: whether what has no inputs and one output stands behind all other nodes.
-      simulated: whether the device mapping says so of a simulated card; no release did.
+      creation_order: whether nodes are listed in creation order; otherwise as the graph was rebuilt, last one first.
+      generators_last: whether nodes with no inputs and one output are listed after all others.
+      simulated: whether the device mapping labels simulated GPUs; no TensorFlow release did.
     """
 
     op_types: bool
@@ -25,8 +25,8 @@ class LogStyle(NamedTuple):
     simulated: bool = False
 
 
-# Source: what TensorFlow of these releases printed; 0.12 is also the form of 0.5 to 0.11, 1.0 that of 1.0 to 1.3, and
-# 1.4 that of 1.4 to 1.15.
+# Source: output of these TensorFlow releases. 0.12 is also the format of 0.5 to 0.11, 1.0 that of 1.0 to 1.3, and 1.4
+# that of 1.4 to 1.15.
 STYLES = {
     "0.12": LogStyle(False, True, False, False, False),
     "1.0": LogStyle(True, True, False, False, True),

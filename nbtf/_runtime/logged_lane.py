@@ -1,4 +1,4 @@
-"""What the express lane does while the placement log, and nobody else, listens: it has the op's line printed first."""
+"""The express lane while only the placement log listens: prints an op's line, then runs the op."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ from nbtf._runtime.scopes import EMPTY, Scope
 
 
 def logs(op_type: str, device: Device) -> bool:
-    """Has the line of an op printed, before it runs; tells whether there is a log."""
+    """Prints an op's line before the op runs; returns whether a log is set."""
     log = CURRENT.context.log
-    if log is None:  # another thread has just ended it
+    if log is None:  # another thread has just removed it
         return False
     log(op_type, device.name)
     return True
 
 
 def untold(road: Callable[..., Any], *arguments: Any) -> Any:
-    """Returns, or raises, what an op does on the road, whose line is printed already."""
+    """Runs an op on the road without logging it again, because its line is already printed."""
     with within(_untold_scope):
         return road(*arguments)
 
 
 class _UntoldScope(Scope):
-    """The scope in which an op runs again of which the log has been told: as if nothing were open."""
+    """The scope for an op that the log has already printed; otherwise it behaves like no scope."""
 
     __slots__ = ()
     silent = True

@@ -1,4 +1,4 @@
-"""The logger `tensorflow`, and where its lines go."""
+"""The logger `tensorflow`, and where its lines are written."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ if TYPE_CHECKING:
 
 @cache
 def get_logger() -> Logger:
-    """Returns the Python logger `tensorflow`, which the library's messages go through.
+    """Returns the Python logger `tensorflow`, which receives the library's messages.
 
-    The first call gives it a handler, unless the root logger has one already. At a prompt and in a notebook lines of
-    level INFO and above go to stdout, in a script those of level WARNING and above to stderr.
+    The first call adds a handler, unless the root logger already has one. At a prompt and in notebooks, messages of
+    level INFO and above go to stdout. In scripts, messages of level WARNING and above go to stderr.
 
     >>> tf.get_logger().name
     'tensorflow'

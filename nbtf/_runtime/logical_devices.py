@@ -1,4 +1,4 @@
-"""Which logical devices has the process: configured ones, those of sessions, and those of other tasks."""
+"""The logical devices of the process: configured ones, those of sessions, and those of other tasks."""
 
 from __future__ import annotations
 
@@ -16,44 +16,44 @@ from nbtf.errors import NotFoundError
 
 
 def in_order(device: Device) -> tuple[bool, str, int, str, int]:
-    """Returns what devices are sorted by: those of this process first, then task by task; CPUs before GPUs."""
+    """Returns the sort key of devices: this process first, then task by task; CPUs before GPUs."""
     job, number = split_task(device.task)
     return device.task != LOCAL_TASK, job, number, device.type, device.index
 
 
 class LogicalDevices:
-    """The devices that a context has made so far, and those of other tasks that have joined it.
+    """The devices that a context has created so far, and those of other tasks that have joined it.
 
-    The Context holds its lock around whatever changes them.
+    The context holds its lock during every change.
     """
 
     def __init__(self, configuration: Configuration, gpus: GPUs) -> None:
-        """Starts without any.
+        """Starts without devices.
 
         Args:
-          configuration: what was asked for.
+          configuration: the requested configuration.
           gpus: the GPUs of the process.
         """
-        self.joined: tuple[Device, ...] = ()  # of other tasks; see `cluster.py`
+        self.joined: tuple[Device, ...] = ()  # devices of other tasks; see `cluster.py`
         self.made_from: dict[str, PhysicalDevice] = {}
         self._configuration, self._gpus = configuration, gpus
         self._cpus: list[Device] = []
-        self._session_cpus: dict[str, Device] = {}  # that only sessions have
+        self._session_cpus: dict[str, Device] = {}  # CPUs that exist for sessions only
         self._by_name: dict[str, Device] = {}
 
     def memory_options(self) -> MemoryOptions:
-        """Returns how GPUs take their memory where no session says otherwise."""
+        """Returns the default memory options of GPUs, for use without a session."""
         return MemoryOptions(self._configuration.fraction, self._configuration.agreed_growth())
 
     def make(self, gpus: Sequence[LogicalGPU], options: Sequence[MemoryOptions]) -> Machine:
-        """Makes the CPUs, these GPUs and those of other hosts, for the first time; freezes the configuration.
+        """Creates the CPUs, these GPUs and those of other hosts for the first time; freezes the configuration.
 
         Args:
-          gpus: of this process.
-          options: how each takes its memory.
+          gpus: the GPUs of this process.
+          options: the memory options of each.
 
         Raises:
-          NotFoundError: the program has hidden all CPUs.
+          NotFoundError: if the program has hidden all CPUs.
         """
         self._cpus = self._new_cpus()
         of_cluster = self._gpus.of_cluster()
@@ -63,7 +63,7 @@ class LogicalDevices:
         return self.machine()
 
     def machine(self) -> Machine:
-        """Returns what placement needs to know; what nobody asks for runs in this process."""
+        """Returns the state that placement needs; ops without a requested device run in this process."""
         cpus, gpus = self._cpus, self._gpus.made
         self.made_from |= {gpu.name: physical for gpu, physical in zip(gpus, self._gpus.made_from, strict=True)}
         joined = sorted(self.joined, key=lambda device: device.type == "CPU")
@@ -72,7 +72,7 @@ class LogicalDevices:
         return Machine(tuple(ordered), self._by_name, cpus[0])
 
     def session_cpus(self, count: int) -> list[Device]:
-        """Returns the first CPUs; of those that only sessions have, no others hear."""
+        """Returns the first `count` CPUs; those that exist for sessions only are not visible elsewhere."""
         cpus: list[Device] = []
         for index in range(count):
             name = full_name("CPU", index)
@@ -84,17 +84,17 @@ class LogicalDevices:
         return cpus
 
     def all(self) -> list[Device]:
-        """Returns all devices that were made, those of sessions included, CPUs first."""
+        """Returns all created devices, including those of sessions, CPUs first."""
         devices = [*self._by_name.values(), *self._session_cpus.values()]
         return sorted(dict.fromkeys(devices), key=in_order)
 
     def has(self, device: Device) -> bool:
-        """Tells whether a device is of this context, and not from before a restart."""
+        """Returns whether a device belongs to this context, and not to one before a restart."""
         name = device.name
         return self._by_name.get(name) is device or self._session_cpus.get(name) is device
 
     def listed(self, device_type: str | None) -> list[LogicalDevice]:
-        """Returns the devices of a type, or all, as `tf.config` lists them: CPUs first."""
+        """Returns the devices of a type, or all, in the order of `tf.config`: CPUs first."""
         return [
             LogicalDevice(device.name.removeprefix(LOCAL_TASK), device.type)
             for device in self._by_name.values()
@@ -120,10 +120,10 @@ class LogicalDevices:
 
 
 def _announce(configuration: Configuration) -> None:
-    """GPUs that only the environment asked for say once what they are."""
+    """Prints a description of the simulated GPUs once if only the environment requested them."""
     processes = sys.modules.get("multiprocessing")
     is_worker = processes is not None and processes.parent_process() is not None
     if is_worker:
-        return  # what it works for has said so
+        return  # the parent process has already printed it
     if configuration.machine_from_environment and configuration.machine and not configuration.is_announced:
         print(f"nbtf: {configuration.machine.sentence()}", file=sys.stderr)  # noqa: T201  # the announcement

@@ -1,4 +1,4 @@
-"""`tf.name_scope`: a block in which names of new variables begin with a name."""
+"""`tf.name_scope`: a block that prefixes the names of new variables."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from nbtf._runtime.scopes import EMPTY, HERE, SCOPE
 
 
 class name_scope(ChangingBlock):  # noqa: N801  # TensorFlow's name
-    """Puts a name in front of the names of the variables that a block makes.
+    """Prefixes the names of variables created in a block.
 
-    Blocks nest; the same one can be opened again and again. Ops have no names when they run at once.
+    Blocks nest, and the same block can be opened repeatedly. Ops that run eagerly have no names.
 
     Args:
-      name: what stands in front; one that ends with `/` leaves the outer blocks out, and an empty one all blocks.
+      name: the prefix. One ending with `/` replaces the outer blocks' prefixes, and an empty one removes them all.
 
     Raises:
-      ValueError: `name` is no string.
+      ValueError: if `name` is not a string.
 
     >>> with tf.name_scope("encoder"):
     ...     v = tf.Variable(1.0, name="w")
@@ -31,7 +31,7 @@ class name_scope(ChangingBlock):  # noqa: N801  # TensorFlow's name
     __slots__ = ("_name",)
 
     def __init__(self, name: str) -> None:
-        """Keeps the name."""
+        """Stores the name."""
         if not isinstance(name, str):  # pyright: ignore[reportUnnecessaryIsInstance]  # callers are not checked
             raise ValueError("name for name_scope must be a string.")
         self._exit = None
@@ -43,7 +43,7 @@ class name_scope(ChangingBlock):  # noqa: N801  # TensorFlow's name
         return self._name
 
     def __enter__(self) -> str:
-        """Opens the block; returns the whole of what stands in front."""
+        """Opens the block; returns the whole prefix."""
         outer = (SCOPE() and current_scope()) or EMPTY
         name = self._name
         graph = open_graph()
@@ -58,5 +58,5 @@ class name_scope(ChangingBlock):  # noqa: N801  # TensorFlow's name
 
     @leaving
     def __exit__(self, *error: Any) -> None:
-        """Closes the block, also after an error."""
+        """Closes the block, even after an error."""
         self.leave("Exiting name scope without proper scope nesting")

@@ -1,9 +1,9 @@
-"""What is taken down of an op or a copy while the program runs, and which events that stands for.
+"""Notes: compact records of ops and copies taken while the program runs, and the events that they stand for.
 
-An event takes a microsecond to make, and most are never looked at. So the road writes a note, a plain tuple of what is
-at hand, and whoever looks makes events of it. First in a note stands its subject, which all rounds of a loop share: the
-op, where it ran and on what shapes. The rest are numbers and times. A note keeps no tensor and no frame alive, only
-devices, records of ops, and code.
+Creating an event takes a microsecond, and most events are never read. So the road writes a note, a plain tuple of the
+data at hand, and readers create the events. A note begins with its subject, shared by all iterations of a loop: the
+op, its device and the shapes. The rest are numbers and times. A note keeps no tensor and no frame alive, only
+devices, op records and code.
 
      SUBJECT   NUMBER  TIME    WHERE       FIRST   BEGAN   SECONDS   LEVEL           MORE
     +---------+-------+-------+-----------+-------+-------+---------+---------------+--------------------------+
@@ -11,11 +11,11 @@ devices, records of ops, and code.
     |         | number, time  |           | number, time  | modelled| or None       | constants and allocations|
     +---------+-------+-------+-----------+-------+-------+---------+---------------+--------------------------+
 
-The level is None where nothing was taken, or where a journal says it (see `pieces.py`); the numbers of allocations are
-there where there are several.
+The level is None if no memory was allocated, or if a journal records it (see `pieces.py`). Allocations have numbers
+of their own only if there are several.
 
-Numbers are even; the odd one before belongs to the same note. The notes that wait stand behind each other in one list,
-without tuples around them: a garbage collector that goes through a hundred thousand tuples costs more than the notes.
+Numbers are even; the odd number before each belongs to the same note. Waiting notes are stored in one flat list without
+tuples around them: a garbage collection over a hundred thousand tuples costs more than the notes themselves.
 """
 
 from __future__ import annotations
@@ -32,20 +32,20 @@ from nbtf._runtime.subjects import Begun, CopySubject, EventSubject, Note, OpSub
 
 SUBJECT, NUMBER, TIME, WHERE, FIRST, BEGAN, SECONDS, LEVEL, MORE = range(9)
 NOTE = 9
-"""So much stands in a note."""
+"""Number of fields in a note."""
 
 next_number = itertools.count(2, 2).__next__
-"""Returns the next number, unique in the process, as is the odd one before it."""
+"""Returns the next number; it and the odd number before it are unique in the process."""
 
 _REMEMBERED = 4096
-"""Subjects kept; a loop over ever new shapes must not fill the memory."""
+"""Maximum number of cached subjects, so that a loop over ever new shapes cannot fill the memory."""
 
 
 _SUBJECTS: dict[tuple[Any, ...], OpSubject] = {}
 
 
 def _subject_of(key: tuple[Any, ...], reason: Reason) -> OpSubject:
-    """Returns a subject, which keeps the reason alive whose `id` stands in its key: equal ones may differ in paths."""
+    """Returns a subject. It keeps alive the reason whose `id` is in its key: equal reasons may differ in paths."""
     subject = _SUBJECTS.get(key)
     if subject is not None:
         return subject
@@ -57,25 +57,25 @@ def _subject_of(key: tuple[Any, ...], reason: Reason) -> OpSubject:
 
 
 def note_of_failure(op: Runnable, device: Device, reason: Reason, start: Begun) -> Note:
-    """Returns the note of an op that did not finish."""
+    """Returns the note of an op that failed."""
     call_site, first, began_at, constants = start
     subject = OpSubject(op, device, reason, len(constants or ()))
     return subject, next_number(), began_at, call_site, first, began_at, None, None, (constants, None)
 
 
 class NoteSink(Protocol):
-    """Where notes go."""
+    """A receiver of notes."""
 
     due: int
-    """After a note with a number above this, `count` is called."""
+    """`count` is called after a note whose number exceeds this one."""
 
     @property
     def takers(self) -> Sequence[Callable[[Note], object]]:
-        """What is called with every note."""
+        """The functions that are called with every note."""
         ...
 
     def count(self) -> None:
-        """Counts what was taken."""
+        """Counts the notes received so far."""
         ...
 
 
@@ -90,18 +90,18 @@ def take_note_of_op(
     input_shapes: tuple[tuple[int, ...], ...] | None,
     input_dtypes: tuple[Any, ...],
 ) -> None:
-    """Takes a note of an op that has just run; its results remember their number.
+    """Records a note of an op that has just run; its results remember the note's number.
 
     Args:
-      sink: who gets it.
-      op: its record.
-      placed: where it belongs, which device ran the kernel, whose account is that of this moment, and why.
-      start: how it began.
+      sink: receives the note.
+      op: the op.
+      placed: its device, the device that ran the kernel (whose memory level is read now), and the reason.
+      start: the start of the op, as `begin` returned it.
       outputs: the results.
       dtypes: their dtypes.
-      started: when the kernel did, by `perf_counter`; 0 where there was none.
-      input_shapes: what the kernel took, lists flattened; not needed where time is measured.
-      input_dtypes: their dtypes.
+      started: when the kernel began, by `perf_counter`; 0 without a kernel.
+      input_shapes: the kernel's input shapes, lists flattened; unused if the time is measured.
+      input_dtypes: the input dtypes.
     """
     device, runner, reason = placed
     seconds = None if runner.models_time else perf_counter() - started if started else 0.0
@@ -135,9 +135,9 @@ def subject_of_op(
     outputs: Sequence[Any],
     inputs: tuple[tuple[tuple[int, ...], ...], tuple[Any, ...]],
 ) -> OpSubject:
-    """Returns the subject of an op, of which so many constants were made; `inputs` are described, lists flattened.
+    """Returns the subject of an op with a number of constants; `inputs` are described with lists flattened.
 
-    It is that of the note that `take_note_of_op` takes.
+    It equals the subject of the note that `take_note_of_op` records.
     """
     shapes: Any = tuple([output._array.shape for output in outputs])
     dtypes: Any = tuple([output._dtype for output in outputs])
@@ -147,7 +147,7 @@ def subject_of_op(
 
 
 def take_short_note(sink: NoteSink, subject: OpSubject, start: Begun, outputs: Sequence[Any]) -> None:
-    """Takes a note of an op on a device that models times and tells pieces."""
+    """Records a note of an op on a device that models times and reports its pieces of memory."""
     call_site, first, began_at, constants = start
     last = next_number()
     for output in outputs:
@@ -163,7 +163,7 @@ def _take(sink: NoteSink, note: Note, last: int) -> None:
         sink.count()
 
 
-# Copies, and what others tell
+# Copies and reports of other libraries
 
 _COPIES: dict[tuple[Any, ...], CopySubject] = {}
 
@@ -177,7 +177,7 @@ def note_of_copy(
     call_site: CallSite,
     pinned: bool | None = None,
 ) -> Note:
-    """Returns the note of a copy that has been made."""
+    """Returns the note of a finished copy."""
     key = source, target, copy_kind, nbytes, pinned
     subject = _COPIES.get(key)
     if subject is None:
@@ -190,5 +190,5 @@ def note_of_copy(
 
 
 def note_of_event(event: Event) -> Note:
-    """Returns the note of an event that was made elsewhere."""
+    """Returns the note of an event that was created elsewhere."""
     return EventSubject(event), event.seq, event.time, NO_PLACE, event.seq, 0.0, None, None, None

@@ -1,4 +1,4 @@
-"""Where does the first infinity or NaN come from? Looks at the results of every op, once that is asked for."""
+"""Checks the results of every op for infinities and NaN, once the program enables it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from nbtf._runtime.scopes import SCOPE
 from nbtf.errors import InvalidArgumentError
 
 # Source: SAFE_OPS and IGNORE_OP_OUTPUTS in check_numerics_callback.py, OP_CALLBACK_SKIP_OPS in op_callbacks_common.py
-# of TensorFlow 2.21: what passes values on, and what is only kept for gradients.
+# of TensorFlow 2.21: ops that pass values on, and ops whose results serve gradients only.
 _PASSES_ON = frozenset(
     "Assign AssignVariableOp CheckNumerics CheckNumericsV2 Concat ConcatV2 ExpandDims Fill Gather Identity Maximum "
     "Minimum Reshape Slice Squeeze Stack StridedSlice StridedSliceGrad Transpose Unpack".split()
@@ -20,16 +20,16 @@ _ONE_RESULT_ALONE = frozenset({"FusedBatchNorm", "FusedBatchNormV2", "FusedBatch
 
 
 def check_results(op: str, inputs: Sequence[Any], outputs: Sequence[Any], device: str) -> None:
-    """Looks for infinities and NaN in what an op made.
+    """Checks the results of an op for infinities and NaN.
 
     Args:
-      op: its type.
-      inputs: the tensors that it took, lists of them as they are.
-      outputs: those that it made.
-      device: the full name of the device that it belongs to.
+      op: the op's type.
+      inputs: its inputs; lists of tensors stay lists.
+      outputs: its results.
+      device: full name of the device that the op belongs to.
 
     Raises:
-      InvalidArgumentError: there are some.
+      InvalidArgumentError: if any result contains one.
     """
     if op in _PASSES_ON:
         return
@@ -44,7 +44,7 @@ def check_results(op: str, inputs: Sequence[Any], outputs: Sequence[Any], device
 
 
 def _finding(op: str, number: int, count: int, output: Any, array: np.ndarray[Any, Any], inputs: Sequence[Any]) -> str:
-    """Returns what was found in one of an op's results, in TensorFlow's words."""
+    """Returns a description of the bad values in one result, in TensorFlow's words."""
     infinite = np.isinf(array)
     counts = {"-Inf": infinite & (array < 0), "+Inf": infinite & (array > 0), "NaN": np.isnan(array)}
     non_finite = [name for name, mask in counts.items() if mask.any()]
@@ -63,7 +63,7 @@ def _finding(op: str, number: int, count: int, output: Any, array: np.ndarray[An
 
 
 def _input_lines(tensors: list[Any]) -> list[str]:
-    """Returns the lines that show what an op took."""
+    """Returns the lines that show an op's inputs."""
     if len(tensors) == 1:
         return ["", f"  Input tensor: {tensors[0]!s}"]
     if not tensors:

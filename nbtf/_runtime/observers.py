@@ -1,4 +1,4 @@
-"""Who is told of what happens, and when."""
+"""Which observers and note takers are notified of events, and when."""
 
 from __future__ import annotations
 
@@ -23,31 +23,31 @@ Observer: TypeAlias = Callable[[Event], object]
 
 
 _NUMBERS = 32_000
-"""Numbers between two counts: four thousand ops on a GPU, which are counted and packed in a few milliseconds."""
+"""Numbers between two counts, for four thousand ops on a GPU; they are counted and packed in a few milliseconds."""
 
 
 class NoteTaker(Protocol):
-    """Keeps notes, and makes events of them when somebody looks: a recorder."""
+    """Keeps notes and creates events from them on request, like a recorder."""
 
     pending_notes: list[Any]
-    """Where the road leaves its notes, behind each other; always the same list."""
+    """Where the road appends its notes, without tuples around them; always the same list."""
 
     pieces: Entries
-    """Where devices leave their entries about memory."""
+    """Where devices put their entries about memory."""
     collect: Callable[[], object]
-    """Has devices do so now."""
+    """Makes devices deliver their entries now."""
 
     def begin_machine(self) -> None:
-        """Is told of a restart."""
+        """Called after a restart."""
         ...
 
     def count(self) -> None:
-        """Takes the notes from there; called now and then."""
+        """Counts the pending notes; called from time to time."""
         ...
 
 
 class Observers:
-    """Who listens, in the order they came: note takers, and functions that are told of every event at once."""
+    """The listeners in registration order: note takers, and functions that are called with every event at once."""
 
     __slots__ = (
         "_changed",
@@ -65,42 +65,42 @@ class Observers:
     )
 
     def __init__(self, changed: Callable[[], None], deliver: Callable[[Sequence[Box]], object]) -> None:
-        """Makes an empty set.
+        """Starts without listeners.
 
         Args:
-          changed: is called after every addition and removal.
-          deliver: has devices put what their journals say into boxes.
+          changed: called after every addition and removal.
+          deliver: makes devices put their journal entries into boxes.
         """
         self.boxes: tuple[Box, ...] = ()
-        """Where devices leave their entries."""
+        """Where devices put their entries."""
         self._untold: deque[list[Any]] = deque()
         self._clock = Clock()
         self.functions: tuple[tuple[object, Observer], ...] = ()
         self.note_takers: tuple[tuple[object, NoteTaker], ...] = ()
         self.takers: tuple[Callable[[Note], None], ...] = ()
-        """What is called with every note."""
+        """The functions that are called with every note."""
         self.sources: list[Callable[[Sequence[Box]], object]] = []
-        """What else puts entries into boxes when somebody looks: allocators of other libraries."""
+        """Other sources of entries, read on request: allocators of other libraries."""
         self.due = 0
-        """After which number the notes must be counted: there is one for every note, so their list stays short."""
+        """The number after which notes must be counted. Every note has a number, so their list stays short."""
         self._changed, self._deliver = changed, deliver
         self._lock = new_lock()
         self._telling = threading.local()
 
     def belong_to(self, changed: Callable[[], None], deliver: Callable[[Sequence[Box]], object]) -> None:
-        """Says who wants to know of additions and removals from now on, and whose devices deliver."""
+        """Sets the function to call on additions and removals, and the one that delivers entries."""
         self._changed, self._deliver = changed, deliver
 
     def collect(self) -> None:
-        """Has devices say what has happened to their memory until now."""
+        """Makes devices deliver their memory entries."""
         if self.boxes:
             self._deliver(self.boxes)
             for source in tuple(self.sources):
                 source(self.boxes)
 
     def add(self, observer: Observer) -> Callable[[], None]:
-        """Adds a function; returns the one that removes it again (once; a second call does nothing)."""
-        entry = (object(), observer)  # one function may be added twice; each addition is undone by itself
+        """Adds a function; returns a function that removes it again (later calls do nothing)."""
+        entry = (object(), observer)  # one function may be added twice, and each addition is removed separately
         self.collect()
         with self._lock:
             self._use((*self.functions, entry), self.note_takers)
@@ -108,7 +108,7 @@ class Observers:
         return lambda: self._drop(entry)
 
     def add_note_taker(self, taker: NoteTaker) -> Callable[[], None]:
-        """Adds a note taker; returns the function that removes it again."""
+        """Adds a note taker; returns a function that removes it again."""
         entry = (object(), taker)
         self.collect()
         taker.collect = self.collect
@@ -118,7 +118,7 @@ class Observers:
         return lambda: self._drop(entry)
 
     def remove_note_taker(self, taker: NoteTaker) -> None:
-        """Removes a note taker wherever it was added, if it was."""
+        """Removes a note taker, however it was added; does nothing if it is not registered."""
         for entry in [entry for entry in self.note_takers if entry[1] is taker]:
             self._drop(entry)
 
@@ -144,31 +144,31 @@ class Observers:
 
     @property
     def all(self) -> tuple[tuple[object, object], ...]:
-        """Everybody, each with a token of its own."""
+        """All listeners, each with a token of its own."""
         return (*self.note_takers, *self.functions)
 
     @property
     def telling(self) -> bool:
-        """Whether this thread is inside an observer: what it does is not reported, so it cannot feed itself."""
+        """Whether this thread is inside an observer: its ops are not reported, so that it cannot trigger itself."""
         return getattr(self._telling, "on", False)
 
     @property
     def listening(self) -> bool:
-        """Whether notes should be taken: somebody is there, and this thread is inside no observer and no trial."""
+        """Whether to record notes: a listener is registered, and this thread is in no observer and no trial run."""
         if not self.takers or (self.functions and self.telling):
             return False
         scope = SCOPE()
         return scope is None or not (scope.silent or getattr(scope.graph, "silent", False))
 
     def take(self, note: Note) -> None:
-        """Has note takers keep a note, and functions told of what happened after the op had begun."""
+        """Passes a note to note takers, and the events after the op's start to functions."""
         for take in self.takers:
             take(note)
         if note[NUMBER] > self.due:
             self.count()
 
     def count(self) -> None:
-        """Has note takers count their notes."""
+        """Makes note takers count their notes."""
         self.due = next_number() + _NUMBERS
         self.collect()
         for _, taker in self.note_takers:
@@ -182,7 +182,7 @@ class Observers:
             self.tell(subject.events_afterwards(note))
 
     def tell(self, events: list[Event], is_stamped: bool = False) -> None:
-        """Tells functions of events, which may have their starts, and of what has happened to memory meanwhile."""
+        """Calls functions with events, whose starts may be set, and with the memory changes since the last call."""
         self.collect()
         for entries in drain(self._untold):
             for entry in entries_of(entries):

@@ -1,4 +1,4 @@
-"""Who is told that an op begins, or has failed: the log and whoever listens, of the op and of its constants."""
+"""Reports the start or failure of an op, and its constants, to the log and to listeners."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from nbtf._types import DType
 
 
 class Begins(Runnable, Protocol):
-    """An op, as far as telling of its begin goes."""
+    """The part of an op that reporting its start needs."""
 
     host_inputs: Mapping[str, tuple[DType | None, DType | None]]
 
@@ -36,25 +36,25 @@ def begin(
     frames: int,
     inputs: Sequence[Any] = (),
 ) -> Begun | None:
-    """Tells the log, and whoever listens, where an op will run; an observer's own ops are not told.
+    """Reports the start of an op to the log and to listeners, unless an observer itself runs the op.
 
     Args:
-      context: the one in use.
+      context: the current context.
       op: the op.
-      device: where it will run.
-      reason: why there.
-      scope: what is open.
-      attrs: its attributes; of those that stand in host memory TensorFlow makes constants.
-      frames: how many of the callers are of the package.
+      device: the device that will run it.
+      reason: why that device was chosen.
+      scope: the open scope.
+      attrs: its attributes; TensorFlow makes constants of those in host memory.
+      frames: how many of the calling frames belong to nbtf.
       inputs: its inputs as they were given.
 
     Returns:
-      What the note of the op starts with; None when nobody listens.
+      The beginning of the op's note; None without listeners.
     """
     observers = context.observers
     if (observers.functions and observers.telling) or (scope is not None and scope.silent):
         return None
-    node = None if scope is None else scope.node  # a graph has nodes for its constants, and a log of its own
+    node = None if scope is None else scope.node  # a graph has nodes for its constants, and its own log
     constants: list[int] | None = None
     try:
         if op.host_inputs and node is None and not (reason.kind == "explicit scope" and device is context.host):
@@ -84,7 +84,7 @@ def count_constants(
     attrs: Mapping[str, Any],
     inputs: Sequence[Any],
 ) -> list[int] | None:
-    """Returns a number of an event for each constant that TensorFlow makes of attributes now; None for none."""
+    """Returns an event number for each constant that TensorFlow now makes of attributes; None without any."""
     slow, events = op.is_given_values(inputs), list[int]()
     try:
         for attr, dtypes in op.host_inputs.items():
@@ -102,6 +102,6 @@ def count_constants(
 
 
 def give_up(context: Context, op: Runnable, device: Device, reason: Reason, start: Begun | None) -> None:
-    """Notes that an op that began has failed."""
+    """Records that an op that had begun has failed."""
     if start is not None:
         context.observers.take(note_of_failure(op, device, reason, start))

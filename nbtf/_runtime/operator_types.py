@@ -1,4 +1,4 @@
-"""Which operators tensors and variables have, for type checkers: at run time other modules set them."""
+"""The operators of tensors and variables, for type checkers only; other modules define them at run time."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     T = TypeVar("T", covariant=True)
 
     class Operators(Generic[T]):
-        """Operators whose results are of a type."""
+        """Operators that return a given type."""
 
         def __add__(self, other: Any) -> T: ...
         def __radd__(self, other: Any) -> T: ...

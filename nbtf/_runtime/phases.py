@@ -1,7 +1,7 @@
-"""Which part of a training step runs: its phase, the layer, and what its results are kept for.
+"""The running part of a training step: its phase, its layer, and what its results are kept for.
 
-Whoever runs a part says so while somebody listens, and nobody else has any cost by it. As with scopes, what was said
-holds as long as its owner lives: the bound `__exit__` that a `with` statement has until its block is over. So an
+The code that runs a part declares it while anything listens; otherwise it costs nothing. Like a scope, a declaration
+holds as long as its owner lives: the bound `__exit__` that a `with` statement holds until its block ends. So an
 interrupt at any instruction leaves nothing behind. See `nbtf/_runtime/blocks.py`.
 """
 
@@ -26,13 +26,13 @@ FORWARD, BACKWARD, ALL_REDUCE, UPDATE, INPUT, METRICS = PHASES = (
     "input",
     "metrics",
 )
-"""What an event's `phase` may be; it is empty where none runs."""
+"""The possible phases of an event; empty outside a training step."""
 
 WEIGHTS, SLOTS = "weights", "optimizer slots"
 _BORN_IN = {FORWARD: "activations", BACKWARD: "gradients", ALL_REDUCE: "gradients", INPUT: "input"}
 _OTHERWISE = "temporary"
 HOLDERS = (WEIGHTS, SLOTS, *dict.fromkeys(_BORN_IN.values()), _OTHERWISE)
-"""What memory may be kept for, as far as is known when it is taken."""
+"""The purposes that memory may be kept for, as far as known when it is allocated."""
 
 _Parts = dict[tuple[Any, Any, bool], Part]
 _PARTS: dict[tuple[str, str, str], _Parts] = {}
@@ -40,7 +40,7 @@ _REMEMBERED = 4096
 
 
 class _Saying:
-    """What a block says; `outer` is what holds again after it."""
+    """A block's declaration; `outer` is the one that applies again afterwards."""
 
     __slots__ = ("call_site", "holder", "layer", "outer", "owner", "parts", "phase")
 
@@ -48,7 +48,7 @@ class _Saying:
     owner: ref[Any] | None
 
     def __init__(self, phase: str, layer: str, holder: str, call_site: CallSite | None = None) -> None:
-        """Begins without an owner."""
+        """Starts without an owner."""
         self.phase, self.layer, self.holder, self.call_site = phase, layer, holder, call_site
         self.outer = self.owner = None
         if call_site is not None:
@@ -68,7 +68,7 @@ _SAID = call_variable("nbtf phase", _NOTHING)
 
 
 def _current() -> _Saying:
-    """Returns what the innermost block says that can still end."""
+    """Returns the innermost declaration whose owner is still alive."""
     saying = _SAID.get()
     while saying.owner is not None and saying.owner() is None:
         saying = saying.outer or _NOTHING
@@ -76,9 +76,9 @@ def _current() -> _Saying:
 
 
 def part_of(scope: Scope | None) -> Part:
-    """Returns what events say besides the line of the program: node or replica, phase and layer.
+    """Returns the context of an event besides its program line: node or replica, phase and layer.
 
-    Where nobody says a phase, what a tape hears is of the forward one.
+    Without a declared phase, ops recorded on a tape belong to the forward phase.
     """
     saying = _SAID.get()
     if saying is _NOTHING and (scope is None or not (scope.tapes or scope.node or scope.replica is not None)):
@@ -108,15 +108,15 @@ def _new_part(saying: _Saying, key: tuple[Any, Any, bool]) -> Part:
 
 
 class Remembered:
-    """What holds where a step of a function is traced: phase, layer, holder, and the line of the program.
+    """The declarations in effect where a step of a function is traced: phase, layer, holder and program line.
 
-    It holds again whenever the step runs. What its caller says counts where the step says nothing.
+    They apply again whenever the step runs. The caller's declarations fill in what the step leaves open.
     """
 
     __slots__ = ("_call_site", "_heard_as", "_sayings", "_words")
 
     def __init__(self) -> None:
-        """Takes down what holds now."""
+        """Stores the current declarations."""
         saying, scope = _current(), SCOPE()
         self._heard_as = FORWARD if scope is not None and scope.tapes else ""
         self._words = saying.phase, saying.layer, saying.holder
@@ -124,7 +124,7 @@ class Remembered:
         self._sayings: dict[tuple[str, str, str], _Saying] = {}
 
     def say(self, caller: object) -> None:
-        """Has it hold again, within what `current_words` has returned."""
+        """Applies them again, inside what `current_words` has returned."""
         outer: Any = caller
         key = outer.phase, outer.layer, outer.holder
         saying = self._sayings.get(key)
@@ -137,22 +137,22 @@ class Remembered:
 
 
 def current_words() -> object:
-    """Returns what holds now, for `Remembered.say` and `restore_words`."""
+    """Returns the current declarations, for `Remembered.say` and `restore_words`."""
     return _current()
 
 
 def restore_words(words: Any) -> None:
-    """Has hold again what `current_words` has returned."""
+    """Restores the declarations that `current_words` returned."""
     _SAID.set(words)
 
 
-class stage:  # noqa: N801  # as blocks are called
-    """A block in which a part of a step runs; each is used once."""
+class stage:  # noqa: N801  # named like a block
+    """A block that runs a part of a training step; each object is used once."""
 
     __slots__ = ("__weakref__", "_exit", "_new")
 
     def __init__(self, phase: str | None = None, layer: str | None = None, holder: str | None = None) -> None:
-        """Takes what is to be said; what is None stays as it is outside."""
+        """Stores what to declare; None keeps the outer value."""
         self._exit: Any = None
         outer = _current()
         self._new = _Saying(
@@ -163,7 +163,7 @@ class stage:  # noqa: N801  # as blocks are called
         self._new.outer = outer
 
     def __enter__(self) -> None:
-        """Begins the block."""
+        """Opens the block."""
         self._new.owner = ref(self._exit)
         self._exit = None
         _SAID.set(self._new)
@@ -175,14 +175,14 @@ class stage:  # noqa: N801  # as blocks are called
 
 
 def during(phase: str) -> Callable[[F], F]:
-    """Marks a function that is a phase of a step."""
+    """Returns a decorator for functions that are a phase of a step."""
 
     def mark(function: F) -> F:
         @wraps(function)
         def run(*args: Any, **kwargs: Any) -> Any:
             if not HERE.watched:
                 return function(*args, **kwargs)
-            if phase is FORWARD:  # a loss, which may be computed anywhere
+            if phase is FORWARD:  # a loss function, which may be called in any phase
                 with stage(_current().phase or phase):
                     return function(*args, **kwargs)
             with stage(phase, "", ""):
@@ -194,7 +194,7 @@ def during(phase: str) -> Callable[[F], F]:
 
 
 def keeping(holder: str, function: Callable[..., Any], *args: Any) -> Any:
-    """Calls a function whose results are kept for something; what encloses the call has the say."""
+    """Calls a function whose results are kept for something; an enclosing declaration takes precedence."""
     if _current().holder:
         return function(*args)
     with stage(holder=holder):
@@ -202,12 +202,12 @@ def keeping(holder: str, function: Callable[..., Any], *args: Any) -> Any:
 
 
 def current_holder() -> str:
-    """Returns what results are kept for now; nothing where nobody says it."""
+    """Returns what results are currently kept for; empty if nothing is declared."""
     return _current().holder
 
 
 def in_layer(name: str, call: Callable[..., Any]) -> Callable[..., Any]:
-    """Returns the call of a layer, told as such: inside another layer, and forward where no phase runs."""
+    """Returns a layer's call that declares the layer, inside any outer one; in the forward phase if none is open."""
 
     def run(*args: Any, **kwargs: Any) -> Any:
         outer = _current()

@@ -1,4 +1,4 @@
-"""What an allocator's journal says, as events; see `nbtf/_devices/journal.py`."""
+"""Converts entries of an allocator's journal to events; see `nbtf/_devices/journal.py`."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ SCRATCH = "scratch"
 
 
 class NamedMemory(Protocol):
-    """A device, or what stands for it where a library's allocator keeps the journal."""
+    """A device, or a stand-in for it if a library's allocator writes the journal."""
 
     @property
     def name(self) -> str:
@@ -26,14 +26,14 @@ class NamedMemory(Protocol):
 
 
 class PieceSubject:
-    """What entries about the pieces of a device's memory begin with: which of the events they are."""
+    """Subject of entries about pieces of a device's memory: whether they were allocated or freed."""
 
     __slots__ = ("_new", "holder", "library", "sample")
 
     memory, lanes = None, None
 
     def __init__(self, event: type[Allocated | Freed], device: NamedMemory, library: str) -> None:
-        """Says what happened, where, and whose allocator says so."""
+        """Stores the event class, the device and the library of the allocator."""
         self._new: Callable[[Any], Event] = partial(cast("Any", tuple).__new__, event)
         self.holder, self.library = device.name, library
         self.sample: list[Event] = [event(device.name, 0, 0, 0, 0, 0.0, library=library)]
@@ -61,14 +61,14 @@ class PieceSubject:
 
 
 class RefusalSubject:
-    """What an entry about a refused request begins with."""
+    """Subject of entries about failed requests."""
 
     __slots__ = ("holder", "library", "sample")
 
     memory, lanes = None, None
 
     def __init__(self, device: NamedMemory, library: str) -> None:
-        """Says where, and whose allocator says so."""
+        """Stores the device and the library of the allocator."""
         self.holder, self.library = device.name, library
         self.sample: list[Event] = [Refused(device.name, 0, 0, 0, 0, 0, 0, 0.0, library=library)]
 
@@ -93,25 +93,25 @@ class RefusalSubject:
 
 
 def journal_of(device: NamedMemory, library: str = "") -> Journal:
-    """Returns the journal of a device's memory, as nbtf's allocator keeps it or that of a library."""
+    """Returns the journal of a device's memory, written by nbtf's allocator or by a library's."""
     granted, freed = (PieceSubject(event, device, library) for event in (Allocated, Freed))
     return Journal(granted, freed, RefusalSubject(device, library), next_number)
 
 
 def entries_of(flat_entries: list[Any]) -> Iterator[Entry]:
-    """Yields the entries that stand behind each other in a list."""
+    """Yields the entries of a flat list."""
     columns = [iter(flat_entries)] * ENTRY
     return zip(*columns, strict=True)
 
 
 def is_reported(entry: Entry) -> bool:
-    """Tells whether functions hear of an entry: not of what they cause themselves, whose line nobody looks up."""
+    """Returns whether observer functions receive an entry: not if an observer itself caused it."""
     label = entry[-1]
     return isinstance(label, Label) and (label.site is not None or is_scratch(entry))
 
 
 def is_scratch(entry: Entry) -> bool:
-    """Tells whether an entry is about TensorFlow's own buffer, which no op asks for."""
+    """Returns whether an entry is about TensorFlow's scratch buffer, which no op requests."""
     return isinstance(entry[-1], Label) and entry[-1].op == SCRATCH
 
 
@@ -121,7 +121,7 @@ _REMEMBERED = 4096
 
 
 def _origin(label: object) -> _Origin:
-    """Returns place and kind of holder of what has a label, and the label with file and line."""
+    """Returns the place and the holder kind of a labelled piece, and its label with file and line."""
     entry = _ORIGINS.get(id(label))
     if entry is None or entry[0] is not label:
         if len(_ORIGINS) >= _REMEMBERED:
@@ -131,7 +131,7 @@ def _origin(label: object) -> _Origin:
 
 
 def site_of_label(label: object) -> Site:
-    """Returns the line that has asked for what has a label."""
+    """Returns the program line that requested a labelled piece."""
     return _origin(label)[0][0]
 
 

@@ -17,9 +17,9 @@ from nbtf.errors import InvalidArgumentError, MissingDeviceError
 
 FOLLOWS_INPUT, ASKED, DEFAULT_DEVICE = "follows its input", "asked by the call", "default device"
 BACKWARD_OF, VIEW, BACKWARD_VIEW, COMPILED = "backward", "view", "backward view", "compiled"
-"""Kinds of reasons for ops of other libraries, which place them themselves."""
+"""Kinds of reasons for ops that other libraries place themselves."""
 VIEWS = frozenset({VIEW, BACKWARD_VIEW})
-"""Those of ops that only look at the memory of their input in another way."""
+"""Kinds of reasons for ops that only return a view of their input's memory."""
 
 KINDS = {
     "explicit scope": "asked for by tf.device",
@@ -41,11 +41,11 @@ KINDS = {
     BACKWARD_VIEW: "a view, in backward of {detail}",
     COMPILED: "compiled: {detail}",
 }
-"""The kinds of reasons and how they read; the list may grow."""
+"""The kinds of reasons and their texts; more may be added."""
 
 
 def in_words(op: str, device: str, reason: Reason) -> str:
-    """Returns a reason as people read it: `GPU:0: asked for GPU:7, soft placement`.
+    """Returns a reason as readable text: `GPU:0: asked for GPU:7, soft placement`.
 
     >>> _ = tf.runtime.simulate_gpus(2, model="Tesla K20m")
     2 simulated GPUs (Tesla K20m, 5 GiB each): NumPy on this computer's CPU. No GPU is used.
@@ -59,29 +59,29 @@ def in_words(op: str, device: str, reason: Reason) -> str:
 
 
 def is_view(reason: Reason) -> bool:
-    """Tells whether an op only looks at its input in another way: it computes nothing, and takes no memory."""
+    """Returns whether an op only makes a view of its input: it computes nothing and allocates no memory."""
     return reason.kind in VIEWS
 
 
 def op_matches(op: str, pattern: str) -> bool:
-    """Tells whether the type of an op matches a pattern, which may leave out its library: `mm` for `aten::mm`."""
+    """Returns whether an op type matches a pattern, which may omit the library: `mm` matches `aten::mm`."""
     return fnmatchcase(op, pattern) or ("::" not in pattern and fnmatchcase(op.rpartition("::")[2], pattern))
 
 
 class Placeable(Protocol):
-    """An op, as far as placing it goes."""
+    """The part of an op that placement needs."""
 
     type: str
 
     def has_kernel(self, device_type: str, dtypes: Sequence[DType]) -> bool:
-        """Tells whether the op can run on such a device with inputs of these dtypes."""
+        """Returns whether the op can run on such a device with inputs of these dtypes."""
         ...
 
 
 class Machine(NamedTuple):
-    """What placement needs to know of devices and settings.
+    """The devices and settings that placement needs.
 
-    `devices` are in order of priority, GPUs first; `host` is CPU:0, where Python values come from.
+    `devices` are in order of priority, GPUs first. `host` is CPU:0, where Python values are created.
     """
 
     devices: tuple[Device, ...]
@@ -93,12 +93,12 @@ class Machine(NamedTuple):
 
     @property
     def first(self) -> Device:
-        """The device that plain ops go to."""
+        """The device that runs plain ops."""
         return self.devices[0]
 
     @property
     def local(self) -> list[Device]:
-        """The devices of this process, not of other hosts."""
+        """The devices of this process, without those of other hosts."""
         return [device for device in self.devices if device.task == self.host.task]
 
 
@@ -110,14 +110,14 @@ def place_op(
     replica: int | None,
     machine: Machine,
 ) -> tuple[Device, Reason]:
-    """Chooses the device of an op; depends on nothing but its arguments.
+    """Chooses the device of an op, from its arguments alone.
 
-    In order: the device of a variable the op works on, the open `tf.device`, the cell, the session's default
+    The order is: the device of a variable that the op changes, the open `tf.device`, the cell, the session's default
     device, the lowest-numbered GPU, the CPU.
 
     Raises:
-      MissingDeviceError: the device is not there, or has no kernel, and soft placement is off.
-      InvalidArgumentError: the request can never be met: another job or task, an impossible index.
+      MissingDeviceError: if the device does not exist or has no kernel, and soft placement is off.
+      InvalidArgumentError: if the request can never be met: another job or task, or an impossible index.
     """
     if pinned_to is not None:
         return pinned_to, follows_variable(pinned_to)
@@ -133,7 +133,7 @@ def place_op(
 
 
 def follows_variable(device: Device) -> Reason:
-    """Returns the reason of what is placed where a variable is stored."""
+    """Returns the reason for an op that is placed where its variable is stored."""
     name = device.short_name
     return Reason("follows variable", name).after(Rule("variable", "Where is it?", name))
 
@@ -143,7 +143,7 @@ _ASKED_BY = {"explicit scope": "tf.device", "cell": "%%device", "session default
 
 @lru_cache
 def on_host(reason: Reason, dtype: str) -> Reason:
-    """Returns the reason of an op whose results stay in host memory because of their dtype."""
+    """Returns the reason for an op whose results stay in host memory because of their dtype."""
     return Reason("host-memory dtype", dtype).after(*reason.path, Rule("dtype", f"Where is {dtype} kept?", "host"))
 
 
@@ -158,7 +158,7 @@ def _anywhere(op: Placeable, dtypes: Sequence[DType], machine: Machine) -> tuple
 
 
 _MOST_NAMES = 64
-"""Devices that an error lists; a cluster may have a thousand."""
+"""Maximum number of devices in an error message; a cluster may have a thousand."""
 
 
 def _lowest(device: Device) -> Rule:
@@ -174,7 +174,7 @@ def _without_kernel(op: Placeable, best: Device) -> tuple[Rule, ...]:
 
 
 def _describe_missing(devices: Sequence[Device], device_type: str) -> str:
-    """Returns which devices of a type there are: `GPU:0 to GPU:3`."""
+    """Returns the available devices of a type: `GPU:0 to GPU:3`."""
     names = [device.short_name for device in devices if device.type == device_type]
     return "none" if not names else names[0] if len(names) == 1 else f"{names[0]} to {names[-1]}"
 
@@ -196,11 +196,11 @@ def _as_asked(
         _refuse_impossible(op, request)
     task = Fields(requested.job, requested.replica, requested.task).to_string()
     of_task = [candidate for candidate in machine.devices if candidate.task == task]
-    if not of_task and op.type == "_EagerConst":  # TensorFlow copies constants, and a copy fails in other words
+    if not of_task and op.type == "_EagerConst":  # TensorFlow copies constants, and a failed copy has another message
         missing = MissingDeviceError(f"{request.name} unknown device.")
-        missing.add_note(f"Tasks that are here: {describe_tasks(device.name for device in machine.devices)}.")
+        missing.add_note(f"Available tasks: {describe_tasks(device.name for device in machine.devices)}.")
         raise missing
-    if not (machine.soft and of_task):  # soft placement stays within the task that was asked for
+    if not (machine.soft and of_task):  # soft placement stays within the requested task
         raise MissingDeviceError(_unsatisfied(op, dtypes, request, machine))
     best = _best(op, dtypes, of_task)
     soft = Rule("soft placement", "Is it on?", "yes")
@@ -214,7 +214,7 @@ def _as_asked(
 
 
 def _refuse_impossible(op: Placeable, request: Request) -> None:
-    """TensorFlow's own parser of full names knows only int32 indices and identifiers as jobs."""
+    """Raises for indices beyond int32 and malformed job names, which TensorFlow's parser of full names rejects."""
     requested = request.fields
     index = requested.device_index or 0
     if not 0 <= index < 2**31 or not (requested.job or "").isidentifier():

@@ -1,7 +1,7 @@
-"""The express lane of ops on simulated GPUs while a recorder listens: what the road does, without its questions.
+"""The express lane on simulated GPUs while a recorder listens: the road's steps without its checks.
 
-It serves tensors on a device whose account tells every piece and whose times are modelled. Nothing is told before the
-kernel has run, so that the road can do it all over again.
+It serves tensors on a device that tracks every piece of memory and models its times. Nothing is reported before the
+kernel has run, so the road can repeat the op from the start.
 """
 
 from __future__ import annotations
@@ -24,35 +24,35 @@ from nbtf._runtime.tensor import Tensor, tensors_of
 from nbtf._types import DType
 
 _FRAMES = 3
-"""From `_decision_of` to the lane, which are no place in a user's program."""
+"""Stack frames from `_decision_of` to the lane, which are not part of the user's program."""
 
 _REMEMBERED = 4096
-"""Decisions at most; a loop over ever new shapes must not fill the memory."""
+"""Maximum number of decisions, so that a loop over ever new shapes cannot fill the memory."""
 
 
 class Decision(NamedTuple):
-    """What was decided about an op on such inputs, at a place of the program."""
+    """The decisions about an op with given inputs, called at a given program line."""
 
     call_site: CallSite
     reason: Reason
     request: Any
-    """What the device needs to know; None for an op whose result shows the memory of an input."""
+    """Information for the device; None if the op's result is a view of an input."""
     subjects: dict[int, OpSubject]
-    """By the number of constants that are told of."""
+    """Subjects by the number of reported constants."""
 
 
 def run_recorded(op: Any, inputs: tuple[Any, ...], attrs: tuple[Any, ...], scope: Scope | None, dtype: DType) -> Tensor:
-    """Returns the result of an op, of which the recorders have taken a note.
+    """Runs an op, records a note of it, and returns its result.
 
     Args:
-      op: its record.
-      inputs: on a device that is in `HERE.recorded`.
+      op: the op.
+      inputs: tensors on a device in `HERE.recorded`.
       attrs: its attributes in order.
-      scope: the scope that is open.
-      dtype: of the result.
+      scope: the open scope.
+      dtype: dtype of the result.
 
     Raises:
-      LookupError: the road must do it; so must it after any other error.
+      LookupError: if the road must run the op; after any other error it must do so as well.
     """
     context, device = CURRENT.context, inputs[0]._device
     call_site, reason, request, subjects = _decision_of(context, op, inputs, attrs, scope)
@@ -87,17 +87,18 @@ def run_recorded_lists(
     question: tuple[dict[str, Any], tuple[Any, ...], Any],
     scope: Scope | None,
 ) -> list[Tensor]:
-    """Does what `run_recorded` does for an op that takes lists or has several results; returns the list of them.
+    """Does what `run_recorded` does for an op with lists or several results; returns the list of results.
 
     Args:
-      op: its record.
-      inputs: tensors or lists of them, on a device that is in `HERE.recorded`.
-      tensors: all of them.
-      question: its attributes as they were given, what tells it apart from others, and its request without a place.
-      scope: the scope that is open.
+      op: the op.
+      inputs: tensors or lists of tensors on a device in `HERE.recorded`.
+      tensors: all of these tensors.
+      question: its attributes as they were given, its cache key, and its memory request without a call
+        site.
+      scope: the open scope.
 
     Raises:
-      LookupError: the road must do it; so must it after any other error.
+      LookupError: if the road must run the op; after any other error it must do so as well.
     """
     context, device = CURRENT.context, tensors[0]._device
     attrs_given, key, request = question
@@ -132,14 +133,14 @@ def _decision_of(
     scope: Scope | None,
     lists: Any = None,
 ) -> Decision:
-    """Returns what was decided about an op, or is now.
+    """Returns the decision about an op, making it if necessary.
 
-    Of one with lists, `inputs` are all its tensors, and `lists` is its request without a place.
+    For an op with lists, `inputs` are all its tensors, and `lists` is its memory request without a call site.
 
     Raises:
-      LookupError: the road must do it.
+      LookupError: if the road must run the op.
     """
-    decisions = context.recorded_ops  # before anything is decided: what is stale goes where nobody reads
+    decisions = context.recorded_ops  # read first, so that a stale decision goes into a discarded dictionary
     call_site, device = find_call_site(part_of(scope), _FRAMES), inputs[0]._device
     described = [(tensor._array.shape, tensor._dtype, tensor._host, tensor.__class__) for tensor in inputs]
     if scope is None:
@@ -152,7 +153,7 @@ def _decision_of(
         key = *key, threading.get_ident()
     try:
         decision = decisions.get(key)
-    except TypeError:  # lists among the attributes
+    except TypeError:  # an attribute is an unhashable list
         key = op, tuple([tuple(attr) if attr.__class__ is list else attr for attr in attrs]), *key[2:]
         decision = decisions.get(key)
     if decision is None or decision.call_site is not call_site:
@@ -172,10 +173,10 @@ def _decided(
     call_site: CallSite,
     lists: Any,
 ) -> Decision:
-    """Decides about an op.
+    """Makes a decision about an op.
 
     Raises:
-      LookupError: the road must do it: it is placed elsewhere, or an input is a variable, whose reading is told.
+      LookupError: if the road must run the op, because it runs elsewhere or reads a variable, which is reported.
     """
     device = inputs[0]._device
     chosen, reason = context.place_op(op, tuple([tensor._dtype for tensor in inputs]), None, scope)

@@ -1,4 +1,4 @@
-"""What was heard so far: exact totals, and the last events."""
+"""The recorder: exact totals of everything observed, and the last events."""
 
 from __future__ import annotations
 
@@ -19,26 +19,26 @@ from nbtf._runtime.totals import Snapshot as Snapshot
 from nbtf._runtime.totals import Totals
 
 CAPACITY = 1_000_000
-"""Events kept by default: less than 48 MB, filled in ten seconds by a loop over small tensors."""
+"""Default number of kept events: less than 48 MB, filled in ten seconds by a loop over small tensors."""
 
 _BATCH = 1000
-"""Notes that are worth packing."""
+"""Number of notes that are worth packing."""
 
 _LOOSE = 20
-"""Batches that wait for the road to pack them, however often somebody looks."""
+"""How many batches may wait until the road packs them, regardless of how often the recorder is read."""
 
 _SCENES = 1000
-"""Scenes that are remembered."""
+"""Maximum number of kept scenes."""
 
 _BEGINNINGS = 100
-"""Scenes of which it is remembered what was heard before them."""
+"""Maximum number of scenes whose preceding totals are kept."""
 
 
 class Scene(NamedTuple):
-    """A run of a cell on one machine: its events have numbers from `first` to `last`, which is None while it runs.
+    """One run of a cell on one machine. Its events have numbers from `first` to `last`, which is None during the run.
 
-    Each run is a scene of its own, and a restart begins another. On the modelled clock a scene begins when all before
-    it is over.
+    Every run is a separate scene, and a restart begins another. On the modelled clock, a scene begins after all earlier
+    work has finished.
 
     >>> recorder = tf.runtime.Recorder()
     >>> recorder.begin_scene("cell 1").cell
@@ -52,7 +52,7 @@ class Scene(NamedTuple):
     last: int | None = None
 
     def has(self, event: Event) -> bool:
-        """Tells whether an event is of this scene.
+        """Returns whether an event belongs to this scene.
 
         >>> recorder = tf.runtime.Recorder()
         >>> stop = tf.runtime.start_recorder(recorder)
@@ -67,16 +67,17 @@ class Scene(NamedTuple):
 
 
 def _nothing() -> None:
-    """Collects nothing: nobody has asked a recorder to listen."""
+    """Collects nothing: default for recorders that are not registered."""
 
 
 class Recorder:
-    """A note taker with bounded memory: the totals stay exact when the list of events is cut.
+    """A note taker with bounded memory: totals stay exact even after old events are dropped.
 
-    The road only appends to a list. The notes in it are counted when there are enough of them or somebody looks.
+    Recording an op only appends to a list. The notes in the list are counted once there are enough of them, or when the
+    recorder is read.
 
-    A KeyboardInterrupt comes after a call or between two rounds of a loop. Changes of what belongs together therefore
-    stand in blocks without calls and loops: they happen completely or not at all.
+    A KeyboardInterrupt may come after a call or between two iterations of a loop. Related changes are therefore made in
+    code without calls and loops: they happen completely or not at all.
 
     >>> recorder = tf.runtime.Recorder(capacity=1000)
     >>> stop = tf.runtime.start_recorder(recorder)
@@ -90,11 +91,11 @@ class Recorder:
         """Starts empty.
 
         Args:
-          capacity: how many events are kept.
+          capacity: maximum number of kept events.
 
         Raises:
-          TypeError: not a whole number.
-          ValueError: less than 0.
+          TypeError: if `capacity` is not an integer.
+          ValueError: if `capacity` is negative.
         """
         if not isinstance(capacity, int):  # pyright: ignore[reportUnnecessaryIsInstance]  # from a user
             raise TypeError(f"capacity must be a number of events, got {capacity!r}")
@@ -102,27 +103,27 @@ class Recorder:
             raise ValueError(f"capacity must be 0 events or more, got {capacity}")
         self._capacity = capacity
         self._lock = new_lock()
-        self.pending_notes: list[Any] = []  # notes behind each other, not counted yet
-        self.pieces: Entries = []  # likewise, of memory
+        self.pending_notes: list[Any] = []  # a flat list of notes that are not counted yet
+        self.pieces: Entries = []  # memory entries that are not counted yet
         self.collect: Callable[[], object] = _nothing
         self._kept: deque[Batch] = deque()  # counted
         self._kept_events = 0
-        self._uncounted = 0  # how long the list of notes was at the last look
+        self._uncounted = 0  # length of the note list at the last reading
         self._totals = Totals()
-        self._clock = Clock()  # after the last batch that somebody has looked at, or that is forgotten
+        self._clock = Clock()  # the clock after the last batch that was read or dropped
         self._densities = Densities()
         self._scenes: deque[Scene] = deque(maxlen=_SCENES)
         self._beginnings: deque[tuple[int, Totals]] = deque(maxlen=_BEGINNINGS)
         self._before_machine = self._totals
         self._machine = 1
         self.machine_first = 0
-        """The least number of an event since the last restart."""
+        """The smallest event number since the last restart."""
 
     # Scenes
 
     @property
     def scenes(self) -> tuple[Scene, ...]:
-        """The last scenes, the oldest first.
+        """The last scenes, oldest first.
 
         >>> recorder = tf.runtime.Recorder()
         >>> scene = recorder.begin_scene("cell 1")
@@ -133,10 +134,10 @@ class Recorder:
         return tuple(self._scenes)
 
     def begin_scene(self, cell: str) -> Scene:
-        """Begins a scene, and ends the one before.
+        """Begins a scene, ending the previous one.
 
         Args:
-          cell: what is run, in words.
+          cell: description of the cell.
 
         >>> tf.runtime.Recorder().begin_scene("cell 4").cell
         'cell 4'
@@ -151,7 +152,7 @@ class Recorder:
         return scene
 
     def totals_before(self, scene: Scene) -> Snapshot | None:
-        """Returns the totals of what was heard before a scene began, without events; None if they are forgotten.
+        """Returns the totals before a scene began, without events; None if they are no longer kept.
 
         >>> recorder = tf.runtime.Recorder()
         >>> stop = tf.runtime.start_recorder(recorder)
@@ -166,7 +167,7 @@ class Recorder:
         return None if totals is None else totals.snapshot(())
 
     def totals_before_machine(self) -> Snapshot:
-        """Returns the totals of what was heard before the last restart, without events.
+        """Returns the totals before the last restart, without events.
 
         >>> recorder = tf.runtime.Recorder()
         >>> stop = tf.runtime.start_recorder(recorder)
@@ -180,7 +181,7 @@ class Recorder:
         return self._before_machine.snapshot(())
 
     def end_scene(self) -> None:
-        """Ends the scene that runs, if any does; what memory it has freed is told before.
+        """Ends the current scene, if any; memory that it freed is reported first.
 
         >>> recorder = tf.runtime.Recorder()
         >>> scene = recorder.begin_scene("cell 1")
@@ -193,7 +194,7 @@ class Recorder:
             self._scenes[-1] = self._scenes[-1]._replace(last=next_number())
 
     def begin_machine(self) -> None:
-        """Is told of a restart: what runs from now on is on another machine.
+        """Called after a restart: later events belong to a new machine.
 
         >>> recorder = tf.runtime.Recorder()
         >>> scene = recorder.begin_scene("cell 1")
@@ -224,7 +225,7 @@ class Recorder:
     # Notes
 
     def count(self) -> None:
-        """Counts the notes left by the road, unless another thread does, or this one further down its stack.
+        """Counts pending notes, unless a count is already in progress in any thread.
 
         >>> recorder = tf.runtime.Recorder()
         >>> stop = tf.runtime.start_recorder(recorder)
@@ -241,16 +242,16 @@ class Recorder:
                 self._lock.release()
 
     def __call__(self, event: Event) -> None:
-        """Takes an event down: a recorder is an observer, too."""
+        """Records an event, so that a recorder can also serve as an observer."""
         self.pending_notes.extend(note_of_event(event))
         if len(self.pending_notes) > _BATCH * NOTE:
             self.count()
 
     def _count(self, batches_to_wait: int = 1) -> None:
-        """Counts what was taken, and forgets the oldest notes while there are enough without them.
+        """Counts pending notes, and drops the oldest batch while the others hold enough events.
 
         Args:
-          batches_to_wait: how many times as many notes wait as are worth packing.
+          batches_to_wait: packs once this many times the usual number of notes are waiting.
         """
         pending_notes, pieces, batches = self.pending_notes, self.pieces, self._kept
         notes, boxes = pending_notes[:], pieces[:]
@@ -260,7 +261,7 @@ class Recorder:
             added = totals.heard - self._totals.heard
             entries = boxes[0] if opened == 1 else [*chain.from_iterable(boxes)]
             batch = deque([Batch.of(added, notes, entries)])
-            # All or nothing from here on: no calls, no loops.
+            # No calls or loops from here on, so that an interrupt cannot split the change.
             del pending_notes[:count]
             del pieces[:opened]
             batches += batch
@@ -271,18 +272,18 @@ class Recorder:
         while batches and self._kept_events - batches[0].events >= self._capacity:
             self._let_pass(batches[0])
             densities = self._densities.with_work(*batches[0].work())
-            # All or nothing, as above.
+            # As above, without calls and loops.
             self._kept_events -= batches[0].events
             del batches[0]
             self._densities = densities
 
     def _pack(self, threshold: int) -> None:
-        """Packs the last batches when there is enough in them."""
+        """Packs the last batches if they contain enough notes."""
         batches = self._kept
         loose = [*takewhile(lambda batch: not batch.is_packed, reversed(batches))][::-1]
         if not loose or sum([batch.size for batch in loose]) < threshold:
             return
-        if loose[0].clock is not None:  # somebody has looked
+        if loose[0].clock is not None:  # it was read
             for batch in loose:
                 self._let_pass(batch)
         packed = deque(islice(batches, len(batches) - len(loose)))
@@ -290,20 +291,20 @@ class Recorder:
         self._kept = packed
 
     def _let_pass(self, batch: Batch) -> None:
-        """Has the modelled clock go on to the end of a batch."""
+        """Advances the modelled clock to the end of a batch."""
         if batch.clock is None:
             end_clock = batch.clock_after(self._clock)
             batch.clock, self._clock = self._clock, end_clock
 
     def _look(self, may_be_late: bool = False) -> tuple[Totals, Recorded]:
-        """Returns the totals and what is kept; neither will change."""
+        """Returns the totals and the kept part, both immutable."""
         length, self._uncounted = self._uncounted, len(self.pending_notes)
         is_late = may_be_late and self._uncounted > _BATCH * NOTE and self._uncounted != length
         if not is_late:
             self.collect()
         with self._lock:
             if not is_late:
-                self._count(_LOOSE)  # the road packs: more and smaller batches would make it slower
+                self._count(_LOOSE)  # packing here would make more, smaller batches and slow the road
             for batch in self._kept:
                 self._let_pass(batch)
             return self._totals, Recorded([*self._kept], self._capacity, self._densities)
@@ -312,9 +313,9 @@ class Recorder:
         """Returns the totals and the last events.
 
         Args:
-          last: how many events at the most; all that are kept when None.
-          may_be_late: whether ops may be missing that the running program counts within milliseconds: another thread
-            would be slower at it, and hold it up.
+          last: maximum number of events; None returns all that are kept.
+          may_be_late: whether to skip ops that the running program will count within milliseconds; counting them in
+            another thread is slower and delays the program.
 
         >>> recorder = tf.runtime.Recorder()
         >>> stop = tf.runtime.start_recorder(recorder)
@@ -327,7 +328,7 @@ class Recorder:
         return totals.snapshot(recorded.last_events(self._capacity if last is None else last))
 
     def placed_before(self, seq: int) -> OpPlaced | None:
-        """Returns how the op was placed whose `OpExecuted` has this number, while it is still kept.
+        """Returns the placement of the op whose `OpExecuted` event has this number, if it is still kept.
 
         >>> recorder = tf.runtime.Recorder()
         >>> stop = tf.runtime.start_recorder(recorder)
@@ -347,7 +348,7 @@ class Recorder:
         return None
 
     def placed_node(self, name: str) -> OpPlaced | None:
-        """Returns how the node of a graph was placed when a session last ran it, while that is still kept.
+        """Returns the placement of a graph node from its last run in a session, if it is still kept.
 
         >>> recorder = tf.runtime.Recorder()
         >>> stop = tf.runtime.start_recorder(recorder)
@@ -364,7 +365,7 @@ class Recorder:
         return None
 
     def clear(self) -> None:
-        """Forgets everything, the totals too.
+        """Discards everything, including the totals.
 
         >>> recorder = tf.runtime.Recorder()
         >>> stop = tf.runtime.start_recorder(recorder)
@@ -390,7 +391,7 @@ class Recorder:
 
 
 def _executed(batches: Sequence[Batch], seq: int) -> OpExecuted | None:
-    """Returns the event with a number, if an op had run then."""
+    """Returns the `OpExecuted` event with a number; None if there is none."""
     for batch in batches:
         if batch.low <= seq <= batch.high:
             for event in batch.event_list():
@@ -400,5 +401,5 @@ def _executed(batches: Sequence[Batch], seq: int) -> OpExecuted | None:
 
 
 def _same_op(placed: OpPlaced, executed: OpExecuted) -> bool:
-    """Tells two events of one op from those of other threads in between."""
+    """Returns whether two events belong to one op, because other threads' events may come between them."""
     return (placed.op, placed.device, placed.site) == (executed.op, executed.device, executed.site)

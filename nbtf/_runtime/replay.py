@@ -1,4 +1,4 @@
-"""What was in a device's memory after each event: the allocator's list of chunks, made again from what it told."""
+"""Reconstructs the chunks of a device's memory after each event."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from nbtf._runtime.events import Allocated, Event, Freed
 
 
 class _Piece(NamedTuple):
-    """A piece that is in use."""
+    """A piece of memory in use."""
 
     size: int
     requested: int
@@ -19,10 +19,10 @@ class _Piece(NamedTuple):
 
 
 class MemoryReplay:
-    """The regions and chunks of one device, event by event.
+    """The regions and chunks of one device, updated event by event.
 
-    Free neighbours are always one chunk, so the pieces in use and the regions say it all. A region is told by the first
-    piece in it; regions go when the pool shrinks, and then all that are idle.
+    Adjacent free chunks are always merged, so the pieces in use and the regions describe the memory completely. A
+    region becomes known with the first piece in it. When the pool shrinks, all idle regions are removed.
 
     >>> _ = tf.runtime.simulate_gpus(1, memory="1GiB")
     1 simulated GPU (Tesla V100-SXM2-16GB, 1 GiB): NumPy on this computer's CPU. No GPU is used.
@@ -34,10 +34,14 @@ class MemoryReplay:
     """
 
     def __init__(self, device: str, regions: Iterable[RegionView] = ()) -> None:
-        """Begins with the regions of a device, as `memory_map` has them; a full name.
+        """Starts with a device's regions.
+
+        Args:
+          device: full name of the device.
+          regions: its regions, as returned by `memory_map`.
 
         Raises:
-          TypeError: no name of a device, or no regions.
+          TypeError: if `device` is not a string, or `regions` are not regions.
         """
         if not isinstance(device, str):  # pyright: ignore[reportUnnecessaryIsInstance]  # from a user
             raise TypeError(f"device must be a device's full name, got {device!r}")
@@ -55,9 +59,9 @@ class MemoryReplay:
             }
 
     def take(self, event: Event) -> bool:
-        """Goes one event on; says whether it changed this device's memory, as far as it is known.
+        """Applies one event; returns whether it changed this device's memory, as far as that is known.
 
-        What was there before, and is not among the regions that the replay began with, is freed without a trace.
+        Memory from before the replay that is not in the initial regions is freed without effect.
 
         >>> _ = tf.runtime.simulate_gpus(1, memory="1GiB")
         1 simulated GPU (Tesla V100-SXM2-16GB, 1 GiB): NumPy on this computer's CPU. No GPU is used.
@@ -85,14 +89,14 @@ class MemoryReplay:
         return True
 
     def _drop_idle(self, pool: int) -> None:
-        """Forgets the regions that were given back, if the pool is smaller than all there are."""
+        """Removes the idle regions if the pool is smaller than all regions together."""
         if sum(self._sizes.values()) > pool:
             for number in [number for number, pieces in self._pieces.items() if not pieces]:
                 del self._sizes[number], self._pieces[number]
 
     @property
     def region_sizes(self) -> dict[int, int]:
-        """The bytes of each region, by its number.
+        """The size in bytes of each region, by its number.
 
         >>> _ = tf.runtime.simulate_gpus(1, memory="1GiB")
         1 simulated GPU (Tesla V100-SXM2-16GB, 1 GiB): NumPy on this computer's CPU. No GPU is used.
@@ -106,7 +110,7 @@ class MemoryReplay:
         return dict(self._sizes)
 
     def regions(self) -> tuple[RegionView, ...]:
-        """Returns regions and chunks as `memory_map` does.
+        """Returns regions and chunks in the form of `memory_map`.
 
         >>> _ = tf.runtime.simulate_gpus(1, memory="1GiB")
         1 simulated GPU (Tesla V100-SXM2-16GB, 1 GiB): NumPy on this computer's CPU. No GPU is used.
@@ -124,7 +128,7 @@ class MemoryReplay:
 
 
 def _tiled(size: int, pieces: dict[int, _Piece]) -> list[ChunkView]:
-    """Returns the chunks of a region, by address."""
+    """Returns the chunks of a region, sorted by address."""
     chunks: list[ChunkView] = []
     end = 0
     for offset, piece in sorted(pieces.items()):

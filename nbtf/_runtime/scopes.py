@@ -1,4 +1,4 @@
-"""What the open `with` blocks say: device, tapes, strategy, replica, graph."""
+"""The state set by open `with` blocks: device, tapes, strategy, replica, graph."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from nbtf._runtime.events import Reason
 
 
 class Request(NamedTuple):
-    """A device asked for; it need not exist. `name` is its full name, None after `tf.device(None)`."""
+    """A requested device, which need not exist. `name` is its full name, or None after `tf.device(None)`."""
 
     name: str | None
     fields: Fields
 
 
 ANYWHERE = Request(None, Fields())
-"""What `tf.device(None)` asks for: the default placement, whatever cell or session say."""
+"""The request of `tf.device(None)`: default placement, overriding the cell and the session."""
 
 _TOP = Fields("localhost", 0, 0, "CPU", 0)
 
@@ -30,11 +30,11 @@ _TOP = Fields("localhost", 0, 0, "CPU", 0)
 def merged(text: str, outer: Request | None) -> Request:
     """Returns the request of `tf.device(text)` inside another one.
 
-    What the text leaves open comes from the outer request, at top level from CPU:0; type and index are
+    Fields missing from the text come from the outer request, or from CPU:0 at top level. Type and index are
     inherited independently, as in TensorFlow: `GPU` inside `CPU:2` is GPU:2.
 
     Raises:
-      ValueError: the text is not a device string, with TensorFlow's words.
+      ValueError: if the text is not a device string, with TensorFlow's wording.
     """
     base = _TOP if outer is None or outer.name is None else outer.fields
     fields = base.merged_with(parse(text))
@@ -42,14 +42,14 @@ def merged(text: str, outer: Request | None) -> Request:
 
 
 class Scope:
-    """The state of all open blocks; replaced by each block that begins or ends.
+    """The state of all open blocks; replaced whenever a block begins or ends.
 
-    `outer` is the scope that comes back when its block ends, and `owner` a weak reference to whatever will end it; see
-    `nbtf/_runtime/blocks.py`. An owner that dies takes the place of `lane`, so that the next op looks.
+    `outer` is the scope to restore when the block ends, and `owner` a weak reference to the object that will end it
+    (see `nbtf/_runtime/blocks.py`). When the owner is destroyed, it replaces `lane`, which the next op notices.
 
-    `lane` is the device on which a plain op may take its express lane inside this scope, or None. `strategy` is a
-    `tf.distribute.Strategy` across its replicas, or the context of the replica that runs. `names` stands in front of
-    the names of new variables. `change` is what its block has changed elsewhere; see `nbtf/_runtime/changes.py`.
+    `lane` is the device whose express lane a plain op may use in this scope, or None. `strategy` is a
+    `tf.distribute.Strategy` across its replicas, or the context of the running replica. `names` is the prefix for
+    names of new variables. `change` is the block's other change; see `nbtf/_runtime/changes.py`.
     """
 
     __slots__ = (
@@ -68,13 +68,13 @@ class Scope:
     )
 
     node: str | None = None
-    """The name of the node that a session runs here; see `NodeScope`."""
+    """The name of the node that a session is running; see `NodeScope`."""
     placed: tuple[Device, Reason] | None = None
-    """Where that node was placed, and why; ops are placed one by one where this is None."""
+    """Where that node was placed, and why; None if ops are placed one by one."""
     at_once: bool = False
-    """Whether ops run at once here though elsewhere they are added to the default graph."""
+    """Whether ops run eagerly in this scope although the default is to add them to a graph."""
     silent: bool = False
-    """Whether nobody is told of what ops do here."""
+    """Whether ops in this scope are not reported."""
 
     def __init__(
         self,
@@ -87,7 +87,7 @@ class Scope:
         lane: Device | None = None,
         names: str = "",
     ) -> None:
-        """Makes a scope that no block has opened."""
+        """Creates a scope that belongs to no block."""
         self.outer: Scope | None = None
         self.owner: ReferenceType[Any] | None = None
         self.change: Any = None
@@ -103,11 +103,11 @@ class Scope:
 
     @property
     def plain(self) -> bool:
-        """Whether ops are merely placed: no graph, at most one tape."""
+        """Whether the scope only affects placement: no graph, at most one tape."""
         return self.graph is None and len(self.tapes) < 2
 
     def with_(self, **changes: Any) -> Scope:
-        """Returns a scope that differs in some fields; its lane is closed until the Context opens it."""
+        """Returns a copy with some fields changed; its lane is closed until the Context opens it."""
         scope = Scope.__new__(Scope)
         scope.request, scope.tapes, scope.strategy, scope.replica = (
             self.request,
@@ -124,7 +124,7 @@ class Scope:
         return scope
 
     def with_tapes(self, tapes: tuple[Any, ...], lane: Device | None) -> Scope:
-        """Returns a scope that differs in its tapes, in a fifth of the time: there is one in each step of a loop."""
+        """Returns a copy with other tapes, five times as fast as `with_`, because every training step needs one."""
         scope = Scope.__new__(Scope)
         scope.request, scope.strategy, scope.replica = self.request, self.strategy, self.replica
         scope.graph, scope.creators, scope.names = self.graph, self.creators, self.names
@@ -136,7 +136,7 @@ class Scope:
         return scope
 
     def with_request(self, request: Request, lane: Device | None) -> Scope:
-        """Returns a scope that differs in its request, in a fifth of the time: there is one in each `tf.device`."""
+        """Returns a copy with another request, five times as fast as `with_`, because every `tf.device` needs one."""
         if self.__class__ not in ORDINARY:
             scope = self.with_(request=request)
             scope.lane = lane
@@ -156,9 +156,10 @@ EMPTY = Scope()
 
 
 class OutermostScope(Scope):
-    """The scope of a device or a tape in no other block: the rest is as if nothing were open, and never written.
+    """The scope of a device or tape outside all other blocks; its other fields have defaults and are never written.
 
-    Only what its block sets is stored, in three quarters of the time: request, tapes, tape, lane, owner.
+    Only the fields that its block sets are stored (request, tapes, tape, lane, owner), which saves a quarter of the
+    time.
     """
 
     __slots__ = ()
@@ -169,7 +170,7 @@ class OutermostScope(Scope):
 
 
 ORDINARY = frozenset({Scope, OutermostScope})
-"""The classes of scopes in which ops are as they are told elsewhere."""
+"""The scope classes in which ops are reported as usual."""
 
 
 @cache
@@ -178,12 +179,12 @@ def _request_of(device: str) -> Request:
 
 
 class PlacedScope(Scope):
-    """The scope in which ops run on a device that is decided already, for a reason of its own."""
+    """A scope whose ops run on a device that is already decided, with its own reason."""
 
     __slots__ = ("placed",)
 
     def __init__(self, device: Device, reason: Reason, outer: Scope = EMPTY) -> None:
-        """Takes the device, why it is that one, and the scope whose names and creators go on."""
+        """Stores the device, the reason, and the scope whose names and creators still apply."""
         super().__init__(_request_of(device.name), creators=outer.creators, names=outer.names)
         self.placed: tuple[Device, Reason] | None = (device, reason)
 
@@ -196,17 +197,17 @@ class NodeScope(PlacedScope):
     at_once = True
 
     def __init__(self, node: str, device: Device, reason: Reason) -> None:
-        """Takes the name of the node, and where it was placed."""
+        """Stores the node's name and its placement."""
         super().__init__(device, reason)
         self.node: str | None = node
 
     def with_(self, **changes: Any) -> Scope:
-        """Returns the scope of an open block in the node, in which another request counts again."""
+        """Returns the scope of a block inside the node, where another request counts again."""
         inner = super().with_(**changes)
         return inner if "request" in changes else self._around(inner)
 
     def with_tapes(self, tapes: tuple[Any, ...], lane: Device | None) -> Scope:
-        """Returns the scope of a tape in the node."""
+        """Returns the scope of a tape inside the node."""
         return self._around(super().with_tapes(tapes, lane))
 
     def _around(self, inner: Scope) -> NodeScope:
@@ -224,17 +225,17 @@ reset_scope = _STATE.reset
 
 
 def requested(scope: Scope) -> Request | None:
-    """Returns the device that a scope asks for; where a function is traced, also what is asked for around it."""
+    """Returns the device a scope requests; while a function is traced, requests outside it count as well."""
     return scope.request or getattr(scope.graph, "request", None)
 
 
 class Here:
-    """The devices whose express lanes are open in this process; written by `lanes.py`, for the Context, alone.
+    """The devices whose express lanes are open in this process; only `lanes.py` writes it, for the Context.
 
-    `device` is the CPU that plain ops go to, or None. `elsewhere` are all other devices that have a `quick`, none of
-    them where there is no lane. `first` is the device that plain ops go to if it has a lane of either kind. `watched`
-    says whether somebody listens, `recorded` are the devices that have a lane although recorders do, and `logged` is
-    the CPU that plain ops go to if the log, and nobody else, listens.
+    `device` is the CPU for plain ops, or None. `elsewhere` holds all other devices that have a `quick`, and is empty
+    while lanes are closed. `first` is the device for plain ops if it has a lane of either kind. `watched` is whether
+    anything listens. `recorded` holds the devices that keep their lane while recorders listen. `logged` is the CPU for
+    plain ops if only the log listens.
     """
 
     __slots__ = ("device", "elsewhere", "first", "logged", "recorded", "watched")

@@ -1,4 +1,4 @@
-"""What are notes about? Ops, copies, and events of others, without the numbers and times of each round."""
+"""Subjects of notes: ops, copies and other libraries' events, without the numbers and times of each call."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ Note: TypeAlias = "tuple[Any, ...]"
 """See `notes.py`."""
 
 Begun: TypeAlias = "tuple[CallSite, int, float, Sequence[int] | None]"
-"""Of an op that is about to run: place, number, time, numbers of the events of its constants."""
+"""The start of an op: its call site, number and time, and the event numbers of its constants."""
 
 
 class Subject(Protocol):
-    """What a note is about."""
+    """The subject of a note."""
 
     memory: Memory | None
-    """The account that memory was taken from."""
+    """The account that the memory was allocated from."""
     holder: str
-    """The name of the device that keeps it."""
+    """The name of the device that tracks it."""
 
     lanes: Lanes | None
-    """Which devices it keeps busy on the modelled clock, and for how long."""
+    """The devices it keeps busy on the modelled clock, and for how long."""
 
     is_copy: bool
 
@@ -38,19 +38,19 @@ class Subject(Protocol):
 
     @property
     def sample(self) -> Sequence[Event]:
-        """What every note of it stands for, but for numbers, times and places."""
+        """Events equal to those of every such note, except for numbers, times and call sites."""
         ...
 
     def taken_apart(self) -> tuple[Hashable, Any, Any]:
-        """Returns what it shares with others: a key and the values; and what it has alone: shapes, a number."""
+        """Returns a key and the values of the shared part, and its own part: shapes or a number."""
         ...
 
     def events(self, note: Note, start: float | None = None) -> list[Event]:
-        """Returns what the note stands for, in order; `start` is when that began on the modelled clock."""
+        """Returns the events of a note, in order; `start` is its start on the modelled clock."""
         ...
 
     def events_afterwards(self, note: Note, start: float | None = None) -> list[Event]:
-        """Returns what is told when the note is taken; of an op, all but that it began."""
+        """Returns the events to report when the note is recorded; for an op, all except its start."""
         ...
 
 
@@ -63,15 +63,15 @@ def _sample(subject: OpSubject | CopySubject, constants: int = 0, results: int =
 
 _placed: Callable[[Any], OpPlaced] = partial(cast("Any", tuple).__new__, OpPlaced)
 _executed: Callable[[Any], OpExecuted] = partial(cast("Any", tuple).__new__, OpExecuted)
-"""Make an event of a tuple in a third of the time: there may be a million."""
+"""Creates an event from a tuple in a third of the usual time, because there may be a million."""
 
 
 def events_of_begin(op: Runnable, device: Device, reason: Reason, start: Begun) -> list[Event]:
-    """Returns what is told before an op runs: its constants, and where it will be."""
+    """Returns the events to report before an op runs: its constants and its placement."""
     call_site, seq, now, numbers = start
     site_fields = place_of(call_site)
     events: list[Event] = []
-    for number in numbers or ():  # the host has the value: nothing is made
+    for number in numbers or ():  # the constant's value is already on the host, so nothing is allocated
         events.append(OpPlaced("_EagerConst", device.name, reason, number - 1, now, *site_fields))
         events.append(OpExecuted("_EagerConst", device.name, (), 0.0, "finished", number, now, *site_fields))
     events.append(_placed((op.type, device.name, reason, seq, now, *site_fields)))
@@ -79,7 +79,7 @@ def events_of_begin(op: Runnable, device: Device, reason: Reason, start: Begun) 
 
 
 class OpSubject:
-    """An op that ran on a device, on inputs of certain shapes; `runner` is None if it has failed."""
+    """An op that ran on a device with inputs of certain shapes; `runner` is None if it failed."""
 
     __slots__ = ("_outputs", "_rest", "_shared", "holder", "lanes", "memory")
     is_copy = False
@@ -96,7 +96,7 @@ class OpSubject:
         input_shapes: Sequence[tuple[int, ...]] | None = None,
         input_dtypes: Sequence[Any] = (),
     ) -> None:
-        """Takes shapes and dtypes of the results as `take_note_of_op` has them: bare if there is but one."""
+        """Stores shapes and dtypes of the results in the form of `take_note_of_op`: not in a list if there is one."""
         self._shared = op, device, reason, constants, runner, dtypes, input_dtypes
         self._rest = shapes, input_shapes
         self.memory = None if runner is None or op.shares_memory or runner.tells_pieces else runner.memory
@@ -107,7 +107,7 @@ class OpSubject:
         self._outputs = tuple([OutputSpec(shape, dtype.name, nbytes_of(shape, dtype)) for shape, dtype in outputs])
         self.lanes: Lanes | None = None
         if input_shapes is not None and runner is not None and runner.models_time:
-            inputs = list(zip(input_shapes, input_dtypes, strict=False))  # what takes nothing is placed by its result
+            inputs = list(zip(input_shapes, input_dtypes, strict=False))  # without inputs, the result decides placement
             self.lanes = (device.name,), runner.time_of(op, inputs, outputs, 0.0)[0]
 
     @property
@@ -117,29 +117,29 @@ class OpSubject:
 
     @property
     def sample(self) -> Sequence[Event]:
-        """What every note of it stands for, but for numbers, times and places."""
+        """Events equal to those of every such note, except for numbers, times and call sites."""
         return _sample(self, self._shared[3] or 0, len(self._outputs))
 
     def taken_apart(self) -> tuple[Hashable, Any, Any]:
-        """Returns what the op is, without shapes, and the shapes."""
+        """Splits the subject into the op without shapes, and the shapes."""
         op, device, reason, *details = self._shared
         return (op, device, id(reason), *details), self._shared, self._rest
 
     @classmethod
     def put_together(cls, shared: tuple[Any, ...], details: tuple[Any, ...]) -> OpSubject:
-        """Returns the op that was taken apart."""
+        """Rebuilds the subject that `taken_apart` split."""
         (op, device, reason, constants, runner, dtypes, input_dtypes), (shapes, input_shapes) = shared, details
         return cls(op, device, reason, constants, runner, shapes, dtypes, input_shapes, input_dtypes)
 
     def events(self, note: Note, start: float | None = None) -> list[Event]:
-        """Returns what the note stands for, in order."""
+        """Returns the events of a note, in order."""
         _, _, _, call_site, first, began_at, _, _, side_numbers = note
         op, device, reason, *_ = self._shared
         events = events_of_begin(op, device, reason, (call_site, first, began_at, side_numbers and side_numbers[0]))
         return [*events, *self.events_afterwards(note, start)]
 
     def events_afterwards(self, note: Note, start: float | None = None) -> list[Event]:
-        """Returns what is told when the op has run."""
+        """Returns the events to report when the op has run."""
         op, device, _, _, runner, *_ = self._shared
         if runner is None:
             return []
@@ -157,11 +157,11 @@ class OpSubject:
         return events
 
 
-# Copies, and what others tell
+# Copies and reports of other libraries
 
 
 class CopySubject:
-    """Bytes that go from one device to another."""
+    """Bytes copied from one device to another."""
 
     __slots__ = ("_kind", "_nbytes", "_pinned", "_source", "_target", "holder", "lanes", "memory")
     is_copy = True
@@ -169,7 +169,7 @@ class CopySubject:
     def __init__(
         self, source: Device, target: Device, copy_kind: CopyKind, nbytes: int, pinned: bool | None = None
     ) -> None:
-        """Says what goes where; `pinned` is as in `Copied`."""
+        """Stores the devices, the kind and the size; `pinned` is as in `Copied`."""
         self._pinned = pinned
         self._source, self._target, self._nbytes = source, target, nbytes
         self._kind: CopyKind = copy_kind
@@ -184,22 +184,22 @@ class CopySubject:
 
     @property
     def sample(self) -> Sequence[Event]:
-        """What every note of it stands for, but for numbers, times and places."""
+        """Events equal to those of every such note, except for numbers, times and call sites."""
         return _sample(self)
 
     def taken_apart(self) -> tuple[Hashable, Any, Any]:
-        """Returns the way, and the bytes."""
+        """Splits the subject into the route and the number of bytes."""
         route = self._source, self._target, self._kind, self._pinned
         return route, route, self._nbytes
 
     @classmethod
     def put_together(cls, route: tuple[Device, Device, CopyKind, bool | None], nbytes: int) -> CopySubject:
-        """Returns the copy that was taken apart."""
+        """Rebuilds the subject that `taken_apart` split."""
         source, target, copy_kind, pinned = route
         return cls(source, target, copy_kind, nbytes, pinned)
 
     def events(self, note: Note, start: float | None = None) -> list[Event]:
-        """Returns the copy, and the memory that it took."""
+        """Returns the copy, and the allocation that it made."""
         _, last, now, call_site, _, _, measured, level, _ = note
         site_fields = place_of(call_site)
         source, target, nbytes = self._source, self._target, self._nbytes
@@ -207,7 +207,7 @@ class CopySubject:
         if link is not None:
             seconds, modelled = link.seconds(nbytes), True
         else:
-            end = source if target.on_host else target  # a GPU's end is the slow one
+            end = source if target.on_host else target  # the GPU's side is the slower one
             seconds, modelled = end.copy_time_of(nbytes, measured)
         ends = source.name, target.name, nbytes, seconds, modelled, self._kind
         copied = Copied(*ends, last - 1, now, *site_fields, start, self._pinned)
@@ -220,19 +220,19 @@ class CopySubject:
 
 
 class EventSubject:
-    """An event that was made elsewhere."""
+    """An event that was created elsewhere."""
 
     __slots__ = ("is_copy", "lanes", "sample")
     memory, holder = None, ""
-    devices: tuple[str, ...] = ()  # what others measured has another clock
+    devices: tuple[str, ...] = ()  # other libraries' measurements use another clock
 
     def __init__(self, event: Event) -> None:
-        """Keeps the event."""
+        """Stores the event."""
         self.sample, self.is_copy = [event], isinstance(event, Copied)
         self.lanes = lanes_of(self.sample)
 
     def taken_apart(self) -> tuple[Hashable, Any, Any]:
-        """Returns the event: it has nothing more."""
+        """Returns the event as the shared part; it has no other part."""
         return id(self), self.sample[0], None
 
     @classmethod
@@ -253,7 +253,7 @@ _REMEMBERED = 4096
 
 
 def place_of(call_site: CallSite) -> Place:
-    """Returns what stands last in every event: site, graph node, replica, phase, layer."""
+    """Returns the last fields of every event: site, graph node, replica, phase and layer."""
     entry = _PLACES.get(id(call_site))
     if entry is None or entry[0] is not call_site:
         if len(_PLACES) >= _REMEMBERED:

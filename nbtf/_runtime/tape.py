@@ -1,8 +1,8 @@
-"""What a tape keeps of the ops it hears, so that gradients can flow back through them.
+"""The record a tape keeps of ops, so that gradients can flow back through them.
 
-A tape is a list of entries, and a gradient a walk through it from the end. Tensors are known by their `id`. Ids are
-given to other tensors when one has died; that does no harm, since the life of every tensor that counts begins with an
-entry, and the walk takes away at that entry all that has arrived for the id.
+A tape is a list of entries, and a gradient is a walk through it from the end. Tensors are identified by `id`. Python
+may reuse an id after a tensor is freed, which is harmless: the life of every relevant tensor begins with an entry, and
+at that entry the walk removes everything that has arrived for the id.
 """
 
 from __future__ import annotations
@@ -18,28 +18,28 @@ CONTINUOUS = FLOATS | COMPLEXES | {bfloat16, variant}
 """The dtypes that gradients flow through; a `variant` is a list of tensors."""
 
 ALWAYS = object()
-"""What `_watch` says of a variable: a tape may hear of it at any time."""
+"""The `_watch` of a variable: any tape may record it at any time."""
 
 LASTING = frozenset({int, bool, float, str, tuple, type(None)})
-"""Classes of attributes that the caller cannot change any more."""
+"""Classes of attributes that callers cannot modify."""
 
 Entry = tuple[Any, Any, Any, Any]
 """Op, inputs, attributes, result.
 
-Inputs are tensors, or the one input's id where the gradient does not look at it; the result is a tensor, its id, or a
-tuple of either for an op with several. Without an op: a tensor begins here (inputs are None), or is the value of a
-variable (which stands in the place of the inputs).
+Inputs are tensors, or the id of a single input that the gradient does not read. The result is a tensor, its id, or a
+tuple of either for an op with several. An entry without an op marks the beginning of a tensor: either inputs are None,
+or they are the variable whose value the tensor is.
 """
 
 
 AT_LENGTH, PLAIN = 0, 1
-"""How calls of an op are heard: with more thought, or at once: one result, and one dtype for everything."""
+"""How calls of an op are recorded: in general form, or fast if there is one result and one dtype throughout."""
 
 
 class Call:
-    """One execution of an op, as its gradient needs to know it.
+    """One call of an op, as its gradient function needs to know it.
 
-    A walk back through a tape fills the same one anew for each op: a gradient must not keep it.
+    A backward walk reuses one object for all ops, so a gradient function must not keep it.
     """
 
     __slots__ = ("attrs", "inputs", "op", "outputs", "wanted")
@@ -52,7 +52,7 @@ class Call:
         outputs: Sequence[Any],
         gradients_wanted: tuple[bool, ...] | None = None,
     ) -> None:
-        """Takes the op and its call; `gradients_wanted` says for which inputs somebody asks, all when None."""
+        """Stores the call; `gradients_wanted` lists the inputs that need a gradient, None for all."""
         self.op = op
         self.inputs = inputs
         self.attrs = attrs
@@ -61,20 +61,20 @@ class Call:
 
     @property
     def output(self) -> Any:
-        """The only result of an op that has one."""
+        """The result of an op that has exactly one."""
         return self.outputs[0]
 
     def needs(self, position: int) -> bool:
-        """Tells whether somebody asked for the gradient of this input."""
+        """Returns whether the gradient of this input is needed."""
         return self.wanted is None or self.wanted[position]
 
 
 class Tape:
-    """Hears the ops that run in the scope it stands in, and keeps those that depend on what it watches.
+    """Records the ops in its scope that depend on watched tensors.
 
-    `token` is what `_watch` of a tensor names: the tape itself must not hang there, or it would die only by chance.
-    A tensor that several tapes watch names them in a tuple. `hearing` is the token too, but None in between.
-    `closed` says that its block has ended, though another that began inside it has not.
+    `token` is the value in a tensor's `_watch`. It is not the tape itself, because a reference cycle would delay the
+    tape's destruction. If several tapes watch a tensor, `_watch` is a tuple of tokens. `hearing` equals the token, or
+    None while recording is paused. `closed` is whether the tape's block has ended before one that began inside it.
     """
 
     __slots__ = (
@@ -91,13 +91,13 @@ class Tape:
     )
 
     block: ClassVar[Callable[..., Any]]
-    """`GradientTape`, which stands above this floor and sets it."""
+    """The class `GradientTape`, set by its own module, which is on a floor above this one."""
 
     def __init__(self, watches_variables: bool = True) -> None:
         """Starts with an empty list.
 
         Args:
-          watches_variables: whether trainable variables are watched as soon as an op takes them.
+          watches_variables: whether trainable variables are watched as soon as an op reads them.
         """
         self.entries: list[Entry] = []
         self.reads: dict[int, Any] = {}
@@ -110,7 +110,7 @@ class Tape:
         self.closed: bool = False
 
     def record(self, op: Any, inputs: Sequence[Any], attrs: Mapping[str, Any], result: Any) -> None:
-        """Takes a call whose inputs it may watch; `result` is a tensor or a list. Its twins stand in `express.py`."""
+        """Records a call with inputs that may be watched; `result` is a tensor or list. `express.py` inlines it."""
         if op.taped is not PLAIN or self.hearing is None:
             return self._record_at_length(op, inputs, attrs, result)
         token, watched = self.token, False
@@ -134,7 +134,7 @@ class Tape:
         return None
 
     def _record_at_length(self, op: Any, inputs: Sequence[Any], attrs: Mapping[str, Any], result: Any) -> None:
-        """Hears of what has lists in it, or several dtypes or results."""
+        """Records a call with lists, several dtypes or several results."""
         if self.hearing is None:
             return
         if op.resource and inputs[0]._watch is ALWAYS:
@@ -158,7 +158,7 @@ class Tape:
         self._keep(op, recorded_inputs, attrs, result)
 
     def _keep(self, op: Any, inputs: Any, attrs: Mapping[str, Any], result: Any) -> None:
-        """Adds an entry, and watches those of the results that gradients can come back from."""
+        """Adds an entry, and watches the results that gradients can flow back from."""
         keeps_all = op.keeps_outputs
         if result.__class__ is list:
             results = [output for output in result if output._dtype in CONTINUOUS]
@@ -174,11 +174,11 @@ class Tape:
     # Variables
 
     def _value(self, tensor: Any) -> Any:
-        """Returns a tensor as it is, of a variable its value of this moment."""
+        """Returns a tensor unchanged, or the current value of a variable."""
         return self.value_of(tensor) if tensor._watch is ALWAYS else tensor
 
     def value_of(self, variable: Any) -> Tensor:
-        """Returns the value of a variable as a tensor of its own; the same one until the variable changes."""
+        """Returns a variable's value as a separate tensor; the same one until the variable changes."""
         variable_id, array = id(variable), variable._array
         read = self.reads.get(variable_id)
         if read is not None and read._array is array:
@@ -187,7 +187,7 @@ class Tape:
         value._array, value._dtype, value._device = array, variable._dtype, variable._device
         if variable._allocation is not None:
             value._allocation = variable._allocation
-        if self.watches_variables and variable._trainable:  # as `_accessed` says, without its frame
+        if self.watches_variables and variable._trainable:  # `_accessed` inlined
             self.variables[variable_id] = variable
             is_watched = True
         else:
@@ -200,18 +200,18 @@ class Tape:
         return value
 
     def _accessed(self, variable: Any) -> bool:
-        """Tells whether a variable that an op has taken is watched from now on."""
+        """Returns whether a variable that an op reads is watched from now on."""
         if self.watches_variables and variable._trainable:
             self.variables[id(variable)] = variable
             return True
-        self.values.append((None, variable))  # kept all the same: its id must not be given away
+        self.values.append((None, variable))  # kept alive so that its id is not reused
         return False
 
     def reset(self) -> None:
-        """Forgets everything, also what it watches: tensors name a token that counts no more."""
+        """Discards everything, including what it watches: the tensors' token becomes invalid."""
         for store in (self.entries, self.reads, self.values, self.variables):
             store.clear()
-        self.token = self.hearing = ref(self, id)  # with a second argument, or it would be the same again
+        self.token = self.hearing = ref(self, id)  # the callback makes it a new object; a plain `ref` would be shared
         self.of_variable = object()
 
     # Watching
@@ -225,10 +225,10 @@ class Tape:
     def watch_variable(self, variable: Any) -> None:
         """Watches a variable from now on."""
         if self.variables.setdefault(id(variable), variable) is variable:
-            self.reads.pop(id(variable), None)  # was the value of a variable that nobody watched
+            self.reads.pop(id(variable), None)  # its earlier value was recorded as unwatched
 
     def watches(self, tensor: Any) -> bool:
-        """Tells whether gradients can flow back to a tensor, or to one of a list."""
+        """Returns whether gradients can flow back to a tensor, or to any tensor of a list."""
         if tensor.__class__ is tuple:
             return any([self.watches(element) for element in tensor])
         watch = tensor._watch
@@ -239,7 +239,7 @@ class Tape:
         tensor._watch = self.token if watch is None else self._named_in(watch)
 
     def _named_in(self, watch: Any) -> Any:
-        """Returns what a tensor that other tapes have watched names; tapes that are gone are left out."""
+        """Returns the new `_watch` of a tensor that other tapes watch, without tapes that are gone."""
         watchers = [
             watcher
             for watcher in (watch if watch.__class__ is tuple else (watch,))
@@ -251,7 +251,7 @@ class Tape:
 
 
 def frozen(op: Any, attrs: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Returns attributes that the caller cannot change any more."""
+    """Returns attributes that the caller can no longer modify."""
     for value in attrs.values():
         if value.__class__ not in LASTING:
             return op.normalised(dict(attrs))

@@ -20,27 +20,27 @@ from nbtf.errors import InvalidArgumentError
 
 
 class Absent:
-    """A name that people look for on a tensor: reading it explains what to use instead.
+    """An attribute that users expect on a tensor but that does not exist: reading it explains the alternative.
 
-    Not `__getattr__`: with one on the class, CPython reads every attribute five times slower.
+    A `__getattr__` on the class would make CPython read every attribute five times slower.
     """
 
     __slots__ = ("_name", "_text")
 
     def __init__(self, text: str) -> None:
-        """Keeps the explanation; `{name}` stands for the name."""
+        """Stores the explanation; `{name}` stands for the attribute's name."""
         self._text = text
 
     def __set_name__(self, owner: type, name: str) -> None:
         self._name = name
 
     def __get__(self, instance: object, owner: type) -> Any:
-        """Raises the AttributeError, also for `hasattr`."""
+        """Raises the AttributeError, including for `hasattr`."""
         if instance is None:
             return self
         error = AttributeError(self._text.format(name=self._name, kind=owner.__name__))
         if self._text is _LIKE_NUMPY:
-            error.add_note("Or use the function of the same meaning, such as tf.reshape, or call .numpy() first.")
+            error.add_note("Or use the equivalent function, such as tf.reshape, or call .numpy() first.")
         raise error
 
 
@@ -53,10 +53,10 @@ _GRAPH_ONLY = "Tensor.{name} is undefined when eager execution is enabled."
 
 
 class _SymbolicToo(type):
-    """Makes `isinstance(x, tf.Tensor)` true in functions that are traced: their tensors stand above this floor."""
+    """Makes `isinstance(x, tf.Tensor)` true for symbolic tensors in traced functions; their class is a floor above."""
 
     def __instancecheck__(cls, instance: Any) -> bool:
-        """Tells whether it is a tensor, with a value or without."""
+        """Returns whether an object is a tensor, with or without a value."""
         if super().__instancecheck__(instance):
             return True
         symbolic: Any = instance.__class__
@@ -65,9 +65,9 @@ class _SymbolicToo(type):
 
 
 class Tensor(Buffer, Operators["Tensor"], metaclass=_SymbolicToo):
-    """An array of numbers, strings or booleans on one device; its values never change.
+    """An array of numbers, strings or booleans on one device; immutable.
 
-    Made by `tf.constant`, `tf.convert_to_tensor` and every op, not by calling the class.
+    Tensors are created by `tf.constant`, `tf.convert_to_tensor` and every op, not by calling the class.
 
     >>> t = tf.constant([[1.0, 2.0], [3.0, 4.0]])
     >>> t.shape, t.dtype
@@ -76,8 +76,8 @@ class Tensor(Buffer, Operators["Tensor"], metaclass=_SymbolicToo):
     '/job:localhost/replica:0/task:0/device:CPU:0'
     """
 
-    # No `__init__`: the express lanes fill the four slots (see _ops/express.py). What most tensors lack stands on
-    # the class. `_watch` is the token of the tape that watches the tensor.
+    # No `__init__`: the express lanes fill the four slots (see _ops/express.py). Class attributes hold the defaults of
+    # rarely used fields. `_watch` is the token of the tape that watches the tensor.
     __slots__ = ("_device", "_dtype", "_watch")
 
     _device: Device
@@ -87,36 +87,36 @@ class Tensor(Buffer, Operators["Tensor"], metaclass=_SymbolicToo):
     _host: bool = False
     """Whether the values are in host memory although the tensor belongs to another device."""
     _seq: int = 0
-    """Number of the event that told of this tensor; 0 when nobody listened."""
+    """Number of the event that created this tensor; 0 if nothing listened."""
 
-    # NumPy leaves `array + tensor` to the tensor.
+    # Makes NumPy leave `array + tensor` to the tensor.
     __array_priority__ = 100
 
-    # What it is
+    # Properties
 
     @property
     def shape(self) -> TensorShape:
-        """The lengths of its axes."""
+        """The lengths of the tensor's axes."""
         return TensorShape.of(self._array.shape)
 
     @property
     def dtype(self) -> DType:
-        """The type of its elements."""
+        """The type of the tensor's elements."""
         return self._dtype
 
     @property
     def ndim(self) -> int:
-        """The number of its axes."""
+        """The number of axes."""
         return self._array.ndim
 
     @property
     def device(self) -> str:
-        """The full name of the device it belongs to."""
+        """The full name of the device that the tensor belongs to."""
         return self._device.name
 
     @property
     def backing_device(self) -> str:
-        """The full name of the device whose memory holds its values; CPU:0 for host-memory tensors."""
+        """The full name of the device whose memory holds the values; CPU:0 for host-memory tensors."""
         return CURRENT.context.host.name if self._host else self._device.name
 
     def get_shape(self) -> TensorShape:
@@ -124,24 +124,24 @@ class Tensor(Buffer, Operators["Tensor"], metaclass=_SymbolicToo):
         return self.shape
 
     def set_shape(self, shape: Any) -> None:
-        """Checks that the tensor has this shape; `ValueError` if not."""
+        """Checks that the tensor is compatible with a shape; raises `ValueError` if not."""
         if not self.shape.is_compatible_with(shape):
             raise ValueError(f"Tensor's shape {self._array.shape} is not compatible with supplied shape {shape}.")
 
-    # Its values
+    # Values
 
     def __setitem__(self, key: Any, value: Any) -> NoReturn:
-        """Refuses, in TensorFlow's words."""
+        """Raises TensorFlow's error, because tensors are immutable."""
         error = TypeError("'nbtf.python.framework.ops.EagerTensor' object does not support item assignment")
-        error.add_note("A tensor keeps its values: take tf.tensor_scatter_nd_update, or a tf.Variable.")
+        error.add_note("Tensors are immutable. Use tf.tensor_scatter_nd_update or a tf.Variable.")
         raise error
 
     def __delitem__(self, key: Any) -> NoReturn:
-        """Refuses, in TensorFlow's words."""
+        """Raises TensorFlow's error, because tensors are immutable."""
         raise TypeError("'nbtf.python.framework.ops.EagerTensor' object doesn't support item deletion")
 
     def numpy(self) -> Any:
-        """Returns a copy of its values: a NumPy array, or a NumPy scalar (`bytes` for strings) for rank 0.
+        """Returns a copy of the values: a NumPy array, or a NumPy scalar (`bytes` for strings) for rank 0.
 
         Raises:
           InvalidArgumentError: if the dtype is `variant`, whose value is a list of tensors.
@@ -164,35 +164,35 @@ class Tensor(Buffer, Operators["Tensor"], metaclass=_SymbolicToo):
         return array
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
-        """Returns a copy of its values for NumPy."""
+        """Returns a copy of the values for NumPy."""
         array = self._host_copy()
         return array if dtype is None else array.astype(dtype, copy=False)
 
     def __dlpack__(self, stream: Any = None, **options: Any) -> Any:
-        """Lends the values to another array library, which must not change them; of simulated GPUs a copy."""
+        """Exports the values to another array library, which must not change them; a copy if the GPU is simulated."""
         from nbtf._runtime.exchange import lent
 
         return lent(self, {"stream": stream, **options})
 
     def __dlpack_device__(self) -> tuple[int, int]:
-        """Where the values are, in DLPack's numbering: the CPU, also for simulated GPUs, or a real GPU."""
+        """Returns where the values are, in DLPack's numbering: a real GPU, or the CPU, including for simulated GPUs."""
         from nbtf._runtime.exchange import dlpack_device
 
         return dlpack_device(self)
 
     @property
     def __cuda_array_interface__(self) -> dict[str, Any]:
-        """Address, shape and type of values on a real GPU, for CuPy, Numba and PyTorch; none elsewhere."""
+        """Address, shape and type of values on a real GPU, for CuPy, Numba and PyTorch; undefined elsewhere."""
         from nbtf._runtime.exchange import cuda_interface
 
         return cuda_interface(self)
 
     def cpu(self) -> Tensor:
-        """Returns the tensor on CPU:0, as TensorFlow's deprecated method does."""
+        """Returns the tensor on CPU:0, like TensorFlow's deprecated method."""
         return self._moved("CPU", 0)
 
     def gpu(self, gpu_index: int = 0) -> Tensor:
-        """Returns the tensor on a GPU; `RuntimeError` if it is not there, whatever soft placement says."""
+        """Returns the tensor on a GPU; raises `RuntimeError` if it does not exist, even with soft placement."""
         return self._moved("GPU", gpu_index)
 
     def _moved(self, device_type: str, index: int) -> Tensor:
@@ -204,7 +204,7 @@ class Tensor(Buffer, Operators["Tensor"], metaclass=_SymbolicToo):
 
         return move_to(self, context.devices.by_name[name])
 
-    # Its text
+    # Text forms
 
     def __str__(self) -> str:
         """Returns `tf.Tensor(values, shape=(2,), dtype=float32)`."""
@@ -219,32 +219,32 @@ class Tensor(Buffer, Operators["Tensor"], metaclass=_SymbolicToo):
 
     def _numpy_text(self) -> str:
         array = self._host_copy()
-        return _indented(repr(array if array.ndim else array.item()))  # Python's number, so more digits for float32
+        return _indented(repr(array if array.ndim else array.item()))  # as a Python number, float32 shows more digits
 
     def __format__(self, spec: str) -> str:
-        """Formats the values, as NumPy would."""
+        """Formats the values in the same way as NumPy."""
         return format(self.numpy(), spec)
 
-    # Its use as a Python value
+    # Conversion to Python values
 
     def __bool__(self) -> bool:
-        """Tells whether its one element is true."""
+        """Returns whether the only element is true."""
         return bool(self._host_copy()) if self._array.size else False
 
     def __int__(self) -> int:
-        """Converts a scalar."""
+        """Converts a scalar to an int."""
         return int(self._scalar())
 
     def __float__(self) -> float:
-        """Converts a scalar."""
+        """Converts a scalar to a float."""
         return float(self._scalar())
 
     def __complex__(self) -> complex:
-        """Converts a scalar."""
+        """Converts a scalar to a complex number."""
         return complex(self._scalar())
 
     def __index__(self) -> int:
-        """Lets an integer scalar be an index."""
+        """Converts an integer scalar for use as an index."""
         return self._host_copy().__index__()
 
     def _scalar(self) -> Any:
@@ -259,41 +259,41 @@ class Tensor(Buffer, Operators["Tensor"], metaclass=_SymbolicToo):
         return self._array.shape[0]
 
     def __iter__(self) -> Iterator[Tensor]:
-        """Yields the slices along the first axis; each is an op, placed like any."""
+        """Yields the slices along the first axis; each is an op, placed like any other."""
         if not self._array.ndim:
             raise TypeError("Cannot iterate over a scalar tensor.")
         return (self[i] for i in range(self._array.shape[0]))
 
     def __hash__(self) -> int:
-        """Refuses: `==` compares elements."""
+        """Raises an error, because `==` compares elements."""
         raise TypeError("Tensor is unhashable. Instead, use tensor.ref() as the key.")
 
     def ref(self) -> Reference:
-        """Returns a hashable stand-in; `ref().deref()` is the tensor."""
+        """Returns a hashable reference; `ref().deref()` is the tensor."""
         return Reference(self)
 
     def __copy__(self) -> Tensor:
-        """Returns itself: its values never change."""
+        """Returns the tensor itself, because it is immutable."""
         return self
 
     def __deepcopy__(self, memo: Any) -> Tensor:
-        """Returns itself: its values never change."""
+        """Returns the tensor itself, because it is immutable."""
         return self
 
     def __reduce__(self) -> Any:
-        """Pickles the values; they come back on the device that is current then."""
+        """Pickles the values; unpickling puts them on the device that is current then."""
         from nbtf._runtime.conversion import as_tensor
 
         return as_tensor, (self._host_copy(), self._dtype)
 
     def eval(self, feed_dict: Any = None, session: Any = None) -> NoReturn:
-        """Refuses: there is no session to evaluate in."""
+        """Raises an error, because eager execution has no sessions."""
         raise NotImplementedError(
             "eval is not supported when eager execution is enabled, is .numpy() what you're looking for?"
         )
 
     def __dir__(self) -> list[str]:
-        """Leaves out what is only explained."""
+        """Lists the attributes without those that only raise an explanation."""
         return [name for name in super().__dir__() if not isinstance(getattr(type(self), name, None), Absent)]
 
     T: Absent = Absent(_LIKE_NUMPY)
@@ -309,18 +309,18 @@ class Tensor(Buffer, Operators["Tensor"], metaclass=_SymbolicToo):
     graph: Absent = Absent(_GRAPH_ONLY)
     name: Absent = Absent(_GRAPH_ONLY)
 
-    if TYPE_CHECKING:  # set by _ops/operators.py, since the ops stand above this floor
+    if TYPE_CHECKING:  # set by _ops/operators.py, since the ops are on a floor above this one
 
         def __getitem__(self, key: Any) -> Tensor: ...
 
 
 class Reference:
-    """A hashable stand-in for a tensor or a variable, made by `ref()`."""
+    """A hashable reference to a tensor or a variable, returned by `ref()`."""
 
     __slots__ = ("_referent",)
 
     def __init__(self, referent: Any) -> None:
-        """Keeps the referent alive, as TensorFlow's does."""
+        """Stores the object and keeps it alive, as in TensorFlow."""
         self._referent = referent
 
     def deref(self) -> Any:
@@ -332,16 +332,16 @@ class Reference:
         return id(self._referent)
 
     def __eq__(self, other: object) -> bool:
-        """Tells whether both stand for the same object."""
+        """Returns whether both refer to the same object."""
         return isinstance(other, Reference) and self._referent is other._referent
 
     def __repr__(self) -> str:
-        """Names what it stands for."""
+        """Returns a text that shows the object."""
         return f"<Reference wrapping {self._referent!r}>"
 
 
 def tensor_of(buffer: Buffer, dtype: DType, device: Device) -> Tensor:
-    """Returns the tensor that shows a buffer."""
+    """Returns the tensor that shares a buffer."""
     tensor = Tensor()
     tensor._array = buffer._array
     tensor._dtype = dtype
@@ -353,7 +353,7 @@ def tensor_of(buffer: Buffer, dtype: DType, device: Device) -> Tensor:
 
 
 def tensors_of(arrays: Sequence[tuple[Any, Any]], dtypes: Sequence[DType], device: Device) -> list[Tensor]:
-    """Returns tensors of arrays that a device has just made, each with what holds its memory, if anything does."""
+    """Returns tensors of arrays that a device has just created, each with the allocation of its memory, if any."""
     tensors: list[Tensor] = []
     for (array, allocation), dtype in zip(arrays, dtypes, strict=True):
         tensor = Tensor()

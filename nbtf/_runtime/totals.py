@@ -1,4 +1,4 @@
-"""How much was there of everything? Exact, however much is forgotten."""
+"""Exact totals of everything observed, however many events are dropped."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from nbtf._runtime.subjects import Subject
 from nbtf._runtime.work import Work
 
 SMALL_COPY = 4096
-"""Copies of fewer bytes are counted apart: numbers that are read, which tables fold."""
+"""Copies of fewer bytes are counted separately: mostly numbers that the program reads, which tables collapse."""
 
 Ops = dict[tuple[str, str, Reason], int]
 Ways = dict[tuple[str, str], int]
@@ -26,15 +26,15 @@ _IN_USE = 2
 
 
 class Snapshot(NamedTuple):
-    """A recorder at one moment. Totals count everything heard; `events` are the last of `heard` in all.
+    """The state of a recorder at one moment. Totals count everything observed; `events` are the last of `heard` events.
 
-    `ops` counts by (op, device, reason), and `nbytes` adds the bytes of their results. `copies` counts by (source,
-    target), and `copied_bytes` adds their bytes; `moves` and `moved_bytes` are of the copies of tensors alone, without
-    values on their way to a device and back, `small_moves` and `small_moved_bytes` of those under 4 KiB among them, and
-    `small_copies` and `small_copied_bytes` of all copies under 4 KiB.
-    `peaks` is the most that nbtf's own tensors had in use on a device, as events told, and `library_peaks` that of each
-    library by (library, device): their allocators count by themselves, and their peaks may come at other moments.
-    `modelled` adds the seconds of ops whose time is modelled. `traces` are all that were heard of.
+    `ops` counts by (op, device, reason), and `nbytes` sums the bytes of the results. `copies` counts by (source,
+    target), and `copied_bytes` sums their bytes. `moves` and `moved_bytes` count only copies of tensors, without
+    uploads and reads of values; `small_moves` and `small_moved_bytes` are those under 4 KiB. `small_copies` and
+    `small_copied_bytes` are all copies under 4 KiB.
+    `peaks` is the highest memory use of nbtf's own tensors on each device, according to the events. `library_peaks` has
+    each library's peak by (library, device); their allocators count separately, and the peaks may occur at different
+    times. `modelled` sums the seconds of ops with modelled times. `traces` lists all traces observed.
 
     >>> with tf.runtime.recording() as record:
     ...     c = tf.add(1.0, 2.0)
@@ -64,7 +64,7 @@ class Snapshot(NamedTuple):
 
     @property
     def placed(self) -> int:
-        """How many ops were placed.
+        """Number of ops that were placed.
 
         >>> with tf.runtime.recording() as record:
         ...     c = tf.add(1.0, 2.0)
@@ -75,7 +75,7 @@ class Snapshot(NamedTuple):
 
     @property
     def cut(self) -> int:
-        """How many of the events heard are no longer in `events`.
+        """Number of observed events that are no longer in `events`.
 
         >>> with tf.runtime.recording(capacity=10) as record:
         ...     for step in range(100):
@@ -88,7 +88,7 @@ class Snapshot(NamedTuple):
 
     @property
     def density(self) -> Densities:
-        """How busy devices were with what is no longer kept, in bins of seconds.
+        """How busy devices were before the kept events, in time bins.
 
         >>> with tf.runtime.recording(capacity=10) as record:
         ...     for step in range(30_000):
@@ -100,7 +100,7 @@ class Snapshot(NamedTuple):
 
     @property
     def work(self) -> Work:
-        """What ran and is kept, in columns: a hundredth of the memory of `events`, in a fraction of the time.
+        """The kept ops and copies in columns: a hundredth of the memory of `events`, in a fraction of the time.
 
         >>> with tf.runtime.recording() as record:
         ...     c = tf.add(1.0, 2.0)
@@ -111,7 +111,7 @@ class Snapshot(NamedTuple):
 
     @property
     def span(self) -> tuple[int, int]:
-        """Two numbers: those of `events` are from the first to the second, and those of no other event that is kept.
+        """The lowest and highest number of `events`; no other kept event has a number in this range.
 
         >>> with tf.runtime.recording() as record:
         ...     c = tf.add(1.0, 2.0)
@@ -124,7 +124,7 @@ class Snapshot(NamedTuple):
 
     @property
     def levels(self) -> Levels:
-        """How full each device was after each event that changed that and is kept: number, in use, pool, in columns.
+        """Each device's memory level after every kept event that changed it, in columns: number, in use, pool.
 
         >>> _ = tf.runtime.simulate_gpus(1, memory="1GiB")
         1 simulated GPU (Tesla V100-SXM2-16GB, 1 GiB): NumPy on this computer's CPU. No GPU is used.
@@ -136,7 +136,7 @@ class Snapshot(NamedTuple):
         return levels_in(self.events)
 
     def memory(self) -> dict[str, list[Event]]:
-        """Returns what happened to the memory of each simulated GPU and is kept, by full names.
+        """Returns the kept memory events of each simulated GPU, keyed by full name.
 
         >>> _ = tf.runtime.simulate_gpus(1, memory="1GiB")
         1 simulated GPU (Tesla V100-SXM2-16GB, 1 GiB): NumPy on this computer's CPU. No GPU is used.
@@ -148,7 +148,7 @@ class Snapshot(NamedTuple):
         return memory_in(self.events)
 
     def lines(self) -> Lines:
-        """Returns which line of the program ran when, in columns.
+        """Returns which program line ran when, in columns.
 
         >>> with tf.runtime.recording() as record:
         ...     c = tf.add(1.0, 2.0)
@@ -158,10 +158,10 @@ class Snapshot(NamedTuple):
         return lines_in(self.events)
 
     def memory_of(self, device: str) -> Sequence[Event]:
-        """Returns what happened to the memory of a simulated GPU and is kept; nothing else of `events` is made.
+        """Returns the kept memory events of a simulated GPU, without creating the other events.
 
         Args:
-          device: a full name.
+          device: full name of the device.
 
         >>> _ = tf.runtime.simulate_gpus(1, memory="1GiB")
         1 simulated GPU (Tesla V100-SXM2-16GB, 1 GiB): NumPy on this computer's CPU. No GPU is used.
@@ -174,7 +174,7 @@ class Snapshot(NamedTuple):
         return self.events.recording.memory_of(device) if isinstance(self.events, Events) else ()
 
     def since(self, beginning: Snapshot) -> Snapshot:
-        """Returns the totals of what was heard after another moment of the recorder; peaks are those of all.
+        """Returns the totals since an earlier snapshot of the recorder; peaks are those of the whole recording.
 
         >>> recorder = tf.runtime.Recorder()
         >>> stop = tf.runtime.start_recorder(recorder)
@@ -194,7 +194,7 @@ class Snapshot(NamedTuple):
 
 
 def _difference(total: Any, earlier_total: Any) -> Any:
-    """Returns what was added to a total, or to each of them; those to which nothing was added are left out."""
+    """Returns what was added to a total, or to each of several; unchanged ones are left out."""
     if isinstance(total, int):
         return total - earlier_total
     return {
@@ -203,7 +203,7 @@ def _difference(total: Any, earlier_total: Any) -> Any:
 
 
 class Totals:
-    """What is counted. Totals in use are never changed, only replaced."""
+    """Counters. Totals in use are never changed, only replaced."""
 
     def __init__(self) -> None:
         self.heard = self.executed = 0
@@ -224,11 +224,11 @@ class Totals:
         self.traces: list[Traced] = []
 
     def with_notes(self, notes: list[Any], boxes: Entries) -> Totals:
-        """Returns the totals with those of more notes. The rounds of a loop are counted together, by C code.
+        """Returns new totals that include more notes. Loop iterations are counted together, in C code.
 
         Args:
-          notes: of ops and copies, behind each other.
-          boxes: of memory, likewise, each from one device.
+          notes: a flat list of notes of ops and copies.
+          boxes: flat lists of memory entries, each from one device.
         """
         result = Totals()
         for name, value in vars(self).items():
@@ -240,7 +240,7 @@ class Totals:
                     result._reach(subject.holder, level[0], "")
         for entries in boxes:
             times.update(entries[SUBJECT::ENTRY])
-            if len(entries) > ENTRY or not is_scratch(tuple(entries)):  # a GPU that nobody has used has no peak
+            if len(entries) > ENTRY or not is_scratch(tuple(entries)):  # an unused GPU has no peak
                 subject = entries[SUBJECT]
                 result._reach(subject.holder, max(entries[_IN_USE::ENTRY]), subject.library)
         for subject, count in times.items():
@@ -248,7 +248,7 @@ class Totals:
         return result
 
     def _add(self, events: Sequence[Event], times: int) -> None:
-        """Adds the events of one op or copy, so many times."""
+        """Adds the events of one op or copy, `times` times."""
         self.heard += len(events) * times
         placed = None
         for event in events:
@@ -284,7 +284,7 @@ class Totals:
                 self.small_moved_bytes[route] += times * event.nbytes
 
     def snapshot(self, events: Sequence[Event]) -> Snapshot:
-        """Returns the totals with some events."""
+        """Returns a snapshot of the totals with some events."""
         return Snapshot(
             self.heard,
             events,

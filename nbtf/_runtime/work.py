@@ -1,4 +1,4 @@
-"""What ran in a recording, for readers of a million ops: columns of numbers, and each kind of op or copy once."""
+"""Everything that ran in a recording, in columns of numbers with each kind of op or copy stored once."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ Integers: TypeAlias = "NDArray[np.int64]"
 
 
 class Fact(NamedTuple):
-    """What many ops or copies have in common: an event as told of the first of them, and why it ran there.
+    """The common part of many ops or copies: the event of the first one, and the reason for its placement.
 
-    Of an op that failed the event is the last that was told of it, `OpPlaced`.
+    For an op that failed, the event is its last one, `OpPlaced`.
 
     >>> with tf.runtime.recording() as record:
     ...     c = tf.add(1.0, 2.0)
@@ -39,9 +39,9 @@ class Fact(NamedTuple):
 
 
 class Work(NamedTuple):
-    """Ops that ran and copies, in the order of their events; of each its number, times in seconds, and kind.
+    """Ops that ran and copies, in event order: for each its number, its times in seconds, and its kind.
 
-    `start` is as in the event, nan where time is measured; `fact` is a position in `facts`.
+    `start` is as in the event, or nan if the time was measured. `fact` is an index into `facts`.
 
     >>> with tf.runtime.recording() as record:
     ...     c = tf.add(1.0, 2.0)
@@ -58,7 +58,7 @@ class Work(NamedTuple):
     fact: Integers
 
     def between(self, first: int, last: int) -> Work:
-        """Returns what events with numbers from `first` to `last` tell.
+        """Returns the work of events with numbers from `first` to `last`.
 
         >>> with tf.runtime.recording() as record:
         ...     c = tf.add(1.0, 2.0)
@@ -71,7 +71,7 @@ class Work(NamedTuple):
         return self.at(slice(*self.seq.searchsorted([first, last + 1])))
 
     def at(self, rows: slice | NDArray[np.bool_]) -> Work:
-        """Returns some of them.
+        """Returns the selected rows.
 
         >>> with tf.runtime.recording() as record:
         ...     c = tf.add(1.0, 2.0)
@@ -88,15 +88,15 @@ class _Columns:
     def __init__(self) -> None:
         self.facts: list[Fact] = []
         self._of_facts: list[tuple[int, float, float]] = []
-        """How far the number of an event is from its note's, its start and its seconds; nan where the note has them."""
+        """For each fact: its event number relative to the note's, start and seconds; nan if the note has them."""
         self._notes: list[Sequence[NDArray[Any]]] = []
         self._constants: list[tuple[int, float, float, float, int]] = []
-        self._positions: dict[tuple[int, int], int] = {}  # of the fact that a note ends with; -1 where it has none
-        self._kept: list[object] = []  # what has its address in a key
-        self._placed: dict[tuple[Any, ...], list[Reason]] = {}  # by events of others, each of which has its own note
+        self._positions: dict[tuple[int, int], int] = {}  # index of the last fact of each kind of note; -1 for none
+        self._kept: list[object] = []  # keeps objects alive whose ids are in keys
+        self._placed: dict[tuple[Any, ...], list[Reason]] = {}  # placements of other libraries' ops, one note per event
 
     def take(self, batch: Batch, is_clocked: bool = True) -> None:
-        """Adds what ran in a batch; without its clock at the times that events say."""
+        """Adds the work in a batch; without the modelled clock, at the times given in the events."""
         rows = batch.note_rows()
         keys = [*zip(map(id, rows[SUBJECT]), map(id, rows[WHERE]), strict=True)]
         for at, key in enumerate(keys):
@@ -116,7 +116,7 @@ class _Columns:
             ]
 
     def _take_messages(self, rows: list[list[Any]], starts: Sequence[float | None], facts: list[int]) -> None:
-        """Adds the messages of all-reduces but the first of each, which stands for its note."""
+        """Adds the messages of all-reduces, except the first of each, which stands for its note."""
         for subject, now, side_numbers, start, first in zip(
             rows[SUBJECT], rows[TIME], rows[MORE], starts, facts, strict=True
         ):
@@ -128,10 +128,10 @@ class _Columns:
                 ]
 
     def _take_facts(self, note: Note) -> int:
-        """Adds what notes tell that have subject and place of this one.
+        """Adds the facts of all notes with the subject and call site of this one.
 
         Returns:
-          The position of the fact that a note stands for: the last one, of an all-reduce the first.
+          The index of the fact that the note stands for: the last one, or the first one for an all-reduce.
         """
         subject, reason, position = note[SUBJECT], None, -1
         events: Sequence[Event] = subject.events(note)
@@ -156,7 +156,7 @@ class _Columns:
         return len(self.facts) - 1
 
     def work(self, first: int) -> Work:
-        """Returns what events tell whose numbers are not less than `first`."""
+        """Returns the work of events whose numbers are at least `first`."""
         if not self.facts:
             return _work((), [np.zeros(0)] * 5)
         seq, start, seconds, time, fact = [np.concatenate(column) for column in zip(*self._notes, strict=True)]
@@ -170,7 +170,7 @@ class _Columns:
 
 
 def _work(facts: Sequence[Fact], columns: Sequence[NDArray[Any]]) -> Work:
-    """Returns columns with those of the facts that occur in them."""
+    """Returns columns with the facts that occur in them."""
     seq, start, seconds, time, fact = columns
     fact = fact.astype(np.int64)
     is_used = np.bincount(fact, minlength=len(facts)) > 0
@@ -179,7 +179,7 @@ def _work(facts: Sequence[Fact], columns: Sequence[NDArray[Any]]) -> Work:
 
 
 def work_of(batches: Iterable[Batch], first: int) -> Work:
-    """Returns what ran from an event with the number `first` on."""
+    """Returns the work of batches from event number `first` on."""
     columns = _Columns()
     for batch in batches:
         columns.take(batch)
@@ -187,7 +187,7 @@ def work_of(batches: Iterable[Batch], first: int) -> Work:
 
 
 def work_of_events(events: Sequence[Event]) -> Work:
-    """Returns what some events tell, of which no recorder has notes."""
+    """Returns the work of events for which no recorder has notes."""
     columns = _Columns()
     if events:
         notes = chain.from_iterable(map(note_of_event, events))

@@ -39,7 +39,7 @@ def test_what_a_with_statement_lost_is_closed_before_the_next_op(caplog: pytest.
     enter_only(block)
 
     assert "GPU:0" == device_of_an_op()
-    assert ["nbtf: closed what was left open: tf.device."] == caplog.messages
+    assert ["nbtf: closed blocks that were left open: tf.device."] == caplog.messages
 
 
 @pytest.mark.parametrize("listens", [False, True], ids=["nobody listens", "a recorder listens"])

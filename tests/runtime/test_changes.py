@@ -175,7 +175,7 @@ def test_what_a_lost_block_has_changed_is_taken_back_with_one_line(
 
     assert before == things.state()
     (line,) = [record.getMessage() for record in caplog.records if record.levelname == "WARNING"]
-    assert line.startswith("nbtf: closed what was left open: ")
+    assert line.startswith("nbtf: closed blocks that were left open: ")
 
 
 def test_a_recording_may_end_in_another_task_than_it_began() -> None:

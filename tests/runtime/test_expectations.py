@@ -118,7 +118,7 @@ def test_copies_are_uploads_moves_and_reads() -> None:
 
 @pytest.mark.parametrize("rule", ["MatMul", "=GPU:1", "MatMul=", "MatMul=banana"])
 def test_text_that_is_no_rule_is_refused(rule: str) -> None:
-    with pytest.raises(ValueError, match="rule reads OP=DEVICE"):
+    with pytest.raises(ValueError, match="Expected OP=DEVICE"):
         _product("CPU:0").expect(rule)
 
 
@@ -263,7 +263,7 @@ def test_exact_sizes_have_a_unit_from_1_mib_on(nbytes: int, shown: str) -> None:
 
 @pytest.mark.parametrize("size", ["", "x", "-1", "5 MB"])
 def test_size_that_is_none_is_refused(size: str) -> None:
-    with pytest.raises(ValueError, match="A size reads 512MiB"):
+    with pytest.raises(ValueError, match='Invalid size "'):
         size_in_bytes(size)
 
 

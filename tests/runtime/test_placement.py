@@ -261,7 +261,7 @@ def test_what_no_machine_could_have_is_malformed(text: str, soft: bool) -> None:
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("/task:1/GPU:0", f"{LOCAL}GPU:0 unknown device.\nTasks that are here".replace("task:0", "task:1")),
+        ("/task:1/GPU:0", f"{LOCAL}GPU:0 unknown device.\nAvailable tasks".replace("task:0", "task:1")),
         ("GPU:7", "Could not satisfy"),
     ],
 )
@@ -376,5 +376,5 @@ def test_an_explanation_tells_the_way() -> None:
 
         assert ("tf.device", "What was asked for?", "GPU:7") == told.path[0]
         way = "tf.device: GPU:7 → machine: no: GPU:0 to GPU:3 → soft placement: yes → lowest-numbered GPU: GPU:0"
-        assert f"the way:   {way}" in str(told).splitlines()
-        assert "the way" not in str(tf.runtime.explain_placement(tf.ones([2])))
+        assert f"decision:  {way}" in str(told).splitlines()
+        assert "decision:" not in str(tf.runtime.explain_placement(tf.ones([2])))

@@ -35,7 +35,7 @@ def test_a_device_that_is_not_here_is_refused_with_those_that_are(function: Call
     tf.runtime.simulate_gpus(2)
     tf.add(1.0, 1.0)
 
-    with pytest.raises(ValueError, match=r"found for 'GPU:2'. Devices that are here: GPU:0, GPU:1, CPU:0."):
+    with pytest.raises(ValueError, match=r"found for 'GPU:2'. Available devices: GPU:0, GPU:1, CPU:0."):
         function("GPU:2")
 
 
@@ -63,7 +63,7 @@ def test_a_constant_on_a_task_that_is_not_here_is_refused_with_the_tasks_that_ar
 
     with pytest.raises(tf.errors.InvalidArgumentError, match=r"unknown device") as refusal, tf.device(task):
         tf.constant(1.0)
-    assert ["Tasks that are here: /job:localhost/task:0, /job:worker/task:0 to task:1."] == refusal.value.__notes__
+    assert ["Available tasks: /job:localhost/task:0, /job:worker/task:0 to task:1."] == refusal.value.__notes__
 
 
 @pytest.mark.parametrize("nbytes", ["x", 1.5, None])

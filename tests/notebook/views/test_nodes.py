@@ -100,5 +100,5 @@ def test_a_tensor_of_a_graph_is_explained_where_it_was_made(graph: Shell) -> Non
 
 
 def test_a_tensor_that_no_session_made_is_not_explained(graph: Shell) -> None:
-    with pytest.raises(ValueError, match=r"^No session was seen running node 'c'"):
+    with pytest.raises(ValueError, match=r"^No recorded session run computed node 'c'"):
         tf.runtime.explain_placement(graph.ip.user_ns["c"])

@@ -1,4 +1,4 @@
-"""How long a tensor is along each axis, as far as that is known."""
+"""The shape of a tensor, as far as it is known."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from nbtf._types import DType, DTypeLike, as_dtype, float32
 
 
 class TensorShape:
-    """The lengths of a tensor's axes; None for a length, or for all of it, that is not known.
+    """The lengths of a tensor's axes. Single lengths, or all of them, may be unknown.
 
-    Behaves as a tuple, and equals tuples and lists with the same lengths.
+    Behaves like a tuple, and equals tuples and lists with the same lengths. Unknown lengths are None.
 
     Args:
-      dims: the lengths, one per axis; a single length; None if not even their number is known.
+      dims: the lengths, one per axis; a single length; None if even the number of axes is unknown.
 
     Raises:
-      TypeError: a length is not a whole number.
-      ValueError: a length is negative.
+      TypeError: if a length is not an integer.
+      ValueError: if a length is negative.
 
     >>> shape = tf.TensorShape([2, None])
     >>> shape, shape.rank, shape[0], shape == (2, None)
@@ -32,7 +32,7 @@ class TensorShape:
     _dims: tuple[int | None, ...] | None
 
     def __init__(self, dims: ShapeLike) -> None:
-        """Reads lengths from whatever may describe a shape."""
+        """Reads the lengths from any description of a shape."""
         if isinstance(dims, TensorShape):
             self._dims = dims._dims
         elif dims is None:
@@ -44,7 +44,7 @@ class TensorShape:
 
     @staticmethod
     def of(dims: tuple[int, ...]) -> TensorShape:
-        """Returns the shape of an array, without looking at it; `dims` must be a tuple of lengths."""
+        """Returns the shape of an array without validation; `dims` must be a tuple of lengths."""
         shape = _new(TensorShape)
         shape._dims = dims
         return shape
@@ -61,21 +61,21 @@ class TensorShape:
 
     @property
     def dims(self) -> list[int | None] | None:
-        """The lengths as a list, or None if their number is not known."""
+        """The lengths as a list, or None if their number is unknown."""
         return None if self._dims is None else list(self._dims)
 
     def as_list(self) -> list[int | None]:
         """Returns the lengths as a list.
 
         Raises:
-          ValueError: the rank is not known.
+          ValueError: if the rank is unknown.
         """
         if self._dims is None:
             raise ValueError("as_list() is not defined on an unknown TensorShape.")
         return list(self._dims)
 
     def num_elements(self) -> int | None:
-        """Returns the number of elements, or None if a length is not known.
+        """Returns the number of elements, or None if a length is unknown.
 
         >>> tf.TensorShape([2, 3]).num_elements()
         6
@@ -87,7 +87,7 @@ class TensorShape:
         return self._dims is not None and None not in self._dims
 
     def is_compatible_with(self, other: ShapeLike) -> bool:
-        """Returns whether one tensor could have both shapes.
+        """Returns whether a tensor could have both shapes.
 
         >>> tf.TensorShape([2, None]).is_compatible_with([2, 3])
         True
@@ -109,10 +109,10 @@ class TensorShape:
         )
 
     def merge_with(self, other: ShapeLike) -> TensorShape:
-        """Returns the shape that says what either of the two says.
+        """Returns the shape that combines what is known from both.
 
         Raises:
-          ValueError: they contradict each other.
+          ValueError: if the shapes contradict each other.
 
         >>> tf.TensorShape([2, None]).merge_with([None, 3])
         TensorShape([2, 3])
@@ -125,7 +125,7 @@ class TensorShape:
         return TensorShape([b if a is None else a for a, b in zip(self._dims, shape._dims, strict=True)])
 
     def most_specific_compatible_shape(self, other: ShapeLike) -> TensorShape:
-        """Returns the shape that says what both say: where they differ, nothing.
+        """Returns the shape that covers both: lengths that differ become unknown.
 
         >>> tf.TensorShape([2, 3]).most_specific_compatible_shape([2, 4])
         TensorShape([2, None])
@@ -136,40 +136,40 @@ class TensorShape:
         return TensorShape([a if a == b else None for a, b in zip(dims, other_dims, strict=True)])
 
     def concatenate(self, other: ShapeLike) -> TensorShape:
-        """Returns the axes of this shape followed by those of the other; unknown if either rank is."""
+        """Returns the axes of this shape followed by those of the other; unknown if either rank is unknown."""
         shape = TensorShape(other)
         if self._dims is None or shape._dims is None:
             return TensorShape(None)
         return TensorShape(self._dims + shape._dims)
 
     def with_rank(self, rank: int) -> TensorShape:
-        """Returns this shape with that many axes, which may add knowledge.
+        """Returns this shape with `rank` axes, which makes an unknown rank known.
 
         Raises:
-          ValueError: it has another number of axes.
+          ValueError: if the shape has another number of axes.
         """
         self.assert_has_rank(rank)
         return TensorShape([None] * rank) if self._dims is None else self
 
     def with_rank_at_least(self, rank: int) -> TensorShape:
-        """Returns this shape; `ValueError` if it has fewer axes."""
+        """Returns this shape; raises `ValueError` if it has fewer axes."""
         if self._dims is not None and len(self._dims) < rank:
             raise ValueError(f"Shape {self} must have rank at least {rank}")
         return self
 
     def with_rank_at_most(self, rank: int) -> TensorShape:
-        """Returns this shape; `ValueError` if it has more axes."""
+        """Returns this shape; raises `ValueError` if it has more axes."""
         if self._dims is not None and len(self._dims) > rank:
             raise ValueError(f"Shape {self} must have rank at most {rank}")
         return self
 
     def assert_has_rank(self, rank: int) -> None:
-        """Raises `ValueError` if the number of axes is known to be another one."""
+        """Raises `ValueError` if the number of axes is known and differs."""
         if self.rank not in (None, rank):
             raise ValueError(f"Shape {self} must have rank {rank}")
 
     def assert_same_rank(self, other: ShapeLike) -> None:
-        """Raises `ValueError` if the two are known to have different numbers of axes."""
+        """Raises `ValueError` if the shapes are known to have different numbers of axes."""
         shape = TensorShape(other)
         if self.rank is not None and shape.rank not in (None, self.rank):
             raise ValueError(f"Shapes {self} and {shape} must have the same rank")
@@ -180,7 +180,7 @@ class TensorShape:
             raise ValueError(f"Shapes {self} and {other} are incompatible")
 
     def assert_is_fully_defined(self) -> None:
-        """Raises `ValueError` if a length is not known."""
+        """Raises `ValueError` if a length is unknown."""
         if not self.is_fully_defined():
             raise ValueError(f"Shape {self} is not fully defined")
 
@@ -191,37 +191,37 @@ class TensorShape:
     def __getitem__(self, key: slice) -> TensorShape: ...
 
     def __getitem__(self, key: int | slice) -> Any:
-        """One length for a number, a shape for a slice."""
+        """Returns a length for an integer, a shape for a slice."""
         if self._dims is None:
             return _part_of_unknown(key)
         return TensorShape(self._dims[key]) if isinstance(key, slice) else self._dims[key]
 
     def __iter__(self) -> Iterator[Any]:
-        """The lengths in order; `ValueError` if their number is not known."""
+        """Yields the lengths in order; raises `ValueError` if their number is unknown."""
         if self._dims is None:
             raise ValueError("Cannot iterate over a shape with unknown rank.")
         return iter(self._dims)
 
     def __len__(self) -> int:
-        """The number of axes; `ValueError` if it is not known."""
+        """Returns the number of axes; raises `ValueError` if it is unknown."""
         if self._dims is None:
             raise ValueError("Cannot take the length of shape with unknown rank.")
         return len(self._dims)
 
     def __bool__(self) -> bool:
-        """Whether the rank is known: also true for the shape of a scalar."""
+        """Returns whether the rank is known, so a scalar's shape is true as well."""
         return self._dims is not None
 
     def __add__(self, other: ShapeLike) -> TensorShape:
-        """The axes of both, as for tuples."""
+        """Returns the axes of both, as for tuples."""
         return self.concatenate(other)
 
     def __radd__(self, other: ShapeLike) -> TensorShape:
-        """The axes of both, as for tuples."""
+        """Returns the axes of both, as for tuples."""
         return TensorShape(other).concatenate(self)
 
     def __eq__(self, other: object) -> bool:
-        """Equal to anything that describes the same shape; unknown lengths equal only unknown ones."""
+        """Returns whether both describe the same shape; unknown lengths equal only unknown ones."""
         if isinstance(other, tuple):
             return self._dims == other
         try:
@@ -230,7 +230,7 @@ class TensorShape:
             return False
 
     def __hash__(self) -> int:
-        """The hash of the equal tuple."""
+        """Returns the hash of the equal tuple."""
         return hash(self._dims)
 
     def __repr__(self) -> str:
@@ -238,7 +238,7 @@ class TensorShape:
         return f"TensorShape({self.dims})"
 
     def __str__(self) -> str:
-        """`(2, None)`, as a tuple prints; `<unknown>` if the rank is not known."""
+        """Returns `(2, None)`, as a tuple prints, or `<unknown>` if the rank is unknown."""
         return "<unknown>" if self._dims is None else str(self._dims)
 
     def __reduce__(self) -> tuple[Any, tuple[Any]]:
@@ -247,17 +247,17 @@ class TensorShape:
 
 
 ShapeLike: TypeAlias = TensorShape | Iterable[SupportsIndex | None] | SupportsIndex | None
-"""What describes a shape."""
+"""A description of a shape."""
 
-_new = object.__new__  # `TensorShape.of` is called for every `tensor.shape`; a global is faster than two lookups
+_new = object.__new__  # `TensorShape.of` runs for every `tensor.shape`, and one global is faster than two lookups
 
 
 class TensorSpec:
-    """What is known of a tensor before it exists: shape, dtype and name. Cannot be changed.
+    """The shape, dtype and name of a tensor, as far as they are known before it exists. Immutable.
 
     Args:
-      shape: its lengths, None where they are not known.
-      dtype: the kind of its elements.
+      shape: the lengths of its axes, None for unknown ones.
+      dtype: the type of its elements.
       name: a name, or None.
 
     >>> tf.TensorSpec([2, None])
@@ -267,19 +267,19 @@ class TensorSpec:
     __slots__ = ("_dtype", "_name", "_shape")
 
     def __init__(self, shape: ShapeLike, dtype: DTypeLike = float32, name: str | None = None) -> None:
-        """Reads shape and dtype from whatever may describe them."""
+        """Reads shape and dtype from any description of them."""
         self._shape = TensorShape(shape)
         self._dtype = as_dtype(dtype)
         self._name = name
 
     @property
     def shape(self) -> TensorShape:
-        """The lengths, None where they are not known."""
+        """The lengths of the axes, None for unknown ones."""
         return self._shape
 
     @property
     def dtype(self) -> DType:
-        """The kind of the elements."""
+        """The type of the elements."""
         return self._dtype
 
     @property
@@ -289,10 +289,10 @@ class TensorSpec:
 
     @classmethod
     def from_tensor(cls, tensor: Any, name: str | None = None) -> TensorSpec:
-        """Returns what a tensor's spec would have said.
+        """Returns the spec of a tensor.
 
         Raises:
-          ValueError: it is not a tensor.
+          ValueError: if `tensor` is not a tensor.
         """
         if not isinstance(getattr(tensor, "dtype", None), DType):
             raise ValueError(f"`tensor` should be a tf.Tensor, but got type {type(tensor)}.")
@@ -304,9 +304,9 @@ class TensorSpec:
         return cls(spec.shape, spec.dtype, name or spec.name)
 
     def is_compatible_with(self, spec_or_tensor: Any) -> bool:
-        """Returns whether a tensor, or one described by another spec, could be the one described.
+        """Returns whether a tensor, or a tensor with another spec, can match this spec.
 
-        Numbers and arrays are not tensors: False.
+        Numbers and arrays are not tensors, so the result for them is False.
 
         >>> tf.TensorSpec([2, None]).is_compatible_with(tf.TensorSpec([2, 3]))
         True
@@ -316,11 +316,11 @@ class TensorSpec:
         return spec_or_tensor.dtype is self._dtype and self._shape.is_compatible_with(spec_or_tensor.shape)
 
     def is_subtype_of(self, other: TensorSpec) -> bool:
-        """Returns whether every tensor described by this spec is described by the other one."""
+        """Returns whether every tensor that matches this spec also matches the other one."""
         return other._dtype is self._dtype and self._shape.is_subtype_of(other._shape)
 
     def __eq__(self, other: object) -> bool:
-        """Equal if shape, dtype and name are."""
+        """Returns whether shape, dtype and name are equal."""
         return isinstance(other, TensorSpec) and (self._shape, self._dtype, self._name) == (
             other._shape,
             other._dtype,
@@ -328,11 +328,11 @@ class TensorSpec:
         )
 
     def __hash__(self) -> int:
-        """The hash of shape and dtype."""
+        """Returns the hash of shape and dtype."""
         return hash((self._shape, self._dtype))
 
     def __repr__(self) -> str:
-        """`TensorSpec(shape=(2, 3), dtype=tf.float32, name=None)`."""
+        """Returns `TensorSpec(shape=(2, 3), dtype=tf.float32, name=None)`."""
         return f"TensorSpec(shape={self._shape}, dtype={self._dtype!r}, name={self._name!r})"
 
     def __reduce__(self) -> tuple[Any, tuple[Any, ...]]:
@@ -367,7 +367,7 @@ def _lengths_of(dims: Any) -> tuple[int | None, ...]:
         try:
             lengths_found.append(_length(value))
         except TypeError as error:
-            # TensorFlow's text; the blank it lacks is lacking there.
+            # TensorFlow's text, in which this space is missing.
             raise TypeError(
                 f"Failed to convert '{dims!r}' to a shape: '{value!r}'could not be converted to a dimension. A shape "
                 "should either be single dimension (e.g. 10), or an iterable of dimensions (e.g. [1, 10, None])."
@@ -380,7 +380,7 @@ def _could_be_equal(a: int | None, b: int | None) -> bool:
 
 
 def _part_of_unknown(key: int | slice) -> TensorShape | None:
-    """What an item or a slice of a shape of unknown rank is known to be: at most a number of axes."""
+    """Returns the known part of an item or slice of a shape with unknown rank: at most a number of axes."""
     if not isinstance(key, slice):
         return None
     if key.step is not None:

@@ -1,4 +1,4 @@
-"""Which kinds of elements a tensor can have."""
+"""The types of elements that a tensor can have."""
 
 from __future__ import annotations
 
@@ -12,28 +12,28 @@ from nbtf.errors import UnimplementedError
 
 
 class NoValuesError(UnimplementedError, TypeError):
-    """Nothing here has values of this dtype: `tf.resource` is a name alone, as `tf.bfloat16` is without `ml_dtypes`."""
+    """Raised for dtypes without values: `tf.resource` is only a name, and so is `tf.bfloat16` without `ml_dtypes`."""
 
 
 class DType:
-    """The kind of a tensor's elements; there is one object per kind, so `is` compares two of them.
+    """The type of a tensor's elements. Each type has one object, so types can be compared with `is`.
 
-    Equal to its name and to the NumPy dtype: `tf.float32 == "float32" == np.float32`. In sets and as a key of a
-    dictionary only the object itself is found; `tf.as_dtype` returns it.
+    A type equals its name and the NumPy dtype: `tf.float32 == "float32" == np.float32`. As a member of a set or a key
+    of a dictionary, only the object itself is found; `tf.as_dtype` returns it.
 
     Attributes:
       name: TensorFlow's name, `"float32"`.
       c_name: the name in messages of TensorFlow's kernels, `"float"`.
-      as_datatype_enum: the number of `DT_FLOAT` and its like in TensorFlow's files.
-      np_dtype: NumPy's dtype; `TypeError` for kinds that NumPy does not have.
-      as_numpy_dtype: NumPy's class of scalars, `np.float32`; `object` for strings.
-      is_floating: whether these are real numbers with a fraction.
-      is_integer: whether these are whole numbers; not so for bool.
-      is_unsigned: whether these are whole numbers from 0 up.
-      is_complex: whether these are complex numbers.
-      is_bool: whether these are truth values.
-      is_numeric: whether these are numbers of any sort.
-      size: bytes of one element; 0 where they differ in length.
+      as_datatype_enum: the number of the type in TensorFlow's files, such as `DT_FLOAT`.
+      np_dtype: the NumPy dtype; raises `TypeError` for types that NumPy does not have.
+      as_numpy_dtype: NumPy's scalar class, `np.float32`; `object` for strings.
+      is_floating: whether the elements are floating-point numbers.
+      is_integer: whether the elements are integers; False for bool.
+      is_unsigned: whether the elements are unsigned integers.
+      is_complex: whether the elements are complex numbers.
+      is_bool: whether the elements are booleans.
+      is_numeric: whether the elements are numbers of any kind.
+      size: bytes of one element; 0 if elements vary in length.
 
     >>> tf.float32, str(tf.float32), tf.float32.size
     (tf.float32, "<dtype: 'float32'>", 4)
@@ -76,13 +76,13 @@ class DType:
         numpy_kind: str = "",
         size: int = 0,
     ) -> None:
-        """Describes a kind once; `as_dtype` finds it.
+        """Describes a type, once; `as_dtype` finds it.
 
         Args:
           name: TensorFlow's name.
           enum: TensorFlow's number.
-          numpy: NumPy's class, which then says `numpy_kind` and `size`.
-          c_name: the name in kernels' messages, where it is another.
+          numpy: NumPy's class, from which `numpy_kind` and `size` are read.
+          c_name: the name in kernels' messages; None if it is the same.
           numpy_kind: NumPy's letter: `f` floating, `i` and `u` integer, `c` complex, `b` bool.
           size: bytes of one element.
         """
@@ -102,10 +102,10 @@ class DType:
         self.is_numeric = numpy_kind in ("f", "i", "u", "c")
         self.size = size
 
-    if not TYPE_CHECKING:  # a type checker would take it for a promise that any attribute exists
+    if not TYPE_CHECKING:  # a type checker would conclude that any attribute exists
 
         def __getattr__(self, name: str) -> Any:
-            """Says why an attribute is not there; called only for those that are not."""
+            """Raises an error that explains why an attribute is missing; called only for missing ones."""
             if name not in ("np_dtype", "as_numpy_dtype"):
                 raise AttributeError(f"'DType' object has no attribute '{name}'")
             if self is not bfloat16:
@@ -115,7 +115,7 @@ class DType:
 
     @property
     def is_numpy_compatible(self) -> bool:
-        """Whether there are arrays of this kind; of `bfloat16` where `ml_dtypes` is installed."""
+        """Whether NumPy arrays of this type exist; for `bfloat16`, whether `ml_dtypes` is installed."""
         try:
             _ = self.np_dtype
         except NoValuesError:
@@ -124,17 +124,17 @@ class DType:
 
     @property
     def min(self) -> Any:
-        """The smallest finite value; `TypeError` unless real."""
+        """The smallest finite value; raises `TypeError` unless the type is real."""
         return self._range("minimum").min
 
     @property
     def max(self) -> Any:
-        """The largest finite value; `TypeError` unless real."""
+        """The largest finite value; raises `TypeError` unless the type is real."""
         return self._range("maximum").max
 
     @property
     def limits(self) -> tuple[int, int]:
-        """The values of black and white in images: 0 and 1, for integers 0 and `max`."""
+        """The values of black and white in images: 0 and 1, or 0 and `max` for integers."""
         if self is bool_:
             return 0, True
         if self.is_integer:
@@ -145,24 +145,24 @@ class DType:
 
     @property
     def real_dtype(self) -> DType:
-        """The kind of the real and imaginary parts; itself unless complex."""
+        """The type of the real and imaginary parts; the type itself unless complex."""
         return {complex64: float32, complex128: float64}.get(self, self)
 
     @property
     def is_quantized(self) -> bool:
-        """Never: nbtf has no quantized dtypes."""
+        """Always False, because nbtf has no quantized dtypes."""
         return False
 
     @property
     def base_dtype(self) -> DType:
-        """Itself; of a reference to a variable, which only graphs of TensorFlow 1 have, what it refers to."""
+        """The type itself; for a reference type, which only TensorFlow 1 graphs have, the type it refers to."""
         return self
 
     def is_compatible_with(self, other: DTypeLike) -> bool:
-        """Returns whether `other` stands for this kind.
+        """Returns whether `other` denotes this type.
 
         Raises:
-          TypeError: `other` stands for no kind at all.
+          TypeError: if `other` denotes no type.
         """
         return as_dtype(other) is self
 
@@ -176,7 +176,7 @@ class DType:
         raise TypeError(f"Cannot find {limit} value of {self} with type {self}.")
 
     def __eq__(self, other: object) -> bool:
-        """Equal to whatever stands for this kind: the object, a name, NumPy's dtype or class."""
+        """Returns whether `other` denotes this type: as the object, a name, or NumPy's dtype or class."""
         if self is other:
             return True
         if other.__class__ is DType:
@@ -186,7 +186,7 @@ class DType:
         except TypeError:
             return False
 
-    # By identity and in C: `dtype in FLOATS` is on the path of every op. One object per kind makes it right.
+    # By identity and in C, because every op checks `dtype in FLOATS`. This is correct with one object per type.
     if TYPE_CHECKING:
 
         def __hash__(self) -> int: ...
@@ -194,15 +194,15 @@ class DType:
         __hash__ = object.__hash__
 
     def __repr__(self) -> str:
-        """The name as a user types it, `tf.float32`."""
+        """Returns the name as users type it, `tf.float32`."""
         return f"tf.{self.name}"
 
     def __str__(self) -> str:
-        """TensorFlow's `<dtype: 'float32'>`."""
+        """Returns TensorFlow's `<dtype: 'float32'>`."""
         return f"<dtype: '{self.name}'>"
 
     def __reduce__(self) -> tuple[Any, tuple[Any]]:
-        """Copies and pickles are the object itself."""
+        """Makes copies and unpickled types be the object itself."""
         return as_dtype, (self.name,)
 
 
@@ -226,8 +226,8 @@ variant: DType = DType("variant", 21)
 uint32: DType = DType("uint32", 22, np.uint32)
 uint64: DType = DType("uint64", 23, np.uint64)
 
-# Kinds a tensor can have; resource and variant are names without values. bfloat16 is in none of the sets: it needs
-# `ml_dtypes`, and `_ops/in_bfloat16.py` lists the ops that take it.
+# Types that a tensor can have; resource and variant are names without values. bfloat16 is in none of these sets: it
+# needs `ml_dtypes`, and `_ops/in_bfloat16.py` lists the ops that support it.
 FLOATS = frozenset({float16, float32, float64})
 INTEGERS = frozenset({int8, int16, int32, int64, uint8, uint16, uint32, uint64})
 COMPLEXES = frozenset({complex64, complex128})
@@ -236,31 +236,31 @@ NUMBERS = REALS | COMPLEXES
 ALL = NUMBERS | {bool_, string}
 
 HOST_DTYPES = frozenset({int32, string})
-"""Kept in host memory, also on a GPU: TensorFlow's kernels for shapes and strings expect them there."""
+"""Types kept in host memory even on a GPU, because TensorFlow's kernels for shapes and strings expect them there."""
 
 DTYPE_OF: dict[np.dtype[Any], DType] = {dtype.np_dtype: dtype for dtype in ALL}
-"""The kind of an array by its dtype. Has no texts of fixed length and no swapped bytes; `as_dtype` knows those."""
+"""Types by NumPy dtype, without fixed-length strings and swapped byte orders, which `as_dtype` handles."""
 
 _BY_NAME = {dtype.name: dtype for dtype in (*ALL, bfloat16, resource, variant)}
 _BY_ENUM = {dtype.as_datatype_enum: dtype for dtype in _BY_NAME.values()}
 _BY_NAME.update({"half": float16, "float": float32, "double": float64})
 
-# C's names for integers may be classes of their own: np.longlong is not np.int64 on Linux, though the dtypes are equal.
+# C's integer names may be separate classes: np.longlong is not np.int64 on Linux, although the dtypes are equal.
 _BY_CLASS: dict[type[Any], DType] = {
     integer: DTYPE_OF[np.dtype(integer)]
     for integer in (np.intc, np.uintc, np.long, np.ulong, np.longlong, np.ulonglong)
 }
 _BY_CLASS.update({dtype.np_dtype.type: dtype for dtype in ALL})
-# As in TensorFlow, Python's float is float32, as literals are, and its int is nothing: 1 may be int32 or int64.
+# As in TensorFlow, Python's float means float32, like literals. Its int has no type: 1 may be int32 or int64.
 _BY_CLASS.update({float: float32, bool: bool_, object: string, np.str_: string, np.bytes_: string})
 
 
 class HasDType(Protocol):
-    """A tensor or a variable, as far as the lowest floor knows them."""
+    """A tensor or variable, as seen from the lowest floor."""
 
     @property
     def dtype(self) -> DType:
-        """The kind of the elements."""
+        """The type of the elements."""
         ...
 
     @property
@@ -270,37 +270,37 @@ class HasDType(Protocol):
 
 
 class HasArray(Protocol):
-    """What NumPy can read: a variable of `tf.keras`, an array of another library."""
+    """Objects that NumPy can read: a `tf.keras` variable, or another library's array."""
 
     def __array__(self) -> Any:
-        """Returns its values."""
+        """Returns the values as an array."""
         ...
 
 
 DTypeLike: TypeAlias = DType | str | int | type[Any] | np.dtype[Any] | np.ndarray[Any, Any] | HasDType
-"""What `as_dtype` takes."""
+"""The values that `as_dtype` accepts."""
 
-# A type checker takes int and float for complex numbers, and NumPy's arrays and scalars have an `__array__`.
+# Type checkers accept int and float as complex numbers, and NumPy's arrays and scalars have an `__array__`.
 TensorLike: TypeAlias = HasDType | HasArray | complex | str | bytes | Sequence[Any]
-"""What an op takes for a tensor: one, or numbers, texts, arrays and nested lists of them."""
+"""The values that ops accept as tensors: tensors, numbers, strings, arrays and nested lists of them."""
 
 
 def as_dtype(type_value: DTypeLike) -> DType:
-    """Returns the dtype that something stands for.
+    """Returns the dtype that a value denotes.
 
     Args:
-      type_value: a dtype, its name, NumPy's class or dtype, an array or a tensor, Python's `float` or `bool`, or the
-        number of `DT_FLOAT` and its like.
+      type_value: a dtype, its name, a NumPy class or dtype, an array or a tensor, Python's `float` or `bool`, or the
+        number of a type in TensorFlow's files, such as `DT_FLOAT`.
 
     Raises:
-      TypeError: it stands for none; Python's `int` among them, which could be int32 or int64.
+      TypeError: if it denotes none. This includes Python's `int`, which could mean int32 or int64.
 
     >>> tf.as_dtype("int32"), tf.as_dtype(np.float64), tf.as_dtype(float)
     (tf.int32, tf.float64, tf.float32)
     """
     if type_value.__class__ is DType:
         return cast(DType, type_value)
-    if isinstance(type_value, DType):  # a reference of TensorFlow 1
+    if isinstance(type_value, DType):  # a reference type of TensorFlow 1
         return type_value.base_dtype
     if isinstance(type_value, str):
         dtype = _BY_NAME.get(type_value)
@@ -331,10 +331,10 @@ def _of_class(scalar: type[Any]) -> DType | None:
 
 
 def _load_bfloat16() -> None:
-    """Looks for the arrays of bfloat16, on first use.
+    """Looks for a bfloat16 array type on first use.
 
     Raises:
-      NoValuesError: the package that has them is not installed.
+      NoValuesError: if `ml_dtypes` is not installed.
     """
     scalar = scalar_class()
     if scalar is None:

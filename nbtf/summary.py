@@ -1,4 +1,4 @@
-"""`tf.summary`: what programs note down for TensorBoard, in the event files that it reads."""
+"""`tf.summary`: writes numbers, histograms and text to event files for TensorBoard."""
 
 from contextvars import ContextVar as _ContextVar
 from functools import cache as _cache
@@ -18,7 +18,7 @@ from nbtf._storage.event_files import EventFile as _EventFile
 
 
 class _Destination(_NamedTuple):
-    """Where notes go now."""
+    """The current target of summaries."""
 
     writer: "SummaryWriter | None" = None
     step: _Any = None
@@ -34,7 +34,7 @@ _BLOCK: _ContextVar[_Destination] = _ContextVar("nbtf summaries", default=_NOWHE
 
 
 def _destination() -> _Destination:
-    """Returns where notes go: as the innermost block says, else as `set_as_default` did."""
+    """Returns the current target: that of the innermost block, otherwise that of `set_as_default`."""
     if _SCOPE() is not None:
         _current_scope()
     block = _BLOCK.get()
@@ -43,20 +43,20 @@ def _destination() -> _Destination:
 
 @_cache
 def _warn_not_written(noun: str) -> None:
-    """Says once what is not written."""
-    _get_logger().warning(f"nbtf writes no {noun} into event files; numbers, histograms and texts it does.")
+    """Logs once that a kind of summary is not written."""
+    _get_logger().warning(f"nbtf does not write {noun} to event files, only numbers, histograms and text.")
 
 
 class SummaryWriter:
-    """Writes notes into a file of a folder.
+    """Writes summaries to an event file in a folder.
 
     Args:
-      logdir: the folder, which is made; None writes nothing.
-      max_queue: how many notes wait before they are written.
-      filename_suffix: what the file's name ends with.
+      logdir: the folder, which is created; None writes nothing.
+      max_queue: number of summaries to buffer before writing.
+      filename_suffix: end of the file's name.
 
     Raises:
-      OSError: the file cannot be made.
+      OSError: if the file cannot be created.
 
     >>> import tempfile
     >>> with tf.summary.create_file_writer(tempfile.mkdtemp()).as_default():
@@ -65,50 +65,50 @@ class SummaryWriter:
     """
 
     def __init__(self, logdir: str | None = None, max_queue: int = 10, filename_suffix: str = ".v2") -> None:
-        """Makes folder and file."""
+        """Creates the folder and the file."""
         self.logdir = logdir
         self._closed = False
         self._file = None if logdir is None else _EventFile(logdir, filename_suffix, max_queue)
 
     @_block
     def as_default(self, step: _Any = None) -> _Change["SummaryWriter"]:
-        """Opens a block in which notes go to this writer.
+        """Opens a block whose summaries go to this writer.
 
         Args:
-          step: of the notes that name none.
+          step: default step of the summaries in the block.
         """
         outer = _destination()
         inner = outer._replace(writer=self, step=outer.step if step is None else step)
         return _Change("tf.summary.SummaryWriter.as_default", _BLOCK.set, _BLOCK.get(), inner, self)
 
     def set_as_default(self, step: _Any = None) -> None:
-        """Has notes go to this writer from now on."""
+        """Sends summaries to this writer from now on."""
         outer = _destination()
         _CURRENT.context.summaries = outer._replace(writer=self, step=outer.step if step is None else step)
 
     def init(self) -> None:
-        """Does nothing: the file is there."""
+        """Does nothing, because the file exists already."""
 
     def flush(self) -> None:
-        """Writes what waits.
+        """Writes the buffered summaries.
 
         Raises:
-          OSError: it cannot be written.
+          OSError: if they cannot be written.
         """
         if self._file is not None:
             self._file.flush()
 
     def close(self) -> None:
-        """Writes what waits; notes of later are refused.
+        """Writes the buffered summaries; later summaries raise an error.
 
         Raises:
-          OSError: it cannot be written.
+          OSError: if they cannot be written.
         """
         self.flush()
         self._closed = True
 
     def _add(self, step: _Any, content: bytes, field: int = _summaries.SUMMARY) -> bool:
-        """Adds a message, and tells whether it is written."""
+        """Adds a message; returns whether it will be written."""
         if self._closed:
             raise RuntimeError("SummaryWriter is already closed")
         if self._file is not None:
@@ -125,19 +125,19 @@ def create_file_writer(
     experimental_trackable: bool = False,
     experimental_mesh: _Any = None,
 ) -> SummaryWriter:
-    """Returns a writer, and makes its folder and file.
+    """Returns a writer, creating its folder and file.
 
     Args:
       logdir: the folder.
-      max_queue: how many notes wait before they are written, 10 by default.
+      max_queue: number of summaries to buffer before writing; 10 by default.
       flush_millis: accepted and ignored.
-      filename_suffix: what the file's name ends with, `.v2` by default.
+      filename_suffix: end of the file's name; `.v2` by default.
       name: accepted and ignored.
       experimental_trackable: accepted and ignored.
       experimental_mesh: accepted and ignored.
 
     Raises:
-      OSError: the file cannot be made.
+      OSError: if the file cannot be created.
     """
     queue = 10 if max_queue is None else max_queue
     return SummaryWriter(str(logdir), queue, ".v2" if filename_suffix is None else filename_suffix)
@@ -149,7 +149,7 @@ def create_noop_writer() -> SummaryWriter:
 
 
 def _noted(message: _Any, name: str, data: _Any, step: _Any, *details: _Any) -> bool:
-    """Writes a message, if anybody writes now, and tells whether."""
+    """Writes a message if recording is on; returns whether it was."""
     destination = _destination()
     if destination.writer is None or not should_record_summaries():
         return False
@@ -160,36 +160,36 @@ def _noted(message: _Any, name: str, data: _Any, step: _Any, *details: _Any) -> 
 
 
 def scalar(name: str, data: _Any, step: _Any = None, description: str | None = None) -> bool:
-    """Writes a number, and returns whether there is a writer.
+    """Writes a number; returns whether a writer is set.
 
     Args:
-      name: of the number.
+      name: name of the number.
       data: the number.
-      step: when it was; by default the step of `as_default`.
-      description: what it means.
+      step: training step; by default the step of `as_default`.
+      description: text that explains the number.
 
     Raises:
-      ValueError: there is no step.
+      ValueError: if no step is set.
     """
     return _noted(_summaries.scalar, name, data, step, description or "")
 
 
 def histogram(name: str, data: _Any, step: _Any = None, buckets: int | None = None, description: _Any = None) -> bool:
-    """Writes how numbers are spread; see `scalar`.
+    """Writes a histogram of numbers; see `scalar`.
 
     Args:
-      name: of the numbers.
+      name: name of the histogram.
       data: the numbers.
-      step: when they were.
-      buckets: into how many bins of equal width they go, 30 by default.
-      description: what they mean.
+      step: training step.
+      buckets: number of bins of equal width; 30 by default.
+      description: text that explains the numbers.
     """
     count = _summaries.BINS if buckets is None else buckets
     return _noted(_summaries.bins, name, data, step, count, description or "")
 
 
 def image(name: str, data: _Any, step: _Any = None, max_outputs: int = 3, description: _Any = None) -> bool:
-    """Returns False: pictures are not written, which a warning says."""
+    """Logs a warning that images are not written, and returns False."""
     _warn_not_written("images")
     return False
 
@@ -203,23 +203,23 @@ def audio(
     encoding: str | None = None,
     description: _Any = None,
 ) -> bool:
-    """Returns False: sounds are not written, which a warning says."""
+    """Logs a warning that audio is not written, and returns False."""
     _warn_not_written("sounds")
     return False
 
 
 def text(name: str, data: _Any, step: _Any = None, description: _Any = None) -> bool:
-    """Writes a text or several; see `scalar`."""
+    """Writes one or several strings; see `scalar`."""
     return _noted(_summaries.tensor, name, data, step, "text", description or "")
 
 
 def write(tag: str, tensor: _Any, step: _Any = None, metadata: _Any = None, name: str | None = None) -> bool:
-    """Writes a tensor of floats or texts; see `scalar`.
+    """Writes a tensor of floats or strings; see `scalar`.
 
     Args:
-      tag: its name.
+      tag: name of the tensor.
       tensor: the tensor.
-      step: when it was.
+      step: training step.
       metadata: accepted and ignored.
       name: accepted and ignored.
     """
@@ -227,7 +227,7 @@ def write(tag: str, tensor: _Any, step: _Any = None, metadata: _Any = None, name
 
 
 def flush(writer: SummaryWriter | None = None, name: str | None = None) -> None:
-    """Writes what waits in a writer, by default in that to which notes go now."""
+    """Writes the buffered summaries of a writer, by default the current one."""
     writer = _destination().writer if writer is None else writer
     if writer is not None:
         writer.flush()
@@ -235,29 +235,29 @@ def flush(writer: SummaryWriter | None = None, name: str | None = None) -> None:
 
 @_block
 def record_if(condition: _Any) -> _Change[None]:
-    """Opens a block in which notes are written if a condition holds.
+    """Opens a block whose summaries are written only if a condition holds.
 
     Args:
-      condition: a truth value, or a function that returns one.
+      condition: a bool, or a function that returns one.
     """
     inner = _destination()._replace(records=condition)
     return _Change("tf.summary.record_if", _BLOCK.set, _BLOCK.get(), inner, None)
 
 
 def should_record_summaries() -> bool:
-    """Returns whether notes are written now: there is a writer, and no `record_if` forbids it."""
+    """Returns whether summaries are currently written: a writer is set, and `record_if` does not prevent it."""
     destination = _destination()
     condition = destination.records() if callable(destination.records) else destination.records
     return destination.writer is not None and bool(condition)
 
 
 def trace_on(graph: bool = True, profiler: bool = False, profiler_outdir: _Any = None) -> None:
-    """Starts a trace, which `trace_export` ends. What nbtf records of functions and ops is in `tf.runtime.recording()`.
+    """Starts a trace, which `trace_export` ends. To inspect functions and ops in nbtf, use `tf.runtime.recording()`.
 
     Args:
-      graph: whether the graphs of functions are wanted.
-      profiler: whether a profile is wanted.
-      profiler_outdir: accepted; a profile is not written.
+      graph: whether to trace graphs of functions.
+      profiler: whether to collect a profile.
+      profiler_outdir: accepted; no profile is written.
 
     >>> tf.summary.trace_on()
     >>> tf.summary.trace_off()
@@ -274,15 +274,15 @@ def trace_on(graph: bool = True, profiler: bool = False, profiler_outdir: _Any =
 
 
 def trace_export(name: str, step: _Any = None, profiler_outdir: _Any = None) -> None:
-    """Ends the trace. Graphs and profiles are not written into event files, which a warning says.
+    """Ends the trace. Graphs and profiles are not written to event files; a warning is logged.
 
     Args:
-      name: what the trace is called.
-      step: when it was.
-      profiler_outdir: accepted; a profile is not written.
+      name: name of the trace.
+      step: training step.
+      profiler_outdir: accepted; no profile is written.
 
     Raises:
-      ValueError: if `trace_on` was not called before, or if there is a writer but no step.
+      ValueError: if `trace_on` was not called before, or if a writer is set but no step.
     """
     if _open_graph() is not None:
         inside = getattr(_open_graph(), "building_function", False)
@@ -304,5 +304,5 @@ def trace_export(name: str, step: _Any = None, profiler_outdir: _Any = None) -> 
 
 
 def trace_off() -> None:
-    """Ends the trace without writing anything; without a trace it does nothing."""
+    """Ends the trace without writing anything; does nothing without a trace."""
     _CURRENT.context.trace = None

@@ -286,7 +286,7 @@ for read in (lambda: tf.train.load_checkpoint({str(path)!r}), lambda: tf.train.C
     try:
         print("answered", read())
     except tf.errors.DataLossError as error:
-        print("has numbers of bfloat16: install ml_dtypes" in str(error))
+        print("has bfloat16 numbers: install ml_dtypes" in str(error))
 """
     assert ["True", "True"] == run(code).split()
 

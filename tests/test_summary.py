@@ -82,7 +82,7 @@ def test_what_is_not_written_is_said_once(tmp_path: Path, caplog: pytest.LogCapt
         written = [tf.summary.image("picture", tf.zeros([1, 2, 2, 1])) for _ in range(2)]
 
     assert ([False, False], []) == (written, values_in(tmp_path))
-    assert ["nbtf writes no images into event files; numbers, histograms and texts it does."] == caplog.messages
+    assert ["nbtf does not write images to event files, only numbers, histograms and text."] == caplog.messages
 
 
 def test_the_callback_writes_each_epoch(tmp_path: Path) -> None:

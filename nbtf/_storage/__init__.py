@@ -1,1 +1,1 @@
-"""How what is saved survives a full disk, a kill and a second saver. Nothing else in nbtf opens a file for writing."""
+"""Saving that survives a full disk, a kill and concurrent savers. No other code in nbtf opens a file for writing."""

@@ -1,4 +1,4 @@
-"""How is a zip archive of arrays read that may be damaged, or made to do harm? Within limits, and without pickles."""
+"""Zip archives of arrays from untrusted sources: read within limits, and without pickles."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from nbtf._storage.reading import open_bytes
 from nbtf._storage.refusal import RefusedFileError, refusing
 
 ALLOWANCE = 2**20
-"""Bytes that may come of a small archive in any case."""
+"""Bytes that even a small archive may expand to."""
 
 _CHUNK = 2**20
-_MOST_NAME = 255  # bytes of a file's name: what file systems take
+_MOST_NAME = 255  # bytes in a file name, the limit of common file systems
 _MOST_HEADER = 10_000  # bytes; 64 axes have 1,300
 _TYPES = frozenset("biufcSUV")
 """NumPy's letters for types that need no pickle."""
@@ -32,25 +32,25 @@ _BFLOAT16 = "<V2"
 """The dtype that NumPy writes for bfloat16 numbers; two bytes of any other meaning are `|V2`."""
 
 _LAYOUTS = {b"\x93NUMPY\x01\x00": "<H", b"\x93NUMPY\x02\x00": "<I", b"\x93NUMPY\x03\x00": "<I"}
-"""How an array begins (NEP 1), and how the length of its header is written then."""
+"""The first bytes of an array file (NEP 1), each with the format of the header length."""
 
 _HEADER = re.compile(
     r"\{'descr': '([<>|=]?[?biufcSUV]\d{0,9})', 'fortran_order': (True|False), "
     r"'shape': \(((?:\d{1,18}, ?)*(?:\d{1,18},?)?)\),? ?\}\s*"
 )
-"""What NumPy writes before an array (NEP 1), of types that need no pickle. No expression is evaluated."""
+"""NumPy's header of an array (NEP 1), for types that need no pickle. No expression is evaluated."""
 
 Source = str | os.PathLike[str] | IO[bytes]
-"""A path, or an open file that can be sought."""
+"""A path, or an open seekable file."""
 
 
 class ArraySpec(NamedTuple):
-    """What the header of an array says.
+    """The content of an array's header.
 
     Attributes:
       shape: the lengths of its axes.
       dtype: its type.
-      columns_first: whether the first axis is the one whose elements stand beside each other.
+      columns_first: whether elements along the first axis are adjacent (Fortran order).
     """
 
     shape: tuple[int, ...]
@@ -59,7 +59,7 @@ class ArraySpec(NamedTuple):
 
     @property
     def nbytes(self) -> int:
-        """How much memory the array takes."""
+        """Size of the array in bytes."""
         return math.prod(self.shape) * self.dtype.itemsize
 
 
@@ -68,19 +68,19 @@ def read_members(file: Source, names: Iterable[str], source: object = None) -> d
 
     Args:
       file: the archive.
-      names: of the members.
-      source: what errors call the file, where it is no path.
+      names: names of the members.
+      source: how errors name the archive if it is not a path.
 
     Raises:
-      FileNotFoundError: there is no such file.
-      RefusedFileError: it is no zip archive, damaged, would grow too large, or lacks a member.
+      FileNotFoundError: if the file does not exist.
+      RefusedFileError: if it is not a zip archive, is damaged, would expand too far, or lacks a member.
     """
     with _open_archive(file, source) as archive:
         return {name: archive.read(name) for name in names}
 
 
 def member_names(file: Source, source: object = None) -> list[str]:
-    """Returns the names of an archive's members; for errors see `read_members`."""
+    """Returns the names of an archive's members; raises the same errors as `read_members`."""
     with _open_archive(file, source) as archive:
         return archive.namelist()
 
@@ -92,12 +92,12 @@ def read_arrays(
 
     Args:
       file: the archive.
-      source: what errors call the file, where it is no path.
-      names: of the arrays that are read; all when None. Those that are not there are left out.
+      source: how errors name the archive if it is not a path.
+      names: names of the arrays to read; missing ones are skipped. None reads all.
 
     Raises:
-      FileNotFoundError: there is no such file.
-      RefusedFileError: it is no such archive, damaged, or would grow too large.
+      FileNotFoundError: if the file does not exist.
+      RefusedFileError: if it is not an archive of arrays, is damaged, or would expand too far.
     """
     chosen = None if names is None else set(names)
     with _open_archive(file, source) as archive:
@@ -109,15 +109,15 @@ def read_arrays(
 
 
 def read_array_specs(file: Source, source: object = None) -> dict[str, ArraySpec]:
-    """Returns shapes and types of the arrays of an archive, for which only their headers are read.
+    """Returns shapes and types of the arrays in an archive, reading only their headers.
 
     Args:
       file: the archive.
-      source: what errors call the file, where it is no path.
+      source: how errors name the archive if it is not a path.
 
     Raises:
-      FileNotFoundError: there is no such file.
-      RefusedFileError: it is no such archive, or damaged.
+      FileNotFoundError: if the file does not exist.
+      RefusedFileError: if it is not an archive of arrays, or is damaged.
     """
     with _open_archive(file, source) as archive:
         specs: dict[str, ArraySpec] = {}
@@ -128,10 +128,10 @@ def read_array_specs(file: Source, source: object = None) -> dict[str, ArraySpec
 
 
 def check_arrays(arrays: Mapping[str, np.ndarray[Any, Any]]) -> None:
-    """Compares arrays with the limits of an archive.
+    """Checks arrays against the limits of an archive.
 
     Raises:
-      UnsavableError: if a name or an array cannot be saved and read, or there are too many.
+      UnsavableError: if a name or an array cannot be saved, or there are too many.
     """
     ARRAYS.check(len(arrays))
     for name, array in arrays.items():
@@ -140,14 +140,14 @@ def check_arrays(arrays: Mapping[str, np.ndarray[Any, Any]]) -> None:
         if array.dtype.kind in "SU":
             TEXT_BYTES.check(array.dtype.itemsize)
         if array.dtype.kind == "O" or not is_storable(array):
-            raise UnsavableError(f"the value {name!r:.200} has the type {array.dtype}, which no archive of arrays has.")
+            raise UnsavableError(f"the value {name!r:.200} has the type {array.dtype}, which archives cannot store.")
 
 
 def storable(value: Any) -> np.ndarray[Any, Any]:
-    """Returns the value of a variable as an archive of arrays has it: text as bytes, floats of 8 bits as float32.
+    """Returns a variable's value in storable form: strings as bytes, 8-bit floats as float32.
 
     Raises:
-      UnsavableError: if an object in it is not text, or a text ends with a NUL byte, which NumPy's files drop.
+      UnsavableError: if an object in it is not a string, or a string ends with a NUL byte, which NumPy's files drop.
     """
     array = np.asarray(value, object if isinstance(value, bytes | str) else None)
     if array.dtype.kind == "V" and array.dtype.type is not np.void and not is_scalar_class(array.dtype.type):
@@ -164,7 +164,7 @@ def storable(value: Any) -> np.ndarray[Any, Any]:
 
 
 def is_storable(array: np.ndarray[Any, Any] | np.generic) -> bool:
-    """Tells whether an array, or one element of an array, can be saved as it is, and comes back as the same."""
+    """Returns whether an array or scalar can be saved unchanged and is the same after reading."""
     is_plain = isinstance(array, np.generic) or type(array) is np.ndarray
     dtype = array.dtype
     if dtype.kind == "O":
@@ -173,10 +173,10 @@ def is_storable(array: np.ndarray[Any, Any] | np.generic) -> bool:
 
 
 def write_arrays(file: IO[bytes], arrays: Mapping[str, np.ndarray[Any, Any]]) -> None:
-    """Writes arrays by name as an archive that `read_arrays` reads (NumPy's `.npz`).
+    """Writes arrays by name as an archive for `read_arrays` (NumPy's `.npz`).
 
     Raises:
-      UnsavableError: if `check_arrays` raises it; nothing is written then.
+      UnsavableError: if `check_arrays` raises it; nothing is written in that case.
     """
     check_arrays(arrays)
     with zipfile.ZipFile(file, "w") as archive:
@@ -190,27 +190,27 @@ def _check_name(name: str) -> None:
         NAME_BYTES.check(len(name.encode()))
     except UnicodeEncodeError:
         raise UnsavableError(f"the name {name!r:.200} has a character that UTF-8 cannot write.") from None
-    if zipfile.ZipInfo(name).filename != name:  # a NUL ends it; on Windows a backslash becomes a slash
-        raise UnsavableError(f"the name {name!r:.200} has a character that no name in an archive has.")
+    if zipfile.ZipInfo(name).filename != name:  # zipfile cuts a name at a NUL and, on Windows, replaces backslashes
+        raise UnsavableError(f"the name {name!r:.200} has a character that archives do not allow in names.")
 
 
 def inside(folder: str | os.PathLike[str], name: str, source: object) -> Path:
-    """Returns the path of a file of a folder whose name comes from a file.
+    """Returns the path of a file in a folder whose name was read from an untrusted file.
 
     Raises:
-      RefusedFileError: the name leads out of the folder.
+      RefusedFileError: if the name leads out of the folder.
     """
     names = PurePosixPath(name.replace("\\", "/")).parts
     leads_out = not names or ".." in names or names[0] == "/" or PureWindowsPath(name).drive
     lengths = [len(name_part.encode(errors="replace")) for name_part in names]
     if leads_out or not name.isprintable() or max(lengths) > _MOST_NAME or sum(lengths) > 4 * _MOST_NAME:
-        raise RefusedFileError(f"{source} names {name!r:.200}, which is no file inside its folder.")
+        raise RefusedFileError(f"{source} names {name!r:.200}, which is not a file inside its folder.")
     return Path(os.fspath(folder)).joinpath(*names)
 
 
 @contextmanager
 def _open_archive(file: Source, source: object) -> Generator[zipfile.ZipFile]:
-    """Opens an archive whose declared sizes are within the limits."""
+    """Opens an archive after checking its declared sizes against the limits."""
     if isinstance(file, str | os.PathLike):
         with open_bytes(file) as stream, _open_archive(stream, source or os.fspath(file)) as archive:
             yield archive
@@ -225,17 +225,17 @@ def _check_sizes(members: list[zipfile.ZipInfo], nbytes: int) -> None:
     if len({member.filename for member in members}) < len(members):
         raise ValueError("two members have the same name.")
     if any(member.compress_size >= nbytes for member in members):
-        raise ValueError(f"a member is said to be as long as the {nbytes} bytes of the archive, or longer.")
+        raise ValueError(f"a member declares as many bytes as the whole archive ({nbytes}), or more.")
     declared, limit = sum(member.file_size for member in members), SWELLING.maximum * nbytes + ALLOWANCE
     if declared > limit:
-        raise ValueError(f"{declared} bytes are said to come of {nbytes}; at most {limit} are read.")
+        raise ValueError(f"its {nbytes} bytes declare a content of {declared} bytes; the limit is {limit}.")
 
 
 def _array_members(archive: zipfile.ZipFile) -> Mapping[str, zipfile.ZipInfo]:
     members = archive.infolist()
     for member in members:
         if not member.filename.endswith(".npy"):
-            raise ValueError(f"the member {member.filename!r:.60} is no array.")
+            raise ValueError(f"the member {member.filename!r:.60} is not an array.")
     return {member.filename.removesuffix(".npy"): member for member in members}
 
 
@@ -251,27 +251,27 @@ def _read_array(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> np.ndarray[A
                 raise ValueError(f"the array {info.filename!r:.60} ends too early.")
             memory[: len(content)] = content
             memory = memory[len(content) :]
-        return array  # with its last byte the checksum was compared
+        return array  # reading the last byte has verified the checksum
 
 
 def _read_header(stream: IO[bytes], info: zipfile.ZipInfo) -> ArraySpec:
-    """Returns what stands before an array, after comparing it with the size of the member."""
+    """Returns the header of an array, after checking it against the size of the member."""
     start = stream.read(8)
     layout = _LAYOUTS.get(start)
     if layout is None:
-        raise ValueError(f"the member {info.filename!r:.60} does not begin as an array of NumPy.")
+        raise ValueError(f"the member {info.filename!r:.60} does not begin like a NumPy array.")
     (length,) = struct.unpack(layout, stream.read(struct.calcsize(layout)))
     if length > _MOST_HEADER:
-        raise ValueError(f"the header of {info.filename!r:.60} has {length} bytes.")
+        raise ValueError(f"the header of {info.filename!r:.60} has {length} bytes; the limit is {_MOST_HEADER}.")
     match = _HEADER.fullmatch(stream.read(length).decode("latin-1"))
     if match is None:
-        raise ValueError(f"the array {info.filename!r:.60} has a type or a header that is not read.")
+        raise ValueError(f"the array {info.filename!r:.60} has an unsupported type or header.")
     shape = tuple(int(length) for length in re.findall(r"\d+", match[3]))
     spec = ArraySpec(shape, _type_of(match[1], info), match[2] == "True")
     nbytes = info.file_size - len(start) - struct.calcsize(layout) - length
     AXES.check(len(shape))
     if spec.nbytes != nbytes or not spec.dtype.itemsize:
-        raise ValueError(f"the array {info.filename!r:.60} of shape {shape} is said to have {nbytes} bytes.")
+        raise ValueError(f"the array {info.filename!r:.60} of shape {shape} does not fit its {nbytes} bytes.")
     return spec
 
 
@@ -281,5 +281,5 @@ def _type_of(description: str, info: zipfile.ZipInfo) -> np.dtype[Any]:
         return np.dtype(description)
     scalar = scalar_class()
     if scalar is None:
-        raise ValueError(f"the array {info.filename!r:.60} has numbers of bfloat16: {advice()}.")
+        raise ValueError(f"the array {info.filename!r:.60} has bfloat16 numbers: {advice()}.")
     return np.dtype(scalar)

@@ -1,4 +1,4 @@
-"""How is a JSON document read that may be damaged, or made to do harm? Within limits, and against a schema."""
+"""JSON documents from untrusted sources: read within limits, and checked against a schema."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ from nbtf._storage.reading import open_bytes
 from nbtf._storage.refusal import RefusedFileError, refusing
 
 Schema = Any
-"""A class; None; a tuple of schemas, of which one holds; `[schema]` for a list; `[first, second]` for a list of
-that length; `{str: schema}` for a dictionary; `{"name": schema}` for a dictionary with at least these entries, but for
-those with a question mark, `"name?"`; `object` for anything. A `bool` is no `int` here."""
+"""A class; None; a tuple of alternative schemas; `[schema]` for a list; `[first, second]` for a list of that length;
+`{str: schema}` for a dictionary; `{"name": schema}` for a dictionary with at least these entries, where a question mark
+in `"name?"` makes an entry optional; `object` for anything. A `bool` does not count as an `int`."""
 
 
 def parse_document(content: bytes | str, source: object, schema: Schema = object) -> Any:
-    """Returns what a JSON text says.
+    """Returns the content of a JSON text.
 
     Args:
       content: the text, or its bytes in UTF-8.
-      source: the file, which errors name.
-      schema: what the document must look like.
+      source: the file that errors name.
+      schema: the required form of the document.
 
     Raises:
-      RefusedFileError: it is too large or too deep, no JSON, or looks different.
+      RefusedFileError: if it is too large or too deep, is not JSON, or does not match the schema.
     """
     with refusing(source):
         DOCUMENT_BYTES.check(len(content))
@@ -40,17 +40,17 @@ def parse_document(content: bytes | str, source: object, schema: Schema = object
 def as_document(
     value: Any, schema: Schema = object, default: Callable[[Any], Any] | None = None, indent: int | None = None
 ) -> bytes:
-    """Returns plain data as JSON, which `parse_document` reads: it has been tried.
+    """Returns plain data as JSON, after checking that `parse_document` can read it.
 
     Args:
       value: the content of the document.
-      schema: what the document must look like.
-      default: returns what JSON can write instead of another object.
+      schema: the required form of the document.
+      default: returns a JSON-compatible replacement for any other object.
       indent: number of spaces before each level; None writes one line.
 
     Raises:
-      UnsavableError: if the document is too large or too deep, or looks different.
-      TypeError: if an object is in it that JSON cannot write.
+      UnsavableError: if the document is too large or too deep, or does not match the schema.
+      TypeError: if it contains an object that JSON cannot represent.
     """
     try:
         content = json.dumps(value, default=default, indent=indent).encode()
@@ -60,17 +60,17 @@ def as_document(
         parse_document(content, "the document", schema)
     except RefusedFileError as error:
         if isinstance(error.__cause__, UnsavableError):
-            raise error.__cause__ from None  # a limit, with its advice
-        raise UnsavableError(f"it could not be read again, since {error}") from error
+            raise error.__cause__ from None  # an exceeded limit, whose error has advice
+        raise UnsavableError(f"it could not be read back, since {error}") from error
     return content
 
 
 def read_document(path: str | os.PathLike[str], schema: Schema = object) -> Any:
-    """Returns what a JSON file says; see `parse_document`.
+    """Returns the content of a JSON file; see `parse_document`.
 
     Raises:
-      OSError: it cannot be opened.
-      RefusedFileError: it is too large or too deep, no JSON, or looks different.
+      OSError: if the file cannot be opened.
+      RefusedFileError: if it is too large or too deep, is not JSON, or does not match the schema.
     """
     with open_bytes(path) as file:
         return parse_document(file.read(DOCUMENT_BYTES.maximum + 1), os.fspath(path), schema)
@@ -91,16 +91,16 @@ def _entries(value: Any) -> Iterable[Any]:
 
 
 def check(value: Any, schema: Schema, source: object, path: str = "") -> None:
-    """Compares a value with a schema.
+    """Checks a value against a schema.
 
     Args:
       value: plain data.
       schema: see `Schema`.
-      source: the file, which errors name.
-      path: of the value in the document.
+      source: the file that errors name.
+      path: path of the value within the document.
 
     Raises:
-      RefusedFileError: the value, or one in it, is something else.
+      RefusedFileError: if the value or one inside it does not match.
     """
     if isinstance(schema, tuple):
         alternatives: tuple[Schema, ...] = schema  # pyright: ignore[reportUnknownVariableType]

@@ -1,4 +1,4 @@
-"""Which drafts has nobody finished? A writer locks its draft; what a dead writer left is swept away."""
+"""Drafts of files: a writer locks its draft, and a later writer removes those that dead writers left."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ except ImportError:  # Windows
 
 _NAME = re.compile(r"\.[0-9a-f]{16}\.nbtf-draft")
 _ABANDONED_SECONDS = 3600
-"""Where nothing can be locked, a draft that nobody has touched for so long counts as left behind."""
+"""On file systems without locks, a draft that has not been modified for this long counts as abandoned."""
 
 _NO_SYNC = {errno.EINVAL, errno.ENOTSUP, errno.ENOSYS}
-"""What file systems answer that have no way to write through (some of networks and of FUSE)."""
+"""Error numbers of file systems that cannot sync to disk (some network and FUSE ones)."""
 
 
 def new_name() -> str:
-    """Returns the name of a draft: hidden, and nobody else's."""
+    """Returns a unique, hidden name for a draft."""
     return f".{os.urandom(8).hex()}.nbtf-draft"
 
 
@@ -35,13 +35,13 @@ def _remove_tree(path: str) -> None:
 
 
 def claim(descriptor: int, path: str) -> bool:
-    """Locks a draft that was just made; False if a sweep took it for an abandoned one before."""
+    """Locks a newly created draft; returns False if a sweep has already removed it as abandoned."""
     return _lock(descriptor) is not False and os.path.exists(path)
 
 
 @contextlib.contextmanager
 def seize(path: str) -> Generator[bool]:
-    """Locks a draft, or a folder that was begun, and tells whether nobody writes it any more."""
+    """Locks a draft or an unfinished folder, and yields whether no other process is writing it."""
     locked = None
     descriptor = None
     try:
@@ -58,20 +58,20 @@ def seize(path: str) -> Generator[bool]:
 def make_folder(
     parent: str, new_name: Callable[[], str] = new_name, remove: Callable[[str], None] = _remove_tree
 ) -> Generator[str]:
-    """Makes a folder that is locked as long as it is written.
+    """Creates a folder that stays locked while it is written.
 
     Args:
-      parent: where.
-      new_name: gives it a name that nothing has.
-      remove: takes it away when the block ends with an error.
+      parent: the folder that contains it.
+      new_name: returns an unused name.
+      remove: deletes the folder if the block raises an error.
     """
     while True:
         path = os.path.join(parent, new_name())
         descriptor = None
         try:
             os.mkdir(path)
-            if os.name != "nt":  # Windows opens no folders
-                with contextlib.suppress(FileNotFoundError):  # it was swept
+            if os.name != "nt":  # Windows cannot open folders
+                with contextlib.suppress(FileNotFoundError):  # a sweep removed it
                     descriptor = os.open(path, os.O_RDONLY)
                 if descriptor is None or not claim(descriptor, path):
                     continue
@@ -87,7 +87,7 @@ def make_folder(
 
 @lru_cache
 def sweep(folder: str) -> None:
-    """Removes the drafts that killed writers left in a folder; once in a process, since each leaves at most a few."""
+    """Removes the drafts that killed writers left in a folder, once per process because each leaves only a few."""
     with contextlib.suppress(OSError), os.scandir(folder) as entries:
         for entry in entries:
             is_folder = entry.is_dir()
@@ -98,12 +98,12 @@ def sweep(folder: str) -> None:
 
 
 def sync_folder(folder: str) -> None:
-    """Has the names in a folder on the disk when it returns, where the system has a way to ask for that."""
-    if os.name == "nt":  # Windows opens no folders; its file systems keep a journal of names
+    """Syncs a folder's names to disk, if the system supports it."""
+    if os.name == "nt":  # Windows cannot open folders; its file systems keep a journal of names
         return
     try:
         descriptor = os.open(folder, os.O_RDONLY)
-    except PermissionError:  # it may be written into, but not read
+    except PermissionError:  # the folder may be writable but not readable
         return
     try:
         sync(descriptor)
@@ -112,7 +112,7 @@ def sync_folder(folder: str) -> None:
 
 
 def sync(descriptor: int) -> None:
-    """Has a file or folder on the disk when it returns; on macOS with the drive, which may not have written it yet."""
+    """Syncs a file or folder to disk. On macOS the drive may still hold the data in its cache."""
     try:
         os.fsync(descriptor)
     except OSError as error:
@@ -121,14 +121,14 @@ def sync(descriptor: int) -> None:
 
 
 def wait_for(descriptor: int) -> None:
-    """Waits until no other writer has an open file locked, and locks it until it is closed."""
+    """Waits until no other writer has locked an open file, and locks it until it is closed."""
     if fcntl is not None:
         with contextlib.suppress(OSError):
             fcntl.flock(descriptor, fcntl.LOCK_EX)
 
 
 def _lock(descriptor: int) -> bool | None:
-    """Locks an open file until it is closed, and tells whether it could; None where there are no locks."""
+    """Locks an open file until it is closed; returns whether it succeeded, or None if locks are not supported."""
     if fcntl is None:
         return None
     try:

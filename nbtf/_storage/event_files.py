@@ -1,4 +1,4 @@
-"""How is a log of training written that TensorBoard reads? Records with checksums, each a message with a time.
+"""Writes training logs for TensorBoard: records with checksums, each a message with a time.
 
 Source: TensorFlow, `tensorflow/core/lib/io/record_writer.h` (the records) and `core/util/event.proto` (the messages).
 """
@@ -21,29 +21,29 @@ _CASTAGNOLI = 0x82F63B78
 """The polynomial of CRC-32C, its bits reversed. Source: RFC 3720, appendix B.4."""
 
 _MASK_DELTA = 0xA282EAD8
-"""What is added to a checksum. Source: TensorFlow, `tensorflow/core/lib/hash/crc32c.h`."""
+"""The constant added to a checksum. Source: TensorFlow, `tensorflow/core/lib/hash/crc32c.h`."""
 
 _VERSION = "brain.Event:2"
-"""What the first message of a file says. Source: TensorFlow, `tensorflow/core/util/events_writer.cc`."""
+"""Content of a file's first message. Source: TensorFlow, `tensorflow/core/util/events_writer.cc`."""
 
 _NUMBERS = itertools.count()
 
 
 def record(data: bytes) -> bytes:
-    """Returns bytes as a record: their length, its checksum, they themselves, their checksum."""
+    """Returns data as a record: its length, the length's checksum, the data, the data's checksum."""
     length = struct.pack("<Q", len(data))
     return length + masked_checksum(length) + data + masked_checksum(data)
 
 
 def masked_checksum(data: bytes) -> bytes:
-    """Returns the checksum of some bytes as records have it."""
+    """Returns the masked checksum of data, as records store it."""
     checksum = crc32c(data)
     rotated = (checksum >> 15 | checksum << 17) & 0xFFFFFFFF
     return struct.pack("<I", (rotated + _MASK_DELTA) & 0xFFFFFFFF)
 
 
 def crc32c(data: bytes) -> int:
-    """Returns the CRC-32C of some bytes.
+    """Returns the CRC-32C of data.
 
     >>> hex(crc32c(b"123456789"))
     '0xe3069283'
@@ -56,7 +56,7 @@ def crc32c(data: bytes) -> int:
 
 @cache
 def _remainders() -> list[int]:
-    """Returns the remainder of each byte."""
+    """Returns the CRC remainder of each byte."""
     remainders = list(range(256))
     for _ in range(8):
         remainders = [number >> 1 ^ (_CASTAGNOLI if number & 1 else 0) for number in remainders]
@@ -64,19 +64,19 @@ def _remainders() -> list[int]:
 
 
 class EventFile:
-    """A file in a folder, both made at once; what is added waits until there is enough of it, or `flush` is called.
+    """An event file in a folder; both are created immediately. Messages are buffered until there are enough of them.
 
     Args:
-      folder: where.
-      suffix: what the file's name ends with.
-      queue: how many messages may wait.
+      folder: the folder.
+      suffix: end of the file's name.
+      queue: number of messages to buffer; `flush` writes them at any time.
 
     Raises:
-      OSError: the folder or the file cannot be made.
+      OSError: if the folder or the file cannot be created.
     """
 
     def __init__(self, folder: str | os.PathLike[str], suffix: str = "", queue: int = 10) -> None:
-        """Makes the file with its first message."""
+        """Creates the file with its first message."""
         files.make_folder(folder)
         now = time.time()
         name = f"events.out.tfevents.{int(now)}.{platform.node()}.{os.getpid()}.{next(_NUMBERS)}{suffix}"
@@ -87,15 +87,15 @@ class EventFile:
         weakref.finalize(self, _write_rest, self.path, self._waiting, os.getpid())
 
     def add(self, step: int, field: int, content: bytes) -> None:
-        """Adds a message of this moment.
+        """Adds a message with the current time.
 
         Args:
-          step: of the training.
-          field: the number of the message's part.
-          content: that part.
+          step: training step.
+          field: field number of the content in the event message.
+          content: the encoded content.
 
         Raises:
-          OSError: it cannot be written; it waits for the next try.
+          OSError: if it cannot be written; it stays in the buffer for the next attempt.
         """
         event = record(double(1, time.time()) + whole_number(2, step) + block(field, content))
         with self._lock:
@@ -106,10 +106,10 @@ class EventFile:
             self.flush()
 
     def flush(self) -> None:
-        """Writes what waits.
+        """Writes the buffered messages.
 
         Raises:
-          OSError: it cannot be written; it waits for the next try.
+          OSError: if they cannot be written; they stay in the buffer for the next attempt.
         """
         with self._lock:
             if self._waiting:
@@ -119,6 +119,6 @@ class EventFile:
 
 
 def _write_rest(path: str, waiting: bytearray, process: int) -> None:
-    """Writes what waits when nobody can ask for it any more, the end of the program included; a fork leaves it."""
+    """Writes the buffer when the file object is freed, also at program exit; a forked process does nothing."""
     if waiting and process == os.getpid() and os.path.exists(path):
         files.append(path, bytes(waiting))

@@ -1,4 +1,4 @@
-"""What are `tf.train.Example` and its kin? Named lists of values, in the wire format of protocol buffers.
+"""`tf.train.Example` and related messages: named lists of values, in the wire format of protocol buffers.
 
 Source: TensorFlow, `tensorflow/core/example/example.proto` and `feature.proto`.
 """
@@ -103,7 +103,7 @@ class Example(Message):
 
 
 class SequenceExample(Message):
-    """One sequence of a data set: its `context`, and by name a list of features, `feature_lists`.
+    """One sequence of a data set: its `context`, and `feature_lists` with a list of features for each name.
 
     >>> sequence = tf.train.SequenceExample()
     >>> sequence.feature_lists.feature_list["words"].feature.add().bytes_list.value.append(b"one")
@@ -118,7 +118,7 @@ _VALUES = {"bytes_list": "string", "float_list": "float", "int64_list": "int64"}
 
 
 def values_by_name(data: bytes) -> dict[str, tuple[str, list[float] | list[bytes]]]:
-    """Returns the features in the bytes of an example: what their values are called, and the values.
+    """Returns the features in the bytes of an example: for each name, the kind of its values and the values.
 
     Raises:
       DecodeError: if the bytes are not an example.

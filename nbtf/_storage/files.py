@@ -1,6 +1,6 @@
-"""How does a file get its content so that a full disk or a kill leaves the one from before, or the new one?
+"""Atomic file writes: after a full disk or a kill, a file has either its old or its new content.
 
-The content goes into a draft beside the file, which takes its name when all of it is on the disk.
+The content is written to a draft beside the file. The draft is renamed to the file once it is completely on disk.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ StrPath = str | os.PathLike[str]
 
 
 def write(path: StrPath, content: bytes | str) -> None:
-    """Gives a file its content; one that was there is replaced in one step, or stays as it is.
+    """Writes a file; an existing one is replaced in one step, or stays unchanged after an error.
 
     Args:
-      path: the file. A link is followed; the mode of a file that is there is kept.
-      content: bytes, or a text, which is written as UTF-8.
+      path: the file. A link is followed; the mode of an existing file is kept.
+      content: bytes, or a string, which is written as UTF-8.
 
     Raises:
-      OSError: it cannot be written.
+      OSError: if it cannot be written.
     """
     encoded = content.encode() if isinstance(content, str) else content
     with open_draft(path) as stream:
@@ -36,11 +36,11 @@ def write(path: StrPath, content: bytes | str) -> None:
 
 
 def create(path: StrPath, content: bytes) -> None:
-    """Makes a file that is not there yet.
+    """Creates a file that does not exist yet.
 
     Raises:
-      FileExistsError: it is there, and stays as it is.
-      OSError: it cannot be written.
+      FileExistsError: if it exists; it stays unchanged.
+      OSError: if it cannot be written.
     """
     with open_draft(path, exclusive=True) as stream:
         stream.write(content)
@@ -48,17 +48,17 @@ def create(path: StrPath, content: bytes) -> None:
 
 @contextlib.contextmanager
 def open_draft(path: StrPath, exclusive: bool = False) -> Generator[IO[bytes]]:
-    """Opens a draft of a file, which takes the file's place when the block ends without an error.
+    """Opens a draft of a file, which replaces the file when the block ends without an error.
 
-    A device or a pipe has no content to lose: it is written at once.
+    A device or a pipe has no content to lose and is written directly.
 
     Args:
-      path: the file. A link is followed; the mode and, where allowed, the owner of a file that is there are kept.
-      exclusive: whether a file that is there is an error.
+      path: the file. A link is followed; an existing file's mode and, if permitted, its owner are kept.
+      exclusive: whether an existing file is an error.
 
     Raises:
-      FileExistsError: it is there, for `exclusive`.
-      OSError: it cannot be written.
+      FileExistsError: if the file exists and `exclusive` is true.
+      OSError: if it cannot be written.
     """
     status = _status(path)
     if exclusive and status is not None:
@@ -92,17 +92,17 @@ def open_draft(path: StrPath, exclusive: bool = False) -> Generator[IO[bytes]]:
         with contextlib.suppress(OSError):
             os.unlink(draft)
         raise
-    raw.close()  # only now: a draft without a lock may be swept away
+    raw.close()  # not earlier: without its lock, a draft may be removed as abandoned
     drafts.sync_folder(folder)
 
 
 def append(path: StrPath, content: bytes | str) -> None:
-    """Adds bytes or a text to the end of a file, made if need be; a disk that is full leaves the file as it was.
+    """Appends bytes or a string to a file, creating it if necessary; a full disk leaves the file as it was.
 
-    There is no draft: what others add meanwhile stays, and a long log is not copied for each line.
+    This uses no draft, so concurrent appends are kept, and a long log is not copied for each line.
 
     Raises:
-      OSError: it cannot be written.
+      OSError: if it cannot be written.
     """
     encoded = content.encode() if isinstance(content, str) else content
     with io.FileIO(os.fspath(path), "ab", opener=_opener(0o666)) as file:
@@ -117,20 +117,20 @@ def append(path: StrPath, content: bytes | str) -> None:
 
 
 def copy(source: StrPath, target: StrPath) -> None:
-    """Gives a file the content of another one, in one step.
+    """Copies a file's content to another file in one step.
 
     Raises:
-      OSError: the one cannot be read, or the other cannot be written.
+      OSError: if the source cannot be read, or the target cannot be written.
     """
     with open_bytes(source) as content, open_draft(target) as stream:
         shutil.copyfileobj(content, stream)
 
 
 def make_folder(path: StrPath) -> None:
-    """Makes a folder and those above it; one that is there stays.
+    """Creates a folder and its parents; an existing folder is kept.
 
     Raises:
-      OSError: it cannot be made.
+      OSError: if it cannot be created.
     """
     folder = os.path.abspath(path)
     if os.path.isdir(folder):
@@ -141,13 +141,13 @@ def make_folder(path: StrPath) -> None:
     try:
         os.mkdir(folder)
     except FileExistsError:
-        if not os.path.isdir(folder):  # another saver may have made it
+        if not os.path.isdir(folder):  # another process may have created it meanwhile
             raise
     drafts.sync_folder(above)
 
 
 def name_file(error: BaseException, path: StrPath, draft: str) -> None:
-    """Has an error of the system name what was to be written, instead of nothing or of something in a draft."""
+    """Makes an OSError name the target file, instead of no file or one in a draft."""
     if not isinstance(error, OSError) or error.errno is None:
         return
     if error.filename is None or str(error.filename).startswith(draft):
@@ -155,21 +155,21 @@ def name_file(error: BaseException, path: StrPath, draft: str) -> None:
 
 
 def write_part(path: StrPath, content: bytes) -> None:
-    """Writes a new file of a folder that nobody reads yet, and has it on the disk."""
+    """Writes a new file into a folder that is not in use yet, and syncs it to disk."""
     with io.FileIO(os.fspath(path), "xb", opener=_opener(0o666)) as file:
         write_all(file.fileno(), content)
         drafts.sync(file.fileno())
 
 
 def write_all(descriptor: int, content: bytes) -> None:
-    """Writes bytes into an open file, however many calls the system needs."""
+    """Writes all bytes to an open file, with as many system calls as necessary."""
     unwritten = memoryview(content)
     while unwritten:
         unwritten = unwritten[os.write(descriptor, unwritten) :]
 
 
 class _Draft(io.FileIO):
-    """A new file, readable by nobody who cannot read the target; written by `os.write`, which may take a part."""
+    """A new file, unreadable for users who cannot read the target; `os.write` may write only a part at a time."""
 
     def __init__(self, path: str, target: os.stat_result | None) -> None:
         mode = 0o666 if target is None else stat.S_IMODE(target.st_mode) & 0o777
@@ -180,7 +180,7 @@ class _Draft(io.FileIO):
 
 
 def _take_over(raw: io.FileIO, target: os.stat_result) -> None:
-    """Gives a draft the mode and the owner of the file that it replaces, where the file system and the user may."""
+    """Gives a draft the mode and owner of the file it replaces, as far as the system permits."""
     if os.name == "posix":
         with contextlib.suppress(OSError):
             os.fchown(raw.fileno(), target.st_uid, target.st_gid)
@@ -189,14 +189,14 @@ def _take_over(raw: io.FileIO, target: os.stat_result) -> None:
 
 
 def _opener(mode: int) -> Callable[[str, int], int]:
-    """Returns what opens a file that gets a mode if it is new."""
+    """Returns an opener that gives a new file a mode."""
     return lambda name, flags: os.open(name, flags, mode)
 
 
 def _publish(raw: io.FileIO, draft: str, target: str, exclusive: bool) -> None:
-    """Gives a draft its final name."""
+    """Renames a draft to its final name."""
     if os.name == "nt":
-        raw.close()  # Windows renames no open file
+        raw.close()  # Windows cannot rename an open file
     if not exclusive:
         os.replace(draft, target)
         return
@@ -213,10 +213,10 @@ def _publish(raw: io.FileIO, draft: str, target: str, exclusive: bool) -> None:
 
 
 def _status(path: StrPath) -> os.stat_result | None:
-    """Returns what the system says of a file; None if it is not there.
+    """Returns the system's status of a file; None if it does not exist.
 
     Raises:
-      OSError: it is a folder, or must not be written.
+      OSError: if it is a folder, or must not be written.
     """
     try:
         status = os.stat(path)

@@ -1,10 +1,10 @@
-"""How do several files get into a folder as one? As a generation in a subfolder, to which the manifest points.
+"""Saving several files into a folder as one unit: a generation in a subfolder that the manifest names.
 
     folder/manifest.json                    which generation is the saved one, size and SHA-256 of its files
-    folder/generation-1f0c.../values.npz    a file of it
+    folder/generation-1f0c.../values.npz    one of its files
 
-The manifest is replaced last and in one step, so a folder holds the save from before or the new one. Generations
-before are removed afterwards; who was reading one reads the next.
+The manifest is replaced last and in one step, so a folder always holds either the old or the new save. Older
+generations are then removed; a process that was reading one starts again with the new one.
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ from nbtf._storage.refusal import RefusedFileError, refusing
 
 
 def write(path: files.StrPath, contents: Mapping[str, bytes]) -> None:
-    """Saves files into a folder in one step; files of others in it stay.
+    """Saves files into a folder in one step; other files in it are kept.
 
     Args:
-      path: the folder; made if need be.
-      contents: the files by their names, in which `/` stands between folders.
+      path: the folder; created if necessary.
+      contents: the files by name; `/` separates folders.
 
     Raises:
-      FileExistsError: the folder has a `manifest.json` of another program.
-      OSError: it cannot be written; what was saved there before is as it was.
+      FileExistsError: if the folder has a `manifest.json` of another program.
+      OSError: if it cannot be written; the earlier save is unchanged.
     """
     description = Manifest.of(contents)
     folder = os.path.realpath(path)
@@ -52,7 +52,7 @@ def write(path: files.StrPath, contents: Mapping[str, bytes]) -> None:
             current = replace(description, generation=os.path.basename(generation))
             files.write(os.path.join(folder, manifest.NAME), current.as_bytes())
         _remove_other_generations(folder, previous)
-    except BaseException as error:  # an interrupt too: the earlier generation would stay until the next save
+    except BaseException as error:  # including interrupts, which would leave files until the next save
         _remove_other_generations(folder, previous)
         if isinstance(error, OSError):
             files.name_file(error, path, folder)
@@ -63,17 +63,17 @@ def write(path: files.StrPath, contents: Mapping[str, bytes]) -> None:
 
 
 def read(path: files.StrPath, names: Collection[str]) -> dict[str, bytes]:
-    """Returns files of a folder, all of the same save, as they were saved.
+    """Returns saved files of a folder, all from the same save.
 
-    A folder without a manifest, which an older nbtf has written, is read as it is.
+    A folder without a manifest comes from an older nbtf and is read without checks.
 
     Args:
       path: the folder.
-      names: which files.
+      names: names of the files to read.
 
     Raises:
-      FileNotFoundError: nothing was saved there.
-      RefusedFileError: a file is missing or is not what was saved, or the manifest leads out of the folder.
+      FileNotFoundError: if nothing was saved in the folder.
+      RefusedFileError: if a file is missing or was changed after saving, or the manifest leads out of the folder.
     """
     folder = os.fspath(path)
     while True:
@@ -85,20 +85,20 @@ def read(path: files.StrPath, names: Collection[str]) -> dict[str, bytes]:
                 if current is None:
                     raise
                 raise manifest.damage(folder, f"{error.filename} is missing") from None
-            # A saver has removed this save meanwhile; the next one is read from its beginning.
+            # A concurrent saver has replaced this save; start again with the new one.
 
 
 @contextlib.contextmanager
 def open_draft(path: files.StrPath) -> Generator[str]:
-    """Yields where another program is to make a folder, which takes its name when the block ends without an error.
+    """Yields a path where another program can create a folder, which is renamed to `path` after a successful block.
 
-    Its files, which may be a thousand and can be made again, are not forced onto the disk.
+    Its files are not synced to disk, because there may be a thousand and they can be regenerated.
 
     Args:
-      path: the folder, which must be empty if it is there.
+      path: the folder; an existing one must be empty.
 
     Raises:
-      OSError: it cannot be made, or is not empty.
+      OSError: if the folder cannot be created, or is not empty.
     """
     folder = os.path.realpath(path)
     parent = os.path.dirname(folder)
@@ -108,23 +108,23 @@ def open_draft(path: files.StrPath) -> Generator[str]:
         content = os.path.join(draft, os.path.basename(folder))
         yield content
         with contextlib.suppress(FileNotFoundError):
-            os.rmdir(folder)  # Windows replaces no folder
+            os.rmdir(folder)  # Windows cannot replace a folder
         os.rename(content, folder)
         os.rmdir(draft)
     drafts.sync_folder(parent)
 
 
 def holds(path: files.StrPath, name: str) -> bool:
-    """Tells whether a file was saved into a folder."""
+    """Returns whether a file was saved into a folder."""
     current = manifest_of(path)
     return os.path.isfile(os.path.join(path, name)) if current is None else name in current.files
 
 
 def manifest_of(path: files.StrPath) -> Manifest | None:
-    """Returns what was saved into a folder; None if there is no manifest.
+    """Returns the manifest of a folder; None without one.
 
     Raises:
-      RefusedFileError: the manifest is damaged.
+      RefusedFileError: if the manifest is damaged.
     """
     file = os.path.join(path, manifest.NAME)
     try:
@@ -143,13 +143,13 @@ def _read_part(folder: str, current: Manifest | None, name: str) -> bytes:
     if current is None:
         return read_bytes(inside(folder, name, folder))
     if name not in current.files or current.generation is None:
-        raise manifest.damage(folder, f"{manifest.NAME} names no {name}")
+        raise manifest.damage(folder, f"{manifest.NAME} does not list {name}")
     file = inside(os.path.join(os.path.realpath(folder), current.generation), name, folder)
     if file != file.resolve():
         raise manifest.damage(folder, f"{name} is a link to another place")
     size, saved = os.stat(file).st_size, current.files[name][0]
-    if size != saved:  # before a file of any size is read
-        raise manifest.damage(folder, f"{name} has {size:,} bytes, {saved:,} were saved")
+    if size != saved:  # checked first, so that an oversized file is not read
+        raise manifest.damage(folder, f"{name} has {size:,} bytes, but {saved:,} were saved")
     return current.check(name, read_bytes(file), folder)
 
 
@@ -164,30 +164,30 @@ def _generation_before(folder: str) -> str | None:
     """Returns the generation that a save will replace.
 
     Raises:
-      FileExistsError: another program has its `manifest.json` there.
+      FileExistsError: if another program has its `manifest.json` there.
     """
     try:
         content = read_bytes(os.path.join(folder, manifest.NAME))
     except (FileNotFoundError, NotADirectoryError):
         return None
     if manifest.is_foreign(content):
-        text = f"a {manifest.NAME} that nbtf has not written is there; save into another folder"
+        text = f"the folder has a {manifest.NAME} of another program; save into another folder"
         raise FileExistsError(errno.EEXIST, text, folder)
     try:
         return manifest.parse(content, folder).generation
     except RefusedFileError:
-        return None  # what is damaged may be replaced
+        return None  # a damaged save may be replaced
 
 
 def _flat_files(folder: str, names: Collection[str]) -> list[str]:
-    """Returns the files of a save by an older nbtf, which had no manifest, if there is one."""
+    """Returns the files of a save by an older nbtf without a manifest, if there is one."""
     flat = [os.path.join(folder, name) for name in names]
     is_flat = not os.path.lexists(os.path.join(folder, manifest.NAME)) and all(map(os.path.isfile, flat))
     return flat if is_flat else []
 
 
 def _remove_other_generations(folder: str, previous: str | None) -> None:
-    """Removes the generations that the manifest does not name and nobody writes; what cannot be removed stays."""
+    """Removes generations that the manifest does not name and no process is writing; failures are ignored."""
     with contextlib.suppress(OSError), os.scandir(folder) as entries:
         for entry in entries:
             if manifest.GENERATION.fullmatch(entry.name) and entry.is_dir(follow_symlinks=False):
@@ -202,6 +202,6 @@ def _remove(generation: str) -> None:
     try:
         current = manifest_of(folder)
     except (OSError, RefusedFileError):
-        return  # it may be the one
+        return  # the manifest may name this generation
     if current is None or current.generation != name:
         shutil.rmtree(generation, ignore_errors=True)

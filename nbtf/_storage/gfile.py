@@ -1,4 +1,4 @@
-"""Files and folders as `tf.io.gfile` has them: TensorFlow's names and errors on this computer's file system."""
+"""Files and folders for `tf.io.gfile`: TensorFlow's names and errors on this computer's file system."""
 
 from __future__ import annotations
 
@@ -37,12 +37,12 @@ _CLASSES: dict[int, Callable[[str], OpError]] = {
     errno.EPERM: PermissionDeniedError,
     errno.ENOSPC: ResourceExhaustedError,
 }
-"""TensorFlow's errors by number. Source: TensorFlow, `tensorflow/core/platform/error.cc`."""
+"""TensorFlow's errors by error number. Source: TensorFlow, `tensorflow/core/platform/error.cc`."""
 
 
 @contextlib.contextmanager
 def named(path: Any) -> Generator[None]:
-    """Raises TensorFlow's error where the system refuses something."""
+    """Converts system errors in the block to TensorFlow's errors."""
     try:
         yield
     except OSError as error:
@@ -55,7 +55,7 @@ def _text(path: Any) -> str:
 
 
 def check_regular(path: Any) -> None:
-    """Checks that a path is that of a regular file, which can be read to its end.
+    """Checks that a path leads to a regular file, which has an end.
 
     Raises:
       NotFoundError: if the file does not exist.
@@ -66,11 +66,11 @@ def check_regular(path: Any) -> None:
     if modes.S_ISDIR(mode):
         raise FailedPreconditionError(f"{_text(path)}; Is a directory")
     if not modes.S_ISREG(mode):
-        raise FailedPreconditionError(f"{_text(path)} is {type_of(mode)}. Only regular files are read.")
+        raise FailedPreconditionError(f"{_text(path)} is {type_of(mode)}. Expected a regular file.")
 
 
 def read(path: Any) -> bytes:
-    """Returns the content of a regular file; TensorFlow's errors."""
+    """Returns the content of a regular file; raises TensorFlow's errors."""
     path = _text(path)
     check_regular(path)
     with named(path), open_bytes(path) as stream:
@@ -78,7 +78,7 @@ def read(path: Any) -> bytes:
 
 
 def write(path: Any, content: bytes) -> None:
-    """Gives a file its content, in one step, and makes the folders above it; TensorFlow's errors."""
+    """Writes a file in one step, creating its parent folders; raises TensorFlow's errors."""
     path = _text(path)
     with named(path):
         folder = os.path.dirname(path)
@@ -89,28 +89,28 @@ def write(path: Any, content: bytes) -> None:
 
 @dataclass(frozen=True)
 class FileStatistics:
-    """Length, time of the last change, and whether it is a folder."""
+    """Length of a file, time of its last change, and whether it is a folder."""
 
     length: int
     """Bytes."""
     mtime_nsec: int
-    """When it was changed last, in nanoseconds since 1970."""
+    """Time of the last change, in nanoseconds since 1970."""
     is_directory: bool
     """Whether it is a folder."""
 
 
 class GFile:
-    """A file, opened when it is first read or written.
+    """A file that is opened on first read or write.
 
-    What is written can be read after `flush`. A file that existed is emptied when the first text is written in mode
-    `w`; to replace a file in one step, use `tf.io.write_file`.
+    Written content can be read after `flush`. In mode `w`, the first write empties an existing file; to replace a file
+    in one step, use `tf.io.write_file`.
 
     Args:
-      name: its path.
+      name: path of the file.
       mode: `r`, `w`, `a`, `r+`, `w+` or `a+`; with `b`, `read` returns bytes.
 
     Raises:
-      InvalidArgumentError: if there is no such mode.
+      InvalidArgumentError: if `mode` is any other string.
 
     >>> with tf.io.gfile.GFile(getfixture("tmp_path") / "a.txt", "w") as file:
     ...     file.write("one")
@@ -137,7 +137,7 @@ class GFile:
 
     @property
     def mode(self) -> str:
-        """The mode in which it was opened."""
+        """The mode in which the file was opened."""
         return self._mode
 
     def _open_reader(self) -> Any:
@@ -165,11 +165,11 @@ class GFile:
         return stat(self._name).length
 
     def write(self, file_content: Any) -> None:
-        """Appends a text, or bytes.
+        """Appends a string or bytes.
 
         Raises:
-          TypeError: if it is something else.
-          PermissionDeniedError: if the mode does not allow it.
+          TypeError: if `file_content` is neither.
+          PermissionDeniedError: if the mode does not allow writing.
         """
         if not isinstance(file_content, str | bytes):
             raise TypeError(f"Expected binary or unicode string, got {file_content!r}")
@@ -178,22 +178,22 @@ class GFile:
             writer.write(file_content.encode() if isinstance(file_content, str) else file_content)
 
     def read(self, n: int = -1) -> Any:
-        """Returns the next `n` bytes or characters of ASCII; all that follow by default."""
+        """Returns the next `n` bytes or ASCII characters; all remaining ones by default."""
         reader = self._open_reader()
         with named(self._name):
             return self._as_read(reader.read(n))
 
     def seek(self, offset: int | None = None, whence: int = 0, position: int | None = None) -> None:
-        """Moves to another place.
+        """Moves to another position.
 
         Args:
-          offset: the distance in bytes.
-          whence: from where: 0 the beginning, 1 the current place, 2 the end.
+          offset: distance in bytes.
+          whence: reference point: 0 for the beginning, 1 for the current position, 2 for the end.
           position: the older name of `offset`.
 
         Raises:
-          InvalidArgumentError: if the place is before the beginning, or `whence` is not 0, 1 or 2.
-          OutOfRangeError: if it is behind the end.
+          InvalidArgumentError: if the position is before the beginning, or `whence` is not 0, 1 or 2.
+          OutOfRangeError: if the position is after the end.
         """
         reader = self._open_reader()
         if offset is None and position is None:
@@ -209,15 +209,15 @@ class GFile:
         reader.seek(target)
 
     def readline(self) -> Any:
-        """Returns the next line with its end; nothing at the end of the file."""
+        """Returns the next line with its line ending; an empty value at the end of the file."""
         return self._as_read(self._open_reader().readline())
 
     def readlines(self) -> list[Any]:
-        """Returns all lines that follow."""
+        """Returns all remaining lines."""
         return [self._as_read(line) for line in self._open_reader().readlines()]
 
     def tell(self) -> int:
-        """Returns the place in bytes."""
+        """Returns the position in bytes."""
         return self._open_reader().tell() if self._reads else self._open_writer().tell()
 
     def seekable(self) -> bool:
@@ -225,7 +225,7 @@ class GFile:
         return True
 
     def __iter__(self) -> Iterator[Any]:
-        """Yields the lines that follow."""
+        """Yields the remaining lines."""
         return self
 
     def __next__(self) -> Any:
@@ -240,7 +240,7 @@ class GFile:
         return self.__next__()
 
     def flush(self) -> None:
-        """Hands what was written to the system."""
+        """Passes written content to the system."""
         if self._writer is not None:
             with named(self._name):
                 self._writer.flush()
@@ -301,7 +301,7 @@ def listdir(path: Any) -> list[str]:
 
 
 def makedirs(path: Any) -> None:
-    """Makes a folder and those above it; one that exists stays.
+    """Creates a folder and its parents; an existing folder is kept.
 
     >>> folder = getfixture("tmp_path") / "a" / "b"
     >>> tf.io.gfile.makedirs(folder)
@@ -309,7 +309,7 @@ def makedirs(path: Any) -> None:
     True
 
     Raises:
-      FailedPreconditionError: if a path above is that of a file.
+      FailedPreconditionError: if a parent is a file.
     """
     above = _text(path)
     while above and not os.path.lexists(above):
@@ -321,10 +321,10 @@ def makedirs(path: Any) -> None:
 
 
 def mkdir(path: Any) -> None:
-    """Makes a folder in one that exists; one that exists itself stays.
+    """Creates a folder; its parent must exist. An existing folder is kept.
 
     Raises:
-      NotFoundError: if the folder above does not exist.
+      NotFoundError: if the parent does not exist.
 
     >>> tf.io.gfile.mkdir(getfixture("tmp_path") / "a")
     """
@@ -373,11 +373,11 @@ def copy(src: Any, dst: Any, overwrite: bool = False) -> None:
     Args:
       src: the file.
       dst: the path of the copy.
-      overwrite: whether a file of that path is replaced; False by default.
+      overwrite: whether to replace an existing file; False by default.
 
     Raises:
-      AlreadyExistsError: if there is one and `overwrite` is False.
-      NotFoundError: if there is nothing to copy.
+      AlreadyExistsError: if `dst` exists and `overwrite` is False.
+      NotFoundError: if `src` does not exist.
 
     >>> folder = getfixture("tmp_path")
     >>> tf.io.write_file(str(folder / "a"), "text")
@@ -391,16 +391,16 @@ def copy(src: Any, dst: Any, overwrite: bool = False) -> None:
 
 
 def rename(src: Any, dst: Any, overwrite: bool = False) -> None:
-    """Gives a file or folder another path.
+    """Renames or moves a file or folder.
 
     Args:
-      src: the path it has.
-      dst: the path it gets.
-      overwrite: whether a file of that path is replaced; False by default.
+      src: the current path.
+      dst: the new path.
+      overwrite: whether to replace an existing file; False by default.
 
     Raises:
-      AlreadyExistsError: if there is one and `overwrite` is False.
-      NotFoundError: if nothing has the path `src`.
+      AlreadyExistsError: if `dst` exists and `overwrite` is False.
+      NotFoundError: if `src` does not exist.
 
     >>> folder = getfixture("tmp_path")
     >>> tf.io.write_file(str(folder / "a"), "text")
@@ -413,7 +413,7 @@ def rename(src: Any, dst: Any, overwrite: bool = False) -> None:
 
 
 def glob(pattern: Any) -> list[str]:
-    """Returns the paths that match a pattern such as `*.txt`, or one of a list of patterns.
+    """Returns the paths that match a pattern such as `*.txt`, or any pattern of a list.
 
     >>> folder = getfixture("tmp_path")
     >>> tf.io.write_file(str(folder / "a.txt"), "text")
@@ -425,13 +425,13 @@ def glob(pattern: Any) -> list[str]:
 
 
 def matching(pattern: str) -> list[str]:
-    """Returns the paths that match a pattern, in order, with `./` before those of the current folder."""
+    """Returns the paths that match a pattern, sorted, with the prefix `./` for those in the current folder."""
     paths = sorted(patterns.glob(pattern, include_hidden=True))
     return [path if os.path.dirname(path) or path == pattern else os.path.join(".", path) for path in paths]
 
 
 def join(path: StrPath, *paths: StrPath) -> str:
-    """Returns paths one below the other.
+    """Returns path parts joined into one path.
 
     >>> tf.io.gfile.join("a", "b.txt")
     'a/b.txt'
@@ -440,10 +440,10 @@ def join(path: StrPath, *paths: StrPath) -> str:
 
 
 def stat(path: Any) -> FileStatistics:
-    """Returns length, time of the last change, and whether it is a folder.
+    """Returns length, time of the last change, and whether the path is a folder.
 
     Raises:
-      NotFoundError: if nothing has this path.
+      NotFoundError: if the path does not exist.
 
     >>> tf.io.gfile.stat(getfixture("tmp_path")).is_directory
     True
@@ -456,12 +456,12 @@ def stat(path: Any) -> FileStatistics:
 def walk(
     top: Any, topdown: bool = True, onerror: Callable[[Any], None] | None = None
 ) -> Iterator[tuple[Any, list[str], list[str]]]:
-    """Yields each folder below one: its path, the folders and the files in it.
+    """Yields each folder at or below `top`: its path, its subfolders and its files.
 
     Args:
-      top: where to begin.
-      topdown: whether a folder comes before those in it; True by default.
-      onerror: takes the error of a folder that cannot be listed.
+      top: the folder to begin with.
+      topdown: whether a folder comes before its subfolders; True by default.
+      onerror: called with the error of each folder that cannot be listed; by default errors are ignored.
 
     >>> [files for _, _, files in tf.io.gfile.walk(getfixture("tmp_path"))]
     [[]]
@@ -470,7 +470,7 @@ def walk(
 
 
 def get_registered_schemes() -> list[str]:
-    """Returns the kinds of addresses that paths can have: files of this computer.
+    """Returns the supported schemes of paths: files on this computer.
 
     >>> tf.io.gfile.get_registered_schemes()
     ['file', '']

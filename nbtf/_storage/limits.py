@@ -1,7 +1,7 @@
-"""How much does a saved file hold at most? One table that saves and reads share.
+"""Size limits of saved files: one table for saving and reading.
 
 A save that exceeds a limit raises an error before it touches the earlier copy, so every saved file can be read again.
-The limits protect readers: a file may come from a stranger.
+The limits protect readers, because a file may come from an untrusted source.
 """
 
 from __future__ import annotations
@@ -12,28 +12,28 @@ from dataclasses import dataclass
 
 
 class UnsavableError(ValueError):
-    """A value is larger than files may have it, or of another type.
+    """Raised if a value is too large for a file or has an unsupported type.
 
     Args:
-      text: the value and the expected one, as a sentence.
-      advice: how to save it in another way, as a sentence.
+      text: the value and what was expected, as a sentence.
+      advice: how to save it differently, as a sentence.
     """
 
     def __init__(self, text: str, advice: str = "") -> None:
-        """Takes the sentences."""
+        """Stores the sentences."""
         super().__init__(text)
         self.advice = advice
 
 
 @contextmanager
 def saving(path: object) -> Generator[None]:
-    """Has an error about something that cannot be saved name the file, which is as it was before.
+    """Adds the file's name to an `UnsavableError` raised in the block; the file is unchanged.
 
     Args:
       path: the file or folder.
 
     Raises:
-      UnsavableError: if the block raised one, or went deeper than Python's stack.
+      UnsavableError: if the block raised one, or exceeded Python's recursion limit.
     """
     try:
         yield
@@ -41,19 +41,19 @@ def saving(path: object) -> Generator[None]:
         raise UnsavableError(f"{path} was not saved: {error} {error.advice}".rstrip()) from None
     except RecursionError:
         raise UnsavableError(
-            f"{path} was not saved: its objects are inside one another more deeply than Python's stack. "
+            f"{path} was not saved: its objects are nested more deeply than Python's stack allows. "
             f"{DOCUMENT_LEVELS.advice}"
         ) from None
 
 
 @dataclass(slots=True)
 class Limit:
-    """A limit that a save and a read share.
+    """A limit shared by saving and reading.
 
     Attributes:
-      maximum: the largest number that is saved and read.
-      bounds: name of the counted things; the error has it after the number.
-      advice: how to save it in another way, as a sentence.
+      maximum: the largest allowed number.
+      bounds: name of the counted things; the error shows it after the number.
+      advice: how to save the object differently, as a sentence.
     """
 
     maximum: int
@@ -61,17 +61,17 @@ class Limit:
     advice: str
 
     def check(self, count: int) -> None:
-        """Raises an error if a number is larger than the limit.
+        """Checks a number against the limit.
 
         Raises:
-          UnsavableError: if `count` is larger.
+          UnsavableError: if `count` exceeds the limit.
         """
         if count > self.maximum:
-            text = f"{count:,} {self.bounds}; at most {self.maximum:,} are saved and read."
+            text = f"{count:,} {self.bounds}; the limit is {self.maximum:,}."
             raise UnsavableError(text, self.advice)
 
 
-ARRAYS = Limit(1_000_000, "arrays in one file", "Split the object, and save each part into a file of its own.")
+ARRAYS = Limit(1_000_000, "arrays in one file", "Split the object, and save each part to its own file.")
 NAME_BYTES = Limit(
     65_000, "bytes in the name of an array", "Use shorter keys and attribute names, or nest less deeply."
 )
@@ -80,8 +80,8 @@ NAME_BYTES = Limit(
 AXES = Limit(64, "axes of one array", "Reshape the value before you save it.")
 """NumPy 2 has 64 axes at most; `import nbtf` needs NumPy 2."""
 
-TEXT_BYTES = Limit(999_999_999, "bytes in one string", "Save the string as a file of its own.")
-"""NumPy stores each string of an array in as many bytes as the longest has."""
+TEXT_BYTES = Limit(999_999_999, "bytes in one string", "Save the string to its own file.")
+"""NumPy stores each string of an array in as many bytes as the longest one needs."""
 
 DOCUMENT_BYTES = Limit(
     64 * 2**20,
@@ -91,11 +91,11 @@ DOCUMENT_BYTES = Limit(
 """A vocabulary of 1,500,000 words has about 30 MiB; 100,000 variables of a checkpoint have about 12 MiB."""
 
 DOCUMENT_LEVELS = Limit(
-    200, "lists and dictionaries inside one another", "Nest less deeply: put the inner layers into one flat model."
+    200, "levels of nested lists and dictionaries", "Nest less deeply: put the inner layers into one flat model."
 )
 """A model inside a model adds 3 levels of JSON and 6 frames to Python's stack of 1,000."""
 
-OBJECT_LEVELS = Limit(120, "objects inside one another", "Nest less deeply: keep the objects in one list.")
+OBJECT_LEVELS = Limit(120, "levels of nested objects", "Nest less deeply: keep the objects in one list.")
 """An object, a list or a tuple inside another one adds up to 5 frames to Python's stack of 1,000."""
 
 SWELLING = Limit(16, "bytes for each byte of the archive", "Save the file again with nbtf, which does not compress.")

@@ -1,4 +1,4 @@
-"""What should a saved folder or archive hold? Its manifest names each file, with size and SHA-256."""
+"""The manifest of a saved folder or archive: the expected files, with size and SHA-256."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _FIELDS = {"schema": str, "files": {str: {"size": int, "sha256": str}}}
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """Size and SHA-256 of each file by its name, and, in a folder, the subfolder that has the files."""
+    """Size and SHA-256 of each file by name, and, for a folder, the subfolder with the files."""
 
     files: Mapping[str, tuple[int, str]]
     generation: str | None = None
@@ -32,7 +32,7 @@ class Manifest:
         """Returns the manifest of files.
 
         Raises:
-          RefusedFileError: a name leads out of the folder.
+          RefusedFileError: if a name leads out of the folder.
         """
         for name in contents:
             inside("", name, NAME)
@@ -46,29 +46,29 @@ class Manifest:
         return json.dumps({"schema": SCHEMA, **of_folder, "files": files}, indent=1).encode()
 
     def check(self, name: str, content: bytes, source: str) -> bytes:
-        """Returns the content of a file, which is the one that was saved.
+        """Returns the content of a file after verifying that it is unchanged.
 
         Args:
           name: the file.
-          content: what was read.
-          source: the folder or archive, for the error.
+          content: its content as read.
+          source: the folder or archive that errors name.
 
         Raises:
-          RefusedFileError: it has another size or SHA-256.
+          RefusedFileError: if its size or SHA-256 differs.
         """
         size, digest = self.files[name]
         if len(content) != size:
-            raise damage(source, f"{name} has {len(content):,} bytes, {size:,} were saved")
+            raise damage(source, f"{name} has {len(content):,} bytes, but {size:,} were saved")
         if hashlib.sha256(content).hexdigest() != digest:
-            raise damage(source, f"{name} is not what was saved: its SHA-256 differs from the manifest's")
+            raise damage(source, f"{name} was changed after saving: its SHA-256 differs from the manifest's")
         return content
 
 
 def parse(content: bytes, source: str) -> Manifest:
-    """Returns the manifest that JSON stands for.
+    """Returns the manifest in a JSON text.
 
     Raises:
-      RefusedFileError: it is none, or leads out of its folder.
+      RefusedFileError: if the text is not a manifest, or a name leads out of the folder.
     """
     name = f"{source}/{NAME}"
     schema = _schema(content)
@@ -79,18 +79,18 @@ def parse(content: bytes, source: str) -> Manifest:
         inside(source, file, name)
     generation = document.get("generation")
     if generation is not None and not (isinstance(generation, str) and GENERATION.fullmatch(generation)):
-        raise damage(name, f"{generation!r} is no generation of the folder")
+        raise damage(name, f"{generation!r} is not a generation of the folder")
     return Manifest({file: (entry["size"], entry["sha256"]) for file, entry in document["files"].items()}, generation)
 
 
 def is_foreign(content: bytes) -> bool:
-    """Tells whether a `manifest.json` is another program's: whole, and without the schema of nbtf."""
+    """Returns whether a `manifest.json` belongs to another program: valid, but without nbtf's schema."""
     schema = _schema(content)
     return schema is not None and not schema.startswith("nbtf-")
 
 
 def _schema(content: bytes) -> str | None:
-    """Returns which schema JSON says that it has; empty if it says none, None if it is no JSON."""
+    """Returns the schema named in a JSON text; empty if there is none, None if the text is not JSON."""
     try:
         document: Any = json.loads(content)
     except (ValueError, RecursionError):
@@ -99,5 +99,5 @@ def _schema(content: bytes) -> str | None:
 
 
 def damage(source: object, text: str) -> RefusedFileError:
-    """Returns the error that says what is wrong with a folder or archive."""
+    """Returns the error that describes the damage to a folder or archive."""
     return RefusedFileError(f"{source} is damaged: {text}")

@@ -1,4 +1,4 @@
-"""How do several files get into one archive? As a zip with a manifest, in one step."""
+"""Saving several files in one archive: a zip with a manifest, written in one step."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from nbtf._storage.manifest import Manifest
 
 
 def write(path: files.StrPath, contents: Mapping[str, bytes]) -> None:
-    """Writes a zip with files and their manifest; an archive that was there is replaced in one step.
+    """Writes files and their manifest as a zip; an existing archive is replaced in one step.
 
     Raises:
-      OSError: it cannot be written; what was there is as it was.
+      OSError: if it cannot be written; the existing archive is unchanged.
     """
     members = {**contents, manifest.NAME: Manifest.of(contents).as_bytes()}
     with files.open_draft(path) as stream, zipfile.ZipFile(stream, "w") as archive:
@@ -24,11 +24,11 @@ def write(path: files.StrPath, contents: Mapping[str, bytes]) -> None:
 
 
 def read(path: files.StrPath, names: Iterable[str]) -> dict[str, bytes]:
-    """Returns files of an archive as they were saved; an older nbtf wrote no manifest, by which they are checked.
+    """Returns files of an archive as they were saved. Archives of an older nbtf have no manifest to check against.
 
     Raises:
-      FileNotFoundError: there is no such archive.
-      RefusedFileError: it is damaged, would grow too large, or lacks a file.
+      FileNotFoundError: if the archive does not exist.
+      RefusedFileError: if it is damaged, would expand too far, or lacks a file.
     """
     described = {manifest.NAME}.intersection(member_names(path))
     contents = read_members(path, (*names, *described))
@@ -36,6 +36,6 @@ def read(path: files.StrPath, names: Iterable[str]) -> dict[str, bytes]:
         saved = manifest.parse(contents.pop(manifest.NAME), os.fspath(path))
         for name, content in contents.items():
             if name not in saved.files:
-                raise manifest.damage(os.fspath(path), f"{manifest.NAME} names no {name}")
+                raise manifest.damage(os.fspath(path), f"{manifest.NAME} does not list {name}")
             saved.check(name, content, os.fspath(path))
     return contents

@@ -1,4 +1,4 @@
-"""Which files are opened for reading? Regular ones only: a FIFO waits for a writer, and a device may never end."""
+"""Opens regular files only, because a FIFO waits for a writer and a device may never end."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ _TYPES = {
     stat.S_IFBLK: "a device",
 }
 _FLAGS = getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0)
-"""With these, opening waits for nothing, even when the path becomes a FIFO after it was looked at."""
+"""Flags with which opening never blocks, even if the path becomes a FIFO after the check."""
 
 _ENDLESS_BYTES = 2**20
-"""How much is read of a file that is said to be empty: files of `/proc` are, and some of them never end."""
+"""Bytes to read from a file with size 0: files in `/proc` report that size, and some of them never end."""
 
 StrPath = str | os.PathLike[str]
 
 
 def open_bytes(path: StrPath) -> BinaryIO:
-    """Returns a regular file, or what a link to one leads to, open for reading bytes.
+    """Opens a regular file, or the target of a link to one, for reading bytes.
 
     Raises:
       IsADirectoryError: if `path` is a folder.
@@ -33,30 +33,30 @@ def open_bytes(path: StrPath) -> BinaryIO:
 
 
 def open_text(path: StrPath, mode: str = "r", encoding: str = "utf-8") -> IO[str]:
-    """Returns a regular file that is open for reading text; for errors see `open_bytes`."""
+    """Opens a regular file for reading text; raises the same errors as `open_bytes`."""
     return open(os.fspath(path), mode, encoding=encoding, opener=_regular_only)
 
 
 def read_bytes(path: StrPath) -> bytes:
-    """Returns the content of a regular file, which is as long as the system says when it is opened.
+    """Returns the content of a regular file, up to its size when it was opened.
 
     Raises:
-      OSError: if `path` is anything else, cannot be read, or has no end (some files of `/proc` have none).
+      OSError: if `path` is not a regular file, cannot be read, or has no end (like some files in `/proc`).
     """
     with open_bytes(path) as file:
         size = os.fstat(file.fileno()).st_size
         content = file.read(size or _ENDLESS_BYTES + 1)
     if len(content) > max(size, _ENDLESS_BYTES):
-        text = f"Its size is said to be 0, and it has more than {_ENDLESS_BYTES:,} bytes; expected a regular file"
+        text = f"Its size is reported as 0, but it has more than {_ENDLESS_BYTES:,} bytes; expected a regular file"
         raise OSError(errno.EINVAL, text, os.fspath(path))
     return content
 
 
 def read_text(path: StrPath, encoding: str = "utf-8", errors: str = "strict") -> str:
-    """Returns the text of a regular file, whose lines end with a line feed.
+    """Returns the text of a regular file, with line feeds as line endings.
 
     Raises:
-      OSError: see `read_bytes`.
+      OSError: as in `read_bytes`.
       UnicodeDecodeError: if the content is not text in this encoding.
     """
     text = read_bytes(path).decode(encoding, errors)
@@ -64,13 +64,13 @@ def read_text(path: StrPath, encoding: str = "utf-8", errors: str = "strict") ->
 
 
 def type_of(mode: int) -> str:
-    """Returns what a file is that is not regular, by its mode: `a FIFO`."""
+    """Returns the type of a file that is not regular, given its mode: `a FIFO`."""
     return _TYPES.get(stat.S_IFMT(mode), "a special file")
 
 
 def _regular_only(path: str, flags: int) -> int:
-    """Opens a regular file; the `opener` of Python's `open`."""
-    _check(path, os.stat(path))  # before anything is opened: opening a device may already act on it
+    """Opens a regular file; serves as `opener` for Python's `open`."""
+    _check(path, os.stat(path))  # before opening, because opening a device may already have an effect
     descriptor = os.open(path, flags | _FLAGS)
     try:
         _check(path, os.fstat(descriptor))

@@ -1,4 +1,4 @@
-"""How are records written and read, such as examples of a data set? Each with its length and checksums, in one file.
+"""Reads and writes files of records, such as examples of a data set; each has its length and checksums.
 
 Source: TensorFlow, `tensorflow/core/lib/io/record_writer.h` and `record_reader.cc`.
 """
@@ -19,26 +19,26 @@ from nbtf._storage.reading import open_bytes
 from nbtf.errors import DataLossError, FailedPreconditionError
 
 COMPRESSIONS = ("", "ZLIB", "GZIP")
-"""How a file of records can be compressed."""
+"""The supported compressions of record files."""
 
 _HEAD = 12
-"""Bytes before a record's own: its length and the checksum of that."""
+"""Bytes before a record's data: its length and the length's checksum."""
 
 _CHUNK = 1 << 20
 _WINDOW_OF_GZIP = 16
-"""Added to the size of a window, this selects the format of gzip."""
+"""Added to the window size, this selects the gzip format."""
 
 
 class RecordWriter:
-    """A file of records, which takes its place when it is closed."""
+    """A file of records, which replaces an existing file when it is closed."""
 
     def __init__(self, path: Any, compression: str, level: int) -> None:
         """Opens a draft of the file.
 
         Args:
-          path: the file; one that exists is replaced when the writer is closed.
+          path: the file; an existing one is replaced when the writer is closed.
           compression: one of `COMPRESSIONS`.
-          level: how hard to compress, 0 to 9; -1 for the default.
+          level: compression level, 0 to 9; -1 for the default.
         """
         self._opened: ExitStack | None = ExitStack()
         self._path = path
@@ -56,14 +56,14 @@ class RecordWriter:
             self._stream.write(framed if self._compressor is None else self._compressor.compress(framed))
 
     def flush(self) -> None:
-        """Hands the records to the system; the file takes its place when the writer is closed."""
+        """Passes the records to the system; the file appears under its name when the writer is closed."""
         if self._opened is None:
             raise FailedPreconditionError("Writer is closed.")
         with named(self._path):
             self._stream.flush()
 
     def close(self) -> None:
-        """Puts the file in its place; called again it does nothing."""
+        """Moves the file into place; later calls do nothing."""
         opened, self._opened = self._opened, None
         if opened is None:
             return
@@ -77,7 +77,7 @@ class _Readable(Protocol):
 
 
 class _Inflated:
-    """The content of a file compressed by zlib, read in pieces."""
+    """The decompressed content of a zlib or gzip file, read in pieces."""
 
     def __init__(self, stream: IO[bytes]) -> None:
         self._stream, self._inflate, self._rest = stream, zlib.decompressobj(), b""
@@ -102,7 +102,7 @@ def read(path: Any, compression: str = "") -> Iterator[bytes]:
     Raises:
       NotFoundError: if the file does not exist.
       FailedPreconditionError: if it is a folder, a device or a pipe.
-      DataLossError: if a checksum does not fit, or the file ends inside a record.
+      DataLossError: if a checksum does not match, or the file ends inside a record.
     """
     check_regular(path)
     with named(path), open_bytes(path) as raw:
@@ -140,7 +140,7 @@ def _next(stream: _Readable, offset: int) -> bytes | None:
 
 
 def _read_bytes(stream: _Readable, length: int) -> bytes:
-    """Returns some bytes, fewer where the file ends before: a length that is wrong takes no memory."""
+    """Returns up to `length` bytes, fewer at the end of the file, so that a wrong length allocates no memory."""
     pieces: list[bytes] = []
     while length > 0 and (piece := stream.read(min(length, _CHUNK))):
         pieces.append(piece)

@@ -1,4 +1,4 @@
-"""What is raised about a file that is damaged, or asks for more than reading allows?"""
+"""The error for a file that is damaged or requests more than reading allows."""
 
 from __future__ import annotations
 
@@ -9,22 +9,22 @@ from nbtf.errors import DataLossError, ResourceExhaustedError
 
 
 class RefusedFileError(DataLossError, ValueError, TypeError):
-    """A file is damaged, or asks for a class or a function that it may not name.
+    """Raised if a file is damaged, or names a class or function that it may not name.
 
-    Programs catch `tf.errors.DataLossError`; those written for Keras catch a `ValueError` or a `TypeError` here.
+    Programs catch `tf.errors.DataLossError`; those written for Keras catch a `ValueError` or a `TypeError`.
     """
 
 
 @contextmanager
 def refusing(source: object, verdict: str = "is damaged") -> Generator[None]:
-    """Turns whatever a parser or a constructor raises about the content of a file into `RefusedFileError`.
+    """Turns any error about a file's content, from a parser or a constructor, into a `RefusedFileError`.
 
     Args:
-      source: the file, which the message names.
-      verdict: what is said of it, before the text of the error.
+      source: the file that the message names.
+      verdict: text of the message before the original error's text.
 
     Raises:
-      RefusedFileError: the block raised an error; this one names the file before that one's text.
+      RefusedFileError: if the block raised an error; the message names the file, then gives that error's text.
     """
     try:
         yield

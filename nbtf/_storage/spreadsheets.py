@@ -1,4 +1,4 @@
-"""How does text get into a CSV file that a spreadsheet opens, without becoming a formula there?
+"""Text for CSV files, written so that spreadsheets do not evaluate it as a formula.
 
 Source: OWASP, CSV Injection.
 """
@@ -8,13 +8,13 @@ from __future__ import annotations
 from typing import Any
 
 _FORMULA = ("=", "+", "-", "@", "\t", "\n")
-"""How a cell begins that a spreadsheet computes, or splits first."""
+"""First characters of cells that spreadsheets evaluate, or that they split."""
 
 
 def as_cell(value: Any) -> Any:
-    """Returns a value for a cell of a CSV file: text that begins as a formula gets an apostrophe in front.
+    """Returns a value for a CSV cell: text that begins like a formula gets an apostrophe in front.
 
-    Spreadsheets hide the apostrophe and show the text. Numbers stay as they are, even as text.
+    Spreadsheets hide the apostrophe and show the text. Numbers are unchanged, even as text.
 
     >>> [as_cell(value) for value in ("=1+1", "@tf.function", "-x", "-1.5", -1.5, "MatMul")]
     ["'=1+1", "'@tf.function", "'-x", '-1.5', -1.5, 'MatMul']

@@ -1,6 +1,6 @@
-"""What does TensorBoard read of a number, a histogram, a text? Each a message that an event file carries.
+"""Messages in event files that TensorBoard reads: numbers, histograms and text.
 
-Messages stand one after another: those of several summaries are the message of all of them.
+Messages can be concatenated: the concatenation of several summaries is one message with all of them.
 
 Source: TensorFlow, `tensorflow/core/framework/summary.proto`, `histogram.proto` and `tensor.proto`.
 """
@@ -17,22 +17,22 @@ import numpy as np
 from nbtf._storage.wire import block, double, doubles, single, whole_number
 
 SUMMARY, GRAPH = 5, 4
-"""The parts of an event that are written."""
+"""The fields of an event that are written."""
 
 BINS = 30
-"""How many bins a histogram of TensorFlow 2 has. Source: `tensorboard.plugins.histogram.summary_v2`."""
+"""Number of bins in a TensorFlow 2 histogram. Source: `tensorboard.plugins.histogram.summary_v2`."""
 
 _FLOAT, _DOUBLE, _STRING = 1, 2, 7
-"""What dtypes are called in a message. Source: `tensorflow/core/framework/types.proto`."""
+"""Numbers of dtypes in a message. Source: `tensorflow/core/framework/types.proto`."""
 
 
 def number(tag: str, value: float) -> bytes:
-    """Returns the summary of a number, as TensorFlow 1 writes it."""
+    """Returns the summary of a number in the format of TensorFlow 1."""
     return _summary(tag, single(2, value))
 
 
 def histogram(tag: str, values: Any) -> bytes:
-    """Returns the summary of many numbers, in bins that grow by a tenth, as TensorFlow 1 writes it."""
+    """Returns a histogram summary in the format of TensorFlow 1, whose bins grow by a tenth."""
     array = np.asarray(values, "float64").ravel()
     limits = _limits()
     counts = np.bincount(np.searchsorted(limits, array, "right").clip(max=len(limits) - 1), minlength=len(limits))
@@ -46,7 +46,7 @@ def histogram(tag: str, values: Any) -> bytes:
 
 @cache
 def _limits() -> Any:
-    """Returns the upper ends of the bins. Source: `tensorflow/core/lib/histogram/histogram.cc`."""
+    """Returns the upper limits of the bins. Source: `tensorflow/core/lib/histogram/histogram.cc`."""
     positive: list[float] = []
     limit = 1.0e-12
     while limit < 1.0e20:
@@ -57,7 +57,7 @@ def _limits() -> Any:
 
 
 def _join_bins(limits: Any, counts: Any) -> Iterator[tuple[float, float]]:
-    """Yields the bins; empty ones that stand beside each other are one."""
+    """Yields the bins, merging adjacent empty ones."""
     for index, (limit, count) in enumerate(zip(limits, counts, strict=True)):
         is_last = index + 1 == len(limits)
         if count or is_last or counts[index + 1]:
@@ -65,12 +65,12 @@ def _join_bins(limits: Any, counts: Any) -> Iterator[tuple[float, float]]:
 
 
 def scalar(tag: str, value: float, description: str = "") -> bytes:
-    """Returns the summary of a number, as TensorFlow 2 writes it."""
+    """Returns the summary of a number in the format of TensorFlow 2."""
     return tensor(tag, np.float32(value), "scalars", description)
 
 
 def bins(tag: str, values: Any, count: int = BINS, description: str = "") -> bytes:
-    """Returns the summary of many numbers in equal bins, as TensorFlow 2 writes it: rows of left, right, count."""
+    """Returns a histogram summary in the format of TensorFlow 2: equal bins as rows of left, right, count."""
     array = np.asarray(values, "float64").ravel()
     rows = np.zeros((count, 3))
     if array.size:
@@ -85,13 +85,13 @@ def bins(tag: str, values: Any, count: int = BINS, description: str = "") -> byt
 
 
 def tensor(tag: str, values: Any, plugin: str = "", description: str = "") -> bytes:
-    """Returns the summary of an array of floats or texts.
+    """Returns the summary of an array of floats or strings.
 
     Args:
-      tag: its name.
-      values: an array of numbers, which are written as float32 or float64, or of bytes as objects.
-      plugin: the part of TensorBoard that shows it.
-      description: what it means.
+      tag: name of the summary.
+      values: an array of numbers, written as float32 or float64, or an object array of bytes.
+      plugin: the TensorBoard plugin that shows it.
+      description: text that explains the values.
     """
     array = np.array(values, object if isinstance(values, bytes | str) else None)
     shape = b"".join(block(2, whole_number(1, length)) for length in array.shape)

@@ -1,4 +1,4 @@
-"""How does an array become the bytes of a `TensorProto`, and the bytes an array?
+"""Conversion between arrays and the bytes of a `TensorProto`.
 
 Source: TensorFlow, `tensorflow/core/framework/tensor.proto`, `tensor_shape.proto` and `types.proto`.
 """
@@ -51,7 +51,7 @@ class _Format(NamedTuple):
     name: str
     """NumPy's name."""
     values: str
-    """The field of values that are written one by one."""
+    """The field for values that are written one by one."""
 
 
 _STRING = 7
@@ -76,7 +76,7 @@ _NUMBERS = {name: number for number, (name, _) in _FORMATS.items()}
 
 
 def encoded(array: np.ndarray[Any, Any]) -> bytes:
-    """Returns the message of an array; its elements are one block, texts one by one."""
+    """Returns the message of an array; elements are one block of bytes, strings are separate values."""
     shape = b"".join([block(2, whole_number(1, length)) for length in array.shape])
     number = _STRING if array.dtype.kind == "O" else _NUMBERS[array.dtype.name]
     head = whole_number(1, number) + block(2, shape)
@@ -88,27 +88,27 @@ def encoded(array: np.ndarray[Any, Any]) -> bytes:
 
 
 def decoded(data: bytes) -> tuple[int, np.ndarray[Any, Any]]:
-    """Returns the number of the dtype, and the array, of a message.
+    """Returns the dtype number and the array of a message.
 
     Raises:
       DecodeError: if the bytes are not a message.
-      ValueError: if the message is not that of an array.
+      ValueError: if the message does not describe an array.
     """
     message = _Tensor.FromString(data)
     shape = tuple([dim.size for dim in message.tensor_shape.dim])
     count = math.prod(shape)
     if min(shape, default=0) < 0 or message.tensor_shape.unknown_rank:
-        raise ValueError(f"the shape {list(shape)} is not known")
+        raise ValueError(f"the shape {list(shape)} is not fully known")
     if message.dtype == _STRING:
         return _STRING, _filled(np.array([*message.string_val, b""], object)[:-1], count, b"").reshape(shape)
     if message.dtype not in _FORMATS:
-        raise ValueError(f"there is no dtype of number {message.dtype}")
+        raise ValueError(f"{message.dtype} is not the number of a dtype")
     name, values = _FORMATS[message.dtype]
     dtype = np.dtype(name)
     content = message.tensor_content
     if content:
         if len(content) != count * dtype.itemsize:
-            raise ValueError(f"{len(content)} bytes do not fill the shape {list(shape)} of {name}")
+            raise ValueError(f"{len(content)} bytes do not fit the shape {list(shape)} of {name}")
         return message.dtype, np.frombuffer(content, dtype).reshape(shape).copy()
     return message.dtype, _filled(_of_values([*getattr(message, values)], dtype), count, 0).reshape(shape)
 
@@ -123,7 +123,7 @@ def _of_values(values: list[Any], dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
 
 
 def _filled(values: np.ndarray[Any, Any], count: int, empty: Any) -> np.ndarray[Any, Any]:
-    """Returns as many values as are needed: the last one stands for those that are missing."""
+    """Returns `count` values; missing ones are copies of the last one."""
     if len(values) > count:
         raise ValueError(f"{len(values)} values do not fit into {count} elements")
     last = values[-1] if len(values) else empty

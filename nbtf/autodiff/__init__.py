@@ -1,4 +1,4 @@
-"""`tf.autodiff`: gradients of what has run."""
+"""`tf.autodiff`: gradients of ops that have run."""
 
 from nbtf._public import public_names as _public_names
 from nbtf.autodiff.custom import custom_gradient as custom_gradient

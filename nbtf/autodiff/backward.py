@@ -1,8 +1,8 @@
-"""How gradients flow back through what a tape has kept.
+"""How gradients flow back through the ops that a tape has recorded.
 
-Each op's gradient is written in public functions, so all of this is ops: they are placed where `gradient` is called,
-logged and accounted like any others, and other tapes may hear them. On the CPU, where nobody would hear of them, arrays
-flow instead, from one op's backward kernel to the next, with the same bits.
+Gradient functions call public functions, so every step is an op: it is placed where `gradient` is called, logged and
+accounted like any other, and other tapes may record it. On the CPU, if nothing could observe these ops, plain arrays
+flow from one op's backward kernel to the next instead, with bit-identical results.
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ from nbtf._types import FLOATS, as_dtype, variant
 xp = CPU.xp
 ndarray = xp.ndarray
 _NOWHERE = object()
-"""Is no device."""
+"""Marks the absence of a device."""
 
-# From this many terms of this many bytes on, sums are not left until all terms are there.
+# Sums of at least this many terms and bytes are computed as terms arrive, instead of once all are there.
 # Source: TensorFlow, core/lib/gtl/tape.h, kMinAggregateCount and kMinAggregateBytes.
 _TERMS, _NBYTES = 4, 128 * 1024 * 1024
 
 
 def put(arrived: dict[int, Any], key: int, grad: Any) -> None:
-    """Adds a gradient to what has arrived for a tensor or a variable."""
+    """Adds a gradient to those that have arrived for a tensor or variable."""
     earlier = arrived.get(key)
     if earlier is None:
         arrived[key] = grad
@@ -48,23 +48,23 @@ def put(arrived: dict[int, Any], key: int, grad: Any) -> None:
 
 
 def _nbytes(grad: Any) -> int:
-    return getattr(getattr(grad, "_array", grad), "nbytes", 0)  # rows have none, nor has what is traced
+    return getattr(getattr(grad, "_array", grad), "nbytes", 0)  # rows and symbolic tensors have no such attribute
 
 
 def as_gradient(grad: Any) -> Any:
-    """Returns a gradient under way as a tensor, or as rows."""
+    """Returns an intermediate gradient as a tensor or as rows."""
     if isinstance(grad, (ndarray, xp.generic)):
         return tensor_of(buffer_of(xp.asarray(grad)), as_dtype(grad.dtype), CURRENT.context.host)
     return grad
 
 
 def as_dense(grad: Any) -> Any:
-    """Returns a gradient under way as a tensor."""
+    """Returns an intermediate gradient as a tensor."""
     return as_tensor(grad) if grad.__class__ is IndexedSlices else as_gradient(grad)
 
 
 def sum_gradients(grads: Any) -> Any:
-    """Returns the sum of what has arrived in one place, as TensorFlow's: rows stay rows if all are."""
+    """Returns the sum of the gradients at one place, as in TensorFlow: rows stay rows if all of them are."""
     if grads.__class__ is not list:
         return grads
     if all([grad.__class__ is IndexedSlices for grad in grads]):
@@ -74,7 +74,7 @@ def sum_gradients(grads: Any) -> Any:
     if dense[0]._dtype is variant:
         return sum_of_lists(dense)
     if HERE.device is None or dense[0].__class__ is not Tensor:
-        return add_n(dense)  # somebody listens, or will when it is run, and shall hear what TensorFlow does
+        return add_n(dense)  # these ops are or will be observed, and must be those of TensorFlow
     result = dense[0]
     for grad in dense[1:]:
         result = add(result, grad)
@@ -90,29 +90,29 @@ def _read_plain_rows(rows: IndexedSlices) -> IndexedSlices:
 
 
 Arrived = tuple[dict[int, Any], dict[int, Any], dict[int, Any]]
-"""The gradients under way, by id: for tensors, for values of variables, and for variables as a whole.
+"""The intermediate gradients, by id: for tensors, for values of variables, and for variables as a whole.
 
-A gradient is a tensor, an array or a scalar of NumPy's, rows, or a list of what is to be added up.
+A gradient is a tensor, a NumPy array or scalar, rows, or a list of terms to add.
 """
 
 
 def flow_back(tape: Tape, arrived: Arrived, sources: set[int], once: bool, device: Any) -> dict[int, Any]:  # noqa: C901, PLR0915
-    """Walks a tape from its end to its beginning.
+    """Walks a tape from end to beginning.
 
-    One frame for all entries, however long: a walk over a few dozen of them is what a small step costs.
+    One function handles all entries despite its length, because calls would dominate the cost of a small step.
 
     Args:
-      tape: what was heard.
-      arrived: the gradients of the targets; gets those of the variables.
-      sources: the ids of the watched tensors whose gradients are wanted; those found are taken out.
-      once: gives free what the tape keeps, as soon as it is not needed any more.
-      device: where arrays may flow, see `unheard_device`; None where there are none.
+      tape: the recorded ops.
+      arrived: the gradients of the targets; those of variables are added.
+      sources: ids of the watched tensors whose gradients are wanted; those found are removed.
+      once: whether to free the tape's memory as soon as it is no longer needed.
+      device: where arrays may flow, see `unheard_device`; None for nowhere.
 
     Returns:
       The gradients of the sources that are tensors, by id.
 
     Raises:
-      LookupError: an op on the way has no gradient.
+      LookupError: if an op between targets and sources has no gradient.
     """
     entries = tape.entries if once else tape.entries.copy()
     token, of_variable, watches = tape.token, tape.of_variable, tape.watches
@@ -123,7 +123,7 @@ def flow_back(tape: Tape, arrived: Arrived, sources: set[int], once: bool, devic
     x_key = y_key = 0
     while entries:
         op, inputs, attrs, result = entries.pop()
-        # What has arrived
+        # Collect what has arrived
         if result.__class__ is int:
             key, stored, is_near = result, None, True
         elif result.__class__ is Tensor:
@@ -132,7 +132,7 @@ def flow_back(tape: Tape, arrived: Arrived, sources: set[int], once: bool, devic
             key, stored, is_near = id(result), None, False
         grad = tensors.pop(key, None)
         if sources and key in sources:
-            sources.remove(key)  # what comes before this entry is another tensor, which had the id
+            sources.remove(key)  # before this entry, the id belonged to another tensor
             gradients[key] = grad = sum_gradients(grad)
         if grad.__class__ is not ndarray:
             if grad is None:
@@ -140,7 +140,7 @@ def flow_back(tape: Tape, arrived: Arrived, sources: set[int], once: bool, devic
                     _flow_through_results(tape, arrived, gradients, sources, (op, inputs, attrs, result))
                 continue
             grad = sum_gradients(grad)
-        # Where it flows
+        # Find where it flows
         y_stream = None
         if inputs.__class__ is int:
             x = y = None
@@ -169,7 +169,7 @@ def flow_back(tape: Tape, arrived: Arrived, sources: set[int], once: bool, devic
             (x,), y = inputs, None
             is_near = is_near and x._device is device
             x_stream, x_key = values if x._watch is of_variable else tensors, id(x)
-        # What flows
+        # Compute what flows
         x_flow = y_flow = array = None
         if is_near and (towards_x := op.towards_x) is not None and HERE.device is device:
             array = grad if grad.__class__ is ndarray else _array_of(as_dense(grad), device, inputs, result)
@@ -185,7 +185,7 @@ def flow_back(tape: Tape, arrived: Arrived, sources: set[int], once: bool, devic
                         x_flow = towards_x(xp, array, x._array, y._array, attrs)
             except HANDED_OVER:
                 array = None
-        if array is None:  # the ops do it, and say properly what is wrong
+        if array is None:  # fall back to ops, which also report errors properly
             call = call or Call(op, (), attrs, ())
             call.op, call.attrs, call.outputs = op, attrs, (result,)
             if y is None:
@@ -217,13 +217,13 @@ def flow_back(tape: Tape, arrived: Arrived, sources: set[int], once: bool, devic
 
 
 def unheard_device() -> Any:
-    """Returns the CPU that ops would run on with neither a listener nor a tape to hear of them; None elsewhere."""
+    """Returns the CPU that would run ops without a listener or a tape; None if there is one, or for another device."""
     device, scope = HERE.device, SCOPE()
     return device if scope is None or (scope.lane is device and not scope.tapes) else None
 
 
 def _array_of(grad: Any, device: Any, inputs: Any, result: Any) -> Any:
-    """Returns the array of a gradient that a backward kernel can take; None where it has come from elsewhere."""
+    """Returns a gradient's array for a backward kernel; None if it comes from elsewhere."""
     if grad.__class__ is not Tensor or grad._device is not device or grad._dtype not in FLOATS:
         return None
     operands = () if inputs.__class__ is int or inputs is None else inputs
@@ -233,7 +233,7 @@ def _array_of(grad: Any, device: Any, inputs: Any, result: Any) -> Any:
 
 
 def _flow_to_inputs(tape: Tape, arrived: Arrived, entry: Entry, grads: tuple[Any, ...]) -> None:
-    """Hands the gradients of an op's results on to its inputs."""
+    """Passes the gradients of an op's results on to its inputs."""
     op, inputs, attrs, results = entry
     if inputs.__class__ is int:
         (flow,) = op.gradients(Call(op, (), attrs, results), *grads)
@@ -247,7 +247,7 @@ def _flow_to_inputs(tape: Tape, arrived: Arrived, entry: Entry, grads: tuple[Any
             several = operand.__class__ is tuple
             for tensor, grad in zip(operand if several else (operand,), flow if several else (flow,), strict=True):
                 if grad is not None and tape.watches(tensor):
-                    if isinstance(grad, (ndarray, xp.generic)):  # a function's own gradient
+                    if isinstance(grad, (ndarray, xp.generic)):  # returned by a custom gradient function
                         grad = as_tensor(grad, tensor._dtype)
                     put(arrived[1] if tensor._watch is tape.of_variable else arrived[0], id(tensor), grad)
 
@@ -255,7 +255,7 @@ def _flow_to_inputs(tape: Tape, arrived: Arrived, entry: Entry, grads: tuple[Any
 def _flow_through_results(
     tape: Tape, arrived: Arrived, gradients: dict[int, Any], sources: set[int], entry: Entry
 ) -> None:
-    """Takes an op with several results, of which some have gradients."""
+    """Handles an op with several results, only some of which may have gradients."""
     results = entry[3]
     keys = [result if result.__class__ is int else id(result) for result in results]
     grads = [sum_gradients(arrived[0].pop(key, None)) for key in keys]

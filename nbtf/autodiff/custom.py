@@ -1,4 +1,4 @@
-"""How a function brings its own gradient, or is run again for it."""
+"""Functions with a gradient of their own, and functions that are run again to compute it."""
 
 from __future__ import annotations
 
@@ -28,19 +28,19 @@ ONLY_EAGER_KEYWORDS = (
 
 
 class _OwnGradient:
-    """Stands in a tape for the call of a function that brings its gradient."""
+    """Tape entry for a call of a function with its own gradient."""
 
     taped = AT_LENGTH
     resource = no_gradient = freezes = keeps_outputs = False
     keeps_inputs = has_gradient = True
 
     def __init__(self, backward: Callable[..., Sequence[Any]], outputs: list[Tensor]) -> None:
-        """Takes what turns gradients of results into gradients of inputs, and the shapes of the results."""
+        """Stores the function from gradients of results to gradients of inputs, and the results' shapes."""
         self._backward = backward
         self._shapes = [(output.shape.as_list(), output.dtype) for output in outputs]
 
     def gradients(self, call: Call, *grads: Tensor | None) -> Sequence[Any]:
-        """Returns the gradients of the inputs; the function gets zeros for results that nobody used."""
+        """Returns the gradients of the inputs; the function gets zeros for unused results."""
         return self._backward(
             *[
                 zeros(*shape_and_dtype) if grad is None else grad
@@ -50,12 +50,12 @@ class _OwnGradient:
 
 
 def record_own_gradient(inputs: list[Any], outputs: list[Any], backward: Callable[..., Sequence[Any]]) -> None:
-    """Tells the open tapes how gradients of some tensors lead to those of others.
+    """Records on the open tapes how gradients of some tensors lead to those of others.
 
     Args:
       inputs: tensors that the outputs depend on.
-      outputs: tensors that the tapes have not heard of.
-      backward: takes the gradient of each output, and returns one for each input.
+      outputs: tensors that the tapes have not recorded.
+      backward: receives the gradient of each output, and returns one for each input.
     """
     tapes = (SCOPE() or EMPTY).tapes
     record = _OwnGradient(backward, outputs) if tapes else None
@@ -64,10 +64,10 @@ def record_own_gradient(inputs: list[Any], outputs: list[Any], backward: Callabl
 
 
 class CustomGradient:
-    """A function with a gradient of its own, made by `tf.custom_gradient`."""
+    """A function with its own gradient, made by `tf.custom_gradient`."""
 
     def __init__(self, function: Function) -> None:
-        """Takes the function; it returns its result and its gradient function."""
+        """Stores the function, which returns its result and its gradient function."""
         functools.update_wrapper(self, function)
         self._function = function
 
@@ -76,7 +76,7 @@ class CustomGradient:
         return self if instance is None else CustomGradient(self._function.__get__(instance, owner))
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Calls the function; open tapes learn of its gradient."""
+        """Calls the function and records its gradient on open tapes."""
         graph = open_graph()
         if hasattr(graph, "call_with_own_gradient"):
             return graph.call_with_own_gradient(self._function, args, kwargs)
@@ -95,7 +95,7 @@ class CustomGradient:
 
 
 def _check_traceable(graph: Any, kwargs: Any) -> None:
-    """Raises `NotKnownError` in a function that is traced without a tape: one around would not learn it."""
+    """Raises `NotKnownError` when tracing without a tape, because an outer tape could not see the custom gradient."""
     if kwargs and graph is not None:
         raise ValueError(ONLY_EAGER_KEYWORDS)
     if hasattr(graph, "call") and not (SCOPE() or EMPTY).tapes:
@@ -105,23 +105,23 @@ def _check_traceable(graph: Any, kwargs: Any) -> None:
 
 
 class _Watcher:
-    """Stands in a scope like a tape, and learns only what trainable variables are used."""
+    """Takes a tape's place in a scope, and only collects the trainable variables that are used."""
 
     def __init__(self) -> None:
-        """Starts with none."""
+        """Starts without variables."""
         self.variables: dict[int, Any] = {}
         self.hearing: object | None = self
         self.closed = False
 
     def record(self, op: Any, inputs: Sequence[Any], attrs: Any, result: Any) -> None:
-        """Looks for variables among the inputs."""
+        """Collects the variables among the inputs."""
         for operand in inputs:
             if operand.__class__ is not list and operand._watch is ALWAYS and operand._trainable:
                 self.variables[id(operand)] = operand
 
 
 def _record_variables(watcher: _Watcher, function: Function, args: Any, kwargs: Any) -> tuple[Any, Any]:
-    """Calls a function with one more tape open, which learns what variables it uses."""
+    """Calls a function under an additional tape, which collects the variables it uses."""
     outer = SCOPE()
     scope = outer or EMPTY
     lane = None if scope.tapes else HERE.first if outer is None else outer.lane
@@ -135,7 +135,7 @@ def _record_variables(watcher: _Watcher, function: Function, args: Any, kwargs: 
 
 
 def check_takes_variables(backward: Any, variables: Sequence[Any]) -> None:
-    """Raises `TypeError` for a gradient function that cannot be called, or not with the variables that are used."""
+    """Raises `TypeError` unless a gradient function is callable and accepts the variables used."""
     if not _takes_variables(backward) and variables:
         raise TypeError(
             "@tf.custom_gradient grad_fn must accept keyword argument 'variables', since function uses variables: "
@@ -153,7 +153,7 @@ def _takes_variables(backward: Any) -> bool:
 
 
 def checked_backward(backward: Function, count: int, variables: Sequence[Any]) -> Callable[..., list[Any]]:
-    """Returns a gradient function that gives one gradient for each input and variable."""
+    """Returns a gradient function that returns one gradient for each input and variable."""
 
     def towards_inputs_and_variables(*grads: Tensor) -> list[Any]:
         towards_variables: list[Any] = []
@@ -174,19 +174,19 @@ def checked_backward(backward: Function, count: int, variables: Sequence[Any]) -
 
 
 def custom_gradient(f: Function | None = None) -> Any:
-    """Gives a function a gradient of its own: a decorator.
+    """Decorator that gives a function its own gradient.
 
     Args:
-      f: takes tensors and returns its result and a function. That function takes the gradient of each result and
-        returns one gradient for each positional argument; if `f` uses variables, it takes them as `variables=` and
-        returns two lists, the second with a gradient for each variable.
+      f: receives tensors and returns its result and a gradient function. The gradient function receives the gradient
+        of each result and returns one gradient for each positional argument. If `f` uses variables, it also receives
+        them as `variables=` and returns two lists, the second with a gradient for each variable.
 
     Returns:
-      A function that returns the first of the two; its results are new tensors.
+      A function that returns only the result, as new tensors.
 
     Raises:
-      TypeError: when it is called: `f` uses variables and its gradient function does not take them.
-      ValueError: when the gradient is asked for: there are too few gradients or too many.
+      TypeError: when called, if `f` uses variables and the gradient function does not accept them.
+      ValueError: when the gradient is computed, if it returns the wrong number of gradients.
 
     >>> @tf.custom_gradient
     ... def halfway(x):
@@ -202,13 +202,13 @@ def custom_gradient(f: Function | None = None) -> Any:
 
 
 def recompute_grad(f: Function) -> Function:
-    """Saves memory: what a function computes is not kept for the gradient but computed again.
+    """Returns a function that saves memory by computing its intermediate results again for the gradient.
 
     Args:
-      f: takes tensors and returns tensors; it must give the same when it is called again.
+      f: receives and returns tensors; calling it again must give the same results.
 
     Returns:
-      A function that does the same. Between it and its gradient a tape keeps only the arguments.
+      A function with the same results. Until the gradient is computed, a tape keeps only its arguments.
 
     >>> x = tf.constant(2.0)
     >>> with tf.GradientTape() as tape:
@@ -235,7 +235,7 @@ def recompute_grad(f: Function) -> Function:
 
 
 def _stop_recording(call: Callable[[], Any]) -> Any:
-    """Calls a function whose ops the open tapes do not record; the last one learns what variables it uses."""
+    """Calls a function without recording its ops on open tapes; the innermost one collects the variables used."""
     outer = SCOPE()
     if outer is None or not outer.tapes:
         return call()
@@ -262,7 +262,7 @@ def _rerun(f: Function, args: Any, kwargs: Any, upstream: Any, variables: Sequen
 
 
 def _copy_source(value: Any) -> Any:
-    """Returns a tensor of its own, which a tape can watch."""
+    """Returns a copy of a tensor, which a tape can watch."""
     return identity(value) if isinstance(value, Tensor) or is_symbolic(value) else value
 
 
@@ -270,10 +270,10 @@ def grad_pass_through(f: Function) -> CustomGradient:
     """Gives a function the gradient of the identity.
 
     Args:
-      f: any function of tensors; it need not have a gradient.
+      f: any function of tensors; it need not be differentiable.
 
     Returns:
-      A function that does the same, and through which gradients pass unchanged.
+      A function with the same results, through which gradients pass unchanged.
 
     >>> x = tf.constant(2.5)
     >>> with tf.GradientTape() as tape:

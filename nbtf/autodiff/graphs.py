@@ -1,4 +1,4 @@
-"""Gradients that belong to graphs: functions that refuse eager execution."""
+"""Gradient functions for graphs only; in eager execution they raise an error."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _EAGER = "tf.gradients is not supported when eager execution is enabled. Use tf.
 
 
 class AggregationMethod:
-    """Ways to add gradients up, which functions accept; they all give the same sum."""
+    """Methods of summing gradients, accepted by some functions; all give the same sum."""
 
     ADD_N = 0
     DEFAULT = 0
@@ -31,26 +31,26 @@ def gradients(
     stop_gradients: Any = None,
     unconnected_gradients: Any = "none",
 ) -> list[Any]:
-    """Returns tensors for the derivatives of the sum of `ys` with respect to each of `xs`, in a `tf.function`.
+    """Returns the derivatives of the sum of `ys` with respect to each of `xs`, in a `tf.function`.
 
     Args:
       ys: a tensor or a list of tensors.
       xs: a tensor or a variable, or a list of them.
-      grad_ys: what the gradient of each of `ys` starts with; ones where None.
+      grad_ys: initial gradients of `ys`; None means ones.
       name: accepted and ignored.
       gate_gradients: accepted and ignored.
       aggregation_method: accepted and ignored.
-      stop_gradients: tensors through which nothing flows back.
-      unconnected_gradients: `tf.UnconnectedGradients` or its text: what stands for one of `xs` that `ys` do not depend
-        on.
+      stop_gradients: tensors through which no gradient flows.
+      unconnected_gradients: result for any of `xs` that `ys` do not depend on: a `tf.UnconnectedGradients` or its
+        name.
 
     Returns:
-      For each of `xs` a tensor, `tf.IndexedSlices` if only rows of it were read, or None.
+      For each of `xs`, a tensor, a `tf.IndexedSlices` if only rows of it were read, or None.
 
     Raises:
-      RuntimeError: if ops run at once; use a `tf.GradientTape` there.
-      LookupError: if an op on the way has no gradient.
-      ValueError: if `grad_ys` has not as many values as `ys`, or `unconnected_gradients` is unknown.
+      RuntimeError: in eager execution; use a `tf.GradientTape` instead.
+      LookupError: if an op between `ys` and `xs` has no gradient.
+      ValueError: if `grad_ys` and `ys` differ in number, or `unconnected_gradients` is unknown.
 
     >>> slope = tf.function(lambda x: tf.gradients(x * x, x))
     >>> slope(tf.constant(3.0))[0].numpy()
@@ -71,17 +71,17 @@ def hessians(
 
     Args:
       ys: a tensor or a list of tensors.
-      xs: a tensor or a variable, or a list of them, whose shapes are known.
+      xs: a tensor or a variable, or a list of them, with known shapes.
       gate_gradients: accepted and ignored.
       aggregation_method: accepted and ignored.
       name: accepted and ignored.
 
     Returns:
-      For each of `xs` a tensor of shape `x.shape + x.shape`.
+      For each of `xs`, a tensor of shape `x.shape + x.shape`.
 
     Raises:
-      RuntimeError: if ops run at once; use `GradientTape.jacobian` of a gradient there.
-      ValueError: if the shape of one of `xs` is not known.
+      RuntimeError: in eager execution; use `GradientTape.jacobian` on a gradient instead.
+      ValueError: if the shape of any of `xs` is unknown.
 
     >>> bend = tf.function(lambda x: tf.hessians(tf.reduce_sum(x * x * x), x))
     >>> bend(tf.constant([1.0, 2.0]))[0].numpy()
@@ -96,8 +96,8 @@ def _second_slopes(slope: Any, x: Any) -> Any:
     count = x.shape.num_elements()
     if count is None:
         raise ValueError(
-            f"The shape of {x!r} must be known for its hessian in a tf.function. Give the function an input_signature "
-            "with all lengths, or call tape.jacobian on a gradient."
+            f"The shape of {x!r} must be known to compute its hessian in a tf.function. Give the function an "
+            "input_signature with all lengths, or call tape.jacobian on a gradient."
         )
     flat = reshape(slope, [-1])
     rows = [gradients(flat[number], x)[0] for number in range(count)]

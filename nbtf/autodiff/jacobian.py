@@ -1,4 +1,4 @@
-"""How gradients of all elements of a target are put together to a jacobian."""
+"""Assembles a jacobian from the gradients of a target's elements."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from nbtf._runtime.tensor import Tensor
 from nbtf.autodiff.sources import lengths_of
 
 Walk = Callable[[Tensor | None, bool], list[Any]]
-"""Returns the gradients of all sources from what the target's gradient starts with, and whether it is the last walk."""
+"""Returns the gradients of all sources for an initial gradient; the second argument marks the last walk."""
 
 JacobianOf = Callable[[Walk, Any, list[Any]], list[Any]]
 """`jacobian_of` or `batch_jacobian_of`."""
 
 
 def jacobian_of(walk: Walk, target: Tensor, sources: list[Any]) -> list[Any]:
-    """Returns for each source a tensor of shape `target.shape + source.shape`, or None."""
+    """Returns, for each source, a tensor of shape `target.shape + source.shape`, or None."""
     lengths: list[Any] = lengths_of(target).as_list()
     count = math.prod(lengths)
     rows = [walk(reshape(one_hot(i, count, dtype=target.dtype), lengths), i == count - 1) for i in range(count)]
@@ -31,7 +31,7 @@ def jacobian_of(walk: Walk, target: Tensor, sources: list[Any]) -> list[Any]:
 
 
 def batch_jacobian_of(walk: Walk, target: Tensor, sources: list[Any]) -> list[Any]:
-    """Returns for each source a tensor of shape `target.shape + source.shape[1:]`, or None."""
+    """Returns, for each source, a tensor of shape `target.shape + source.shape[1:]`, or None."""
     lengths: list[Any] = lengths_of(target).as_list()
     batch, inner_shape = lengths[0], lengths[1:]
     count = math.prod(inner_shape)
@@ -63,7 +63,7 @@ def zeros_between(target: Any, source: Any, skipped: int) -> Tensor:
     Args:
       target: a tensor.
       source: a tensor or a variable, or the handle of one.
-      skipped: how many axes of the source the jacobian has in common with the target.
+      skipped: number of leading axes that the source shares with the target.
     """
     lengths = [*(lengths_of(target).dims or [None]), *(lengths_of(source).dims or [None])[skipped:]]
     if None not in lengths:
@@ -72,10 +72,10 @@ def zeros_between(target: Any, source: Any, skipped: int) -> Tensor:
 
 
 def check_batches(target: Any, source: Any) -> None:
-    """Looks whether target and source have a batch in common.
+    """Checks that target and source have the same batch axis.
 
     Raises:
-      ValueError: they have not, in TensorFlow's words.
+      ValueError: if they do not, with TensorFlow's wording.
     """
     length = target.shape.dims[0]
     target.shape.with_rank_at_least(2)

@@ -1,4 +1,4 @@
-"""What gradients can be asked of and for: tensors and variables in structures, and what stands for them."""
+"""Targets and sources of gradients: tensors and variables in structures, and objects that stand for them."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from nbtf._runtime.tensor import Tensor
 
 
 def flat(structure: Any) -> list[Any]:
-    """Returns what is in a structure, with tensors and variables in the place of what stands for them.
+    """Returns the content of a structure as a list, with stand-ins replaced by their tensors and variables.
 
     Raises:
-      TypeError: it is None or a text, in TensorFlow's words.
-      AttributeError: it is some other value that has no gradient, in TensorFlow's words.
+      TypeError: if the structure is None or a string, with TensorFlow's wording.
+      AttributeError: if it contains another value without a gradient, with TensorFlow's wording.
     """
     structure_class = structure.__class__
     if structure_class is Tensor or structure_class is Variable:
@@ -32,7 +32,7 @@ def flat(structure: Any) -> list[Any]:
 
 
 def pack_as(structure: Any, values: list[Any]) -> Any:
-    """Returns values in the build of a structure."""
+    """Returns values packed like a structure."""
     if structure.__class__ is Variable or structure.__class__ is Tensor:
         return values[0]
     originals = flatten(structure)
@@ -47,16 +47,16 @@ def _restore_raggedness(source: Any, grad: Any) -> Any:
 
 
 def _find_source(value: Any) -> Any:
-    variable = getattr(value, "__tf_variable__", None)  # a strategy's, or a layer's
+    variable = getattr(value, "__tf_variable__", None)  # of a strategy or a layer
     if variable is not None:
-        return _find_source(variable)  # a layer's may stand for a strategy's, and that for one copy
+        return _find_source(variable)  # a layer's variable may stand for a strategy's, which stands for one copy
     if hasattr(value, "flat_values"):
         return value.flat_values
     if isinstance(value, IndexedSlices):
         return value.values
     if isinstance(value, Tensor | Variable) or is_symbolic(value):
         return value
-    if hasattr(value, "__tf_source__"):  # a variable of a session's graph
+    if hasattr(value, "__tf_source__"):  # a variable in a session's graph
         return value.__tf_source__
     if value is None or isinstance(value, str):
         raise TypeError(f"Cannot convert the argument `type_value`: {value!r} to a TensorFlow DType.")
@@ -67,17 +67,17 @@ def _find_source(value: Any) -> Any:
 
 
 def can_be_watched(value: Any) -> bool:
-    """Tells whether a value is a tensor or a variable, with a value or of a graph."""
+    """Returns whether a value is a tensor or variable, either eager or in a graph."""
     return isinstance(value, Tensor | Variable) or is_symbolic(value) or hasattr(value, "__tf_source__")
 
 
 def lengths_of(value: Any) -> Any:
-    """Returns the shape of a tensor, or of the variable that a handle stands for."""
+    """Returns the shape of a tensor, or of the variable of a handle."""
     return value._shape if is_symbolic(value) else value.shape
 
 
 def session_graph_of(values: list[Any]) -> Any:
-    """Returns the graph that some values are tensors of, where a session runs it; None for all others."""
+    """Returns the session graph that contains the values; None if they are not in one."""
     for value in values:
         if value.__class__ is not Tensor and is_symbolic(value) and not value._graph.building_function:
             return value._graph
@@ -85,15 +85,15 @@ def session_graph_of(values: list[Any]) -> Any:
 
 
 def is_symbolic(value: Any) -> bool:
-    """Tells whether a value is a tensor of a function that is being traced."""
+    """Returns whether a value is a tensor of a function that is being traced."""
     return hasattr(value, "_watch") and hasattr(value, "graph")
 
 
 def watchable(structure: Any) -> Iterator[Any]:
-    """Yields the tensors and variables in a structure, and those that ragged and sparse tensors are made of.
+    """Yields the tensors and variables in a structure, including the components of ragged and sparse tensors.
 
     Raises:
-      ValueError: it is something else, in TensorFlow's words.
+      ValueError: if it contains anything else, with TensorFlow's wording.
     """
     for value in flatten(structure):
         variable = getattr(value, "__tf_variable__", None)

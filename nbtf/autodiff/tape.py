@@ -1,4 +1,4 @@
-"""What is `tf.GradientTape`: ops run in its block, and gradients flow back through them."""
+"""`tf.GradientTape`: a block that records ops, so that gradients can flow back through them."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ _RECORDED = (
 
 
 class UnconnectedGradients(Enum):
-    """What a gradient is when the target does not depend on the source: `NONE` or `ZERO`."""
+    """The gradient of a source that the target does not depend on: `NONE` or `ZERO`."""
 
     NONE = "none"
     ZERO = "zero"
@@ -58,16 +58,16 @@ _NONE_YET: dict[int, Any] = {}
 class GradientTape(ScopeStack):
     """Records the ops of a block, so that gradients can be computed.
 
-    An op is recorded if something it depends on is watched: trainable variables are as soon as they are used, tensors
-    after `watch`. Gradients are ops themselves: they run where `gradient` is called, by the same rules of placement as
-    any op, and an outer tape records them, which gives higher derivatives. A tape hears only its own thread.
+    An op is recorded if it depends on something watched. Trainable variables are watched from their first use, tensors
+    after `watch`. Gradients are ops themselves: they run where `gradient` is called, under the usual placement rules.
+    An outer tape records them, which gives higher derivatives. A tape records only its own thread.
 
-    Memory: the tape keeps the inputs and results that gradients need, until `gradient` was called (or, if it is
-    persistent, until the tape is gone).
+    Memory: the tape keeps the inputs and results that gradients need until `gradient` is called. A persistent tape
+    keeps them as long as it exists.
 
     Args:
       persistent: whether `gradient` can be called more than once.
-      watch_accessed_variables: whether trainable variables are watched by themselves.
+      watch_accessed_variables: whether trainable variables are watched automatically.
 
     >>> x = tf.Variable(3.0)
     >>> with tf.GradientTape() as tape:
@@ -79,7 +79,7 @@ class GradientTape(ScopeStack):
     __slots__ = ("_persistent", "_scope", "_tape", "_token", "_variables", "_watches")
 
     def __init__(self, persistent: bool = False, watch_accessed_variables: bool = True) -> None:
-        """Makes a tape that does not record yet."""
+        """Creates a tape that does not record yet."""
         self._exit = self._token = None
         self._tape: Tape | None = None
         self._persistent = persistent
@@ -88,7 +88,7 @@ class GradientTape(ScopeStack):
         self._scope: Scope | None = None
 
     def __enter__(self) -> GradientTape:
-        """Starts to record, or goes on."""
+        """Starts or resumes recording."""
         tape = self._tape
         if tape is None:
             tape = self._tape = Tape(self._watches)
@@ -96,7 +96,7 @@ class GradientTape(ScopeStack):
             raise ValueError("Tape is still recording, This can happen if you try to re-enter an already-active tape.")
         tape.closed = False
         if SCOPE() is None and self._exit is not None and getrefcount(self._exit) != NOBODY_ELSE:
-            # What is below, written out for the most common case: a `with` in no other block.
+            # The code below, inlined for the most common case: a `with` inside no other block.
             self._scope = scope = new_scope(OutermostScope)
             scope.tapes, scope.tape, scope.lane, scope.request = (tape,), tape, HERE.first, None
             scope.owner = ref(self._exit, partial(setattr, scope, "lane"))
@@ -112,12 +112,12 @@ class GradientTape(ScopeStack):
             scope = outer.with_tapes(tapes, outer.lane if len(tapes) == 1 else None)
         self._scope = scope
         self.enter(scope)
-        tape.hearing = tape.token  # last: whoever closes an abandoned scope has it stop
+        tape.hearing = tape.token  # last: if this scope is abandoned, closing it stops the recording
         return self
 
     @leaving
     def __exit__(self, *error: object) -> None:
-        """Stops recording, also after an error."""
+        """Stops recording, even after an error."""
         if self._tape is not None:
             self._tape.hearing = None
         scope, token = self._scope, self._token
@@ -128,29 +128,29 @@ class GradientTape(ScopeStack):
             else:
                 close_alone(scope, token)
         elif scope is not None:
-            scope.tapes[-1].closed = True  # whatever block is still open takes it out when it ends
+            scope.tapes[-1].closed = True  # the inner block that is still open removes the tape when it ends
             close_later(scope)
 
     @property
     def _recording(self) -> bool:
-        """Whether it hears the ops that run."""
+        """Whether it is recording ops."""
         return self._tape is not None and self._tape.hearing is not None
 
     def _set_recording(self, records: bool) -> None:
-        """Records or not; the scope stays as it is, since there may be others inside it."""
-        if self._tape is not None:  # its gradient may have been taken meanwhile
+        """Starts or pauses recording; the scope is unchanged, because other scopes may be open inside it."""
+        if self._tape is not None:  # it is None once the gradient has been computed
             self._tape.hearing = self._tape.token if records else None
 
     # Watching
 
     def watch(self, tensor: Any) -> None:
-        """Watches tensors: what is computed from them from now on is recorded.
+        """Watches tensors: everything computed from them is recorded from now on.
 
         Args:
           tensor: a tensor or a variable, or a structure of them.
 
         Raises:
-          ValueError: there is something else in it.
+          ValueError: if it contains anything else.
 
         >>> x = tf.constant([1.0, 2.0])
         >>> with tf.GradientTape() as tape:
@@ -167,7 +167,7 @@ class GradientTape(ScopeStack):
                     source._dtype,
                 )
             if self._tape is None:
-                raise AttributeError("'NoneType' object has no attribute '_tape'")  # TensorFlow's own slip
+                raise AttributeError("'NoneType' object has no attribute '_tape'")  # a bug in TensorFlow
             if isinstance(source, Variable):
                 self._tape.watch_variable(source)
             elif source.__class__ is not Tensor and hasattr(source, "__tf_source__"):
@@ -187,8 +187,8 @@ class GradientTape(ScopeStack):
         """Returns a block whose ops are not recorded.
 
         Raises:
-          RuntimeError: the tape has never recorded.
-          ValueError: it does not record now.
+          RuntimeError: if the tape has never recorded.
+          ValueError: if it is not recording now.
 
         >>> x = tf.constant(4.0)
         >>> with tf.GradientTape() as tape:
@@ -205,10 +205,10 @@ class GradientTape(ScopeStack):
         return Change("tape.stop_recording", self._set_recording, True, False, None)
 
     def reset(self) -> None:
-        """Forgets all that was recorded and watched, and goes on recording.
+        """Discards everything recorded and watched, and continues recording.
 
         Raises:
-          ValueError: the tape does not record now.
+          ValueError: if the tape is not recording now.
         """
         if not self._recording or self._tape is None:
             raise ValueError("Tape is not recording.")
@@ -226,21 +226,21 @@ class GradientTape(ScopeStack):
         """Returns the gradients of a target with respect to sources.
 
         Args:
-          target: a tensor, a variable, or a structure of them; the gradients of several are added up.
+          target: a tensor, a variable, or a structure of them; the gradients of several targets are summed.
           sources: a tensor, a variable, or a structure of them.
-          output_gradients: what the gradient of each target starts with, in a flat list; ones where it is None.
-          unconnected_gradients: `tf.UnconnectedGradients` or its text: what stands for a source that the target does
-            not depend on.
+          output_gradients: initial gradients of the targets, as a flat list; None means ones.
+          unconnected_gradients: result for a source that the target does not depend on: a `tf.UnconnectedGradients` or
+            its name.
 
         Returns:
-          A gradient for each source, in the build of `sources`: a tensor, or a `tf.IndexedSlices` if only rows of the
-          source were read; None if the target does not depend on it (or cannot: integers).
+          A gradient for each source, in the structure of `sources`: a tensor, or a `tf.IndexedSlices` if only rows of
+          the source were read. None if the target does not depend on the source, or cannot, as for integers.
 
         Raises:
-          RuntimeError: the tape is not persistent and was used already.
-          LookupError: an op on the way has no gradient.
-          TypeError: the target is None.
-          ValueError: `unconnected_gradients` is unknown, or there are not as many `output_gradients` as targets.
+          RuntimeError: if the tape is not persistent and was used already.
+          LookupError: if an op between target and sources has no gradient.
+          TypeError: if the target is None.
+          ValueError: if `unconnected_gradients` is unknown, or `output_gradients` and targets differ in number.
 
         >>> x = tf.Variable(2.0)
         >>> with tf.GradientTape(persistent=True) as tape:
@@ -269,7 +269,7 @@ class GradientTape(ScopeStack):
         return results if flat_sources is sources else pack_as(sources, results)
 
     def _finish_recording(self) -> Tape:
-        """Returns the tape to walk; one that is not persistent stops recording for that."""
+        """Returns the recorded tape; a tape that is not persistent stops recording."""
         tape = self._tape
         if tape is None:
             raise RuntimeError(_SPENT)
@@ -280,13 +280,13 @@ class GradientTape(ScopeStack):
                 self._set_recording(False)
         return tape
 
-    def _walk(  # noqa: C901  # one frame, as what follows
+    def _walk(  # noqa: C901  # inlined, like `flow_back`
         self, tape: Tape, targets: list[Any], seeds: list[Any] | None, sources: list[Any], last: bool
     ) -> list[Any]:
-        """Walks back from targets to sources; `last` if the tape is spent by that."""
+        """Walks back from targets to sources; `last` is whether this uses up the tape."""
         tensors: dict[int, Any] = {}
         variables: dict[int, Any] = {}
-        alone: dict[int, Any] = {}  # targets that were not recorded: nothing flows back from them
+        alone: dict[int, Any] = {}  # targets that were not recorded, so nothing flows back from them
         device, token = unheard_device(), tape.token
         for number, target in enumerate(targets):
             if target._dtype in CONTINUOUS:
@@ -333,15 +333,15 @@ class GradientTape(ScopeStack):
         Args:
           target: a tensor.
           sources: a tensor, a variable, or a structure of them.
-          unconnected_gradients: what stands for a source that the target does not depend on.
-          parallel_iterations: accepted and ignored; one element follows the other.
-          experimental_use_pfor: False asks for a persistent tape, as in TensorFlow, and changes nothing else.
+          unconnected_gradients: result for a source that the target does not depend on.
+          parallel_iterations: accepted and ignored; elements are processed one by one.
+          experimental_use_pfor: False requires a persistent tape, as in TensorFlow, and has no other effect.
 
         Returns:
-          For each source a tensor of shape `target.shape + source.shape`, or None.
+          For each source, a tensor of shape `target.shape + source.shape`, or None.
 
         Raises:
-          RuntimeError: the tape is not persistent and was used already.
+          RuntimeError: if the tape is not persistent and was used already.
 
         >>> x = tf.constant([1.0, 2.0])
         >>> with tf.GradientTape() as tape:
@@ -366,18 +366,18 @@ class GradientTape(ScopeStack):
         """Returns the gradients of each element of a target, example by example.
 
         Args:
-          target: a tensor `[batch, y1, ..., yn]`; an example of it depends only on that example of the source.
+          target: a tensor `[batch, y1, ..., yn]`, each example of which depends only on that example of the source.
           source: a tensor or variable `[batch, x1, ..., xm]`.
-          unconnected_gradients: accepted; where there is no connection, TensorFlow gives zeros in any case.
-          parallel_iterations: accepted and ignored; one element follows the other.
-          experimental_use_pfor: False asks for a persistent tape, as in TensorFlow, and changes nothing else.
+          unconnected_gradients: accepted; as in TensorFlow, unconnected gradients are always zeros.
+          parallel_iterations: accepted and ignored; elements are processed one by one.
+          experimental_use_pfor: False requires a persistent tape, as in TensorFlow, and has no other effect.
 
         Returns:
           A tensor `[batch, y1, ..., yn, x1, ..., xm]`.
 
         Raises:
-          RuntimeError: the tape is not persistent and was used already.
-          ValueError: target and source have fewer than two axes, or differ in the length of the first.
+          RuntimeError: if the tape is not persistent and was used already.
+          ValueError: if target or source has fewer than two axes, or their first axes differ in length.
 
         >>> x = tf.constant([[1.0, 2.0], [3.0, 4.0]])
         >>> with tf.GradientTape() as tape:
@@ -388,7 +388,7 @@ class GradientTape(ScopeStack):
                [0., 8.]], dtype=float32)
         """
         if self._tape is None:
-            raise RuntimeError(_SPENT.replace("used to ", "used to"))  # TensorFlow's own slip
+            raise RuntimeError(_SPENT.replace("used to ", "used to"))  # a typo in TensorFlow
         check_batches(target, source)
         (jacobian,) = self._jacobians(batch_jacobian_of, target, flat(source), _NONE, experimental_use_pfor, "batch_")
         if jacobian is None:
@@ -408,7 +408,7 @@ class GradientTape(ScopeStack):
         tape = self._finish_recording()
         way_back = GradientTape._walk if session_graph_of([target]) is None else _walk_nodes
         if not vectorized and not self._persistent:
-            between = " with" if prefix else "with "  # TensorFlow's own blanks
+            between = " with" if prefix else "with "  # TensorFlow's spacing
             raise RuntimeError(
                 f"GradientTape must be created with persistent=True to compute the {prefix}jacobian with eager "
                 f"execution enabled and {between} experimental_use_pfor set to False."
@@ -436,7 +436,7 @@ _walk_observed = during(BACKWARD)(GradientTape._walk)
 def _walk_nodes(
     block: GradientTape, tape: Tape, targets: list[Any], seeds: list[Any] | None, sources: list[Any], last: bool
 ) -> list[Any]:
-    """Walks back through the nodes of a session's graph, as `GradientTape._walk` does through ops that have run."""
+    """Walks back through the nodes of a session's graph, as `GradientTape._walk` does for eager ops."""
     try:
         return session_graph_of(targets).flow_back(tape, targets, seeds, sources)
     finally:
@@ -445,7 +445,7 @@ def _walk_nodes(
 
 
 def ones_for(target: Any) -> Tensor:
-    """Returns what a gradient starts with: ones like the target, on the current device."""
+    """Returns an initial gradient: ones like the target, on the current device."""
     if target.__class__ is not Tensor and not target.shape.is_fully_defined():
         return ones_like(target)
     shape, dtype = target._array.shape, target._dtype
@@ -455,7 +455,7 @@ def ones_for(target: Any) -> Tensor:
 
 
 def one_for(target: Any, device: Any) -> Any:
-    """Returns the array of what a gradient of a number starts with on the CPU; None for what is none."""
+    """Returns the array of a number's initial gradient on the CPU; None if the target is not a number."""
     dtype = target._dtype
     if target._array.shape or dtype not in FLOATS:
         return None
@@ -471,12 +471,12 @@ Tape.block = GradientTape
 def _seeds(targets: list[Any], output_gradients: Any) -> list[Any]:
     seeds = [None if grad is None else as_tensor(grad) for grad in flatten(output_gradients)]
     if len(seeds) != len(targets):
-        raise ValueError(f"There are {len(seeds)} output_gradients for {len(targets)} targets.")
+        raise ValueError(f"Expected {len(targets)} output_gradients, one for each target. Got {len(seeds)}.")
     return seeds
 
 
 def _replace_missing(results: list[Any], sources: list[Any], unconnected: Any) -> list[Any]:
-    """Returns gradients with zeros in the place of None, if that is wanted."""
+    """Returns gradients, with zeros in place of None if requested."""
     try:
         policy = UnconnectedGradients(unconnected)
     except ValueError:
@@ -490,7 +490,7 @@ _WARNED: dict[str, int] = {}
 
 
 def _warn_first(times: int, text: str, *values: object) -> None:
-    """Logs a warning, the first times only."""
+    """Logs a warning, only the first few times."""
     count = _WARNED[text] = _WARNED.get(text, 0) + 1
     if count <= times:
         get_logger().warning(text, *values)

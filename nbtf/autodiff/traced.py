@@ -1,4 +1,4 @@
-"""`tf.gradients` in a traced function: a tape records, afterwards, the steps that the function has taken so far."""
+"""`tf.gradients` in a traced function: records the function's steps so far on a tape afterwards."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ def function_gradients(
     stop_gradients: Any,
     unconnected: UnconnectedGradients | str,
 ) -> list[Any]:
-    """Returns tensors for the derivatives of the sum of `ys` with respect to each of `xs`, see `tf.gradients`.
+    """Returns the derivatives of the sum of `ys` with respect to each of `xs`, see `tf.gradients`.
 
     Args:
-      graph: the function.
+      graph: the function's graph.
       ys: a tensor or a list of tensors.
       xs: a tensor or a variable, or a list of them.
-      grad_ys: what the gradient of each of `ys` starts with; ones where None.
-      stop_gradients: tensors through which nothing flows back.
-      unconnected: what stands for one of `xs` that `ys` do not depend on.
+      grad_ys: initial gradients of `ys`; None means ones.
+      stop_gradients: tensors through which no gradient flows.
+      unconnected: result for any of `xs` that `ys` do not depend on.
 
     Raises:
-      LookupError: an op on the way has no gradient.
-      ValueError: there are not as many `grad_ys` as `ys`, or `unconnected` is unknown.
+      LookupError: if an op between `ys` and `xs` has no gradient.
+      ValueError: if `grad_ys` and `ys` differ in number, or `unconnected` is unknown.
     """
     targets, sources, stops = (_as_flat(values) for values in (ys, xs, stop_gradients))
     seeds = None if grad_ys is None else _as_list(grad_ys)
@@ -58,14 +58,14 @@ def _as_list(values: Any) -> list[Any]:
 
 
 class _Hearing:
-    """Records on a tape the steps between some sources and targets, in their order."""
+    """Records the steps between sources and targets on a tape, in order."""
 
     def __init__(
         self, graph: FunctionGraph, sources: Sequence[Any], targets: Sequence[Any], stops: Sequence[Any]
     ) -> None:
         self._graph = graph
         self._handles = {_key(value): value for value in (*stops, *targets, *sources)}
-        """Tensors as the program has them."""
+        """Tensors as the program holds them."""
         self.tape = Tape(watches_variables=False)
         self.tape.hearing = self.tape.token
         source_keys = {_key(source) for source in sources}
@@ -85,7 +85,7 @@ class _Hearing:
             self.tape.watch(source)
 
     def _steps(self, targets: Iterable[Any], stops: set[int]) -> list[Step]:
-        """Returns the steps that targets depend on, without those of the tensors at which gradients stop."""
+        """Returns the steps that targets depend on, without those before tensors at which gradients stop."""
         needed, chosen = {_key(target) for target in targets}, list[Step]()
         graph: FunctionGraph | None = self._graph
         while graph is not None:
@@ -111,7 +111,7 @@ class _Hearing:
             self._graph.tell(self.tape, step.record, inputs, step.attrs, outputs if is_list else outputs[0])
 
     def _handle(self, value: Any) -> Any:
-        """Returns a tensor as the program has it; one that the program let go is kept from now on."""
+        """Returns a tensor as the program holds it; if the program dropped it, it is kept from now on."""
         value = value.tensor if isinstance(value, GivenValue) else value
         if value.__class__ is not GraphTensor:
             return value
@@ -122,7 +122,7 @@ class _Hearing:
 
 
 def _key(value: Any) -> int:
-    """Returns a key of a tensor that is the same for every object that stands for it."""
+    """Returns a key that is the same for all objects that stand for a tensor."""
     if isinstance(value, GivenValue):
         value = value.tensor
     original = value._original if value.__class__ is GraphTensor else None

@@ -1,4 +1,4 @@
-"""`tf.autograph`: functions run eagerly, so Python's control flow is left as it is, and so are functions."""
+"""`tf.autograph`, for compatibility: its functions return Python functions unchanged."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def __dir__() -> list[str]:
 def to_graph(
     entity: Callable[..., Any], recursive: bool = True, experimental_optional_features: Any = None
 ) -> Callable[..., Any]:
-    """Returns a function as it is: there is nothing to convert it to.
+    """Returns a function unchanged; no conversion is necessary.
 
     Args:
       entity: the function.
@@ -35,7 +35,7 @@ def to_graph(
 
 
 def to_code(entity: Callable[..., Any], recursive: bool = True, experimental_optional_features: Any = None) -> str:
-    """Returns the source of a function as it is written.
+    """Returns the source code of a function.
 
     Args:
       entity: the function.
@@ -43,28 +43,28 @@ def to_code(entity: Callable[..., Any], recursive: bool = True, experimental_opt
       experimental_optional_features: accepted and ignored.
 
     Returns:
-      Its text.
+      The source code as it was written.
 
     Raises:
-      OSError: the source is not to be found.
+      OSError: if the source code cannot be found.
     """
     return inspect.getsource(inspect.unwrap(entity))
 
 
 def trace(*args: Any) -> None:
-    """Prints its arguments; in TensorFlow while a function is traced, here at every call.
+    """Prints its arguments on every call; TensorFlow prints them only while a function is traced.
 
     Args:
-      *args: anything.
+      *args: values to print.
 
     >>> tf.autograph.trace("here", 1)
     here 1
     """
-    print(*args)  # noqa: T201  # that is what it is for
+    print(*args)  # noqa: T201  # the purpose of this function
 
 
 def set_verbosity(level: int, alsologtostdout: bool = False) -> None:
-    """Accepts a level of detail; nothing is converted, so nothing is told.
+    """Accepts a level of detail; has no effect, because nothing is converted or logged.
 
     Args:
       level: accepted and ignored.

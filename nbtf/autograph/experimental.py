@@ -1,4 +1,4 @@
-"""`tf.autograph.experimental`: what steers the conversion of functions."""
+"""`tf.autograph.experimental`: controls the conversion of functions."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ class Feature(enum.Enum):
 
 
 def do_not_convert(func: Callable[..., Any] | None = None) -> Any:
-    """Returns a function whose branches and loops stay Python's, those of functions that it calls included.
+    """Returns a function whose branches and loops, including those of functions it calls, are not converted.
 
     Args:
       func: the function; without it, a decorator is returned.
 
     Returns:
-      The function, marked, or the decorator.
+      The marked function, or the decorator.
 
     >>> @tf.autograph.experimental.do_not_convert
     ... def absolute(x):
@@ -59,13 +59,13 @@ def set_loop_options(
     maximum_iterations: Any = None,
     shape_invariants: Any = None,
 ) -> None:
-    """Says how a loop over tensors is built in a traced function; elsewhere it does nothing.
+    """Sets how a loop over tensors is built in a traced function; has no effect elsewhere.
 
-    It stands in the body of the loop, which `tf.function` converts.
+    Call it in the body of the loop, which `tf.function` converts.
 
     Args:
-      parallel_iterations: accepted and ignored; iterations follow each other.
+      parallel_iterations: accepted and ignored; iterations run one after another.
       swap_memory: accepted and ignored.
-      maximum_iterations: after how many iterations the loop ends in any case.
+      maximum_iterations: number of iterations after which the loop ends in any case.
       shape_invariants: pairs of a variable and the shape that it has in every iteration.
     """

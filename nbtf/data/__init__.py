@@ -1,4 +1,4 @@
-"""`tf.data`: elements for a training loop, made when somebody asks for them."""
+"""`tf.data`: datasets, whose elements are created on demand for a training loop."""
 
 from typing import NoReturn
 
@@ -17,13 +17,13 @@ from nbtf.data.options import ThreadingOptions as ThreadingOptions
 from nbtf.data.specs import DatasetSpec as DatasetSpec
 
 AUTOTUNE = -1
-"""Says that the number of parallel calls is up to the library."""
+"""Lets the library choose the number of parallel calls."""
 
 INFINITE_CARDINALITY = -1
-"""The cardinality of a dataset that never ends."""
+"""The cardinality of an infinite dataset."""
 
 UNKNOWN_CARDINALITY = -2
-"""The cardinality of a dataset whose length is not known before its end."""
+"""The cardinality of a dataset whose length is unknown before its end."""
 
 
 def __dir__() -> list[str]:

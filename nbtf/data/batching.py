@@ -1,4 +1,4 @@
-"""Steps that put elements together, and take them apart again."""
+"""Pipeline steps that combine elements and split them again."""
 
 from __future__ import annotations
 
@@ -29,15 +29,15 @@ from nbtf.errors import InvalidArgumentError
 
 
 class Batched(Stage):
-    """Elements in groups, each with an axis more."""
+    """Batches of elements, with one more axis."""
 
     class_name, op, constants = "_BatchDataset", "BatchDatasetV2", 2
 
     def __init__(self, source: Stage, size: int, drop_remainder: bool, parallel: bool = False) -> None:
-        """Takes how many belong together, and whether a last group that is too small is left out.
+        """Stores the batch size, and whether to drop a smaller last batch.
 
         Raises:
-          InvalidArgumentError: the size is not positive.
+          InvalidArgumentError: if the size is not positive.
         """
         if parallel:
             self.class_name: str = "_ParallelBatchDataset"
@@ -51,11 +51,11 @@ class Batched(Stage):
 
     @property
     def spec(self) -> Any:  # pyright: ignore[reportIncompatibleVariableOverride]
-        """An axis more; its length is only known where no group is smaller."""
+        """The input's spec with one more axis, whose length is known only if no batch can be smaller."""
         return batch_of(self.inputs[0].spec, self._size if self._whole else None)
 
     def cardinality(self) -> int:
-        """Returns the number of groups."""
+        """Returns the number of batches."""
         length = self.inputs[0].cardinality()
         if length < 0:
             return length
@@ -71,7 +71,7 @@ class Batched(Stage):
         return (rows(group) for group in groups if len(group) >= self._min_rows)
 
     def join_groups(self) -> Iterator[Any]:
-        """Starts a pass over elements that are joined one by one, whatever they are rows of."""
+        """Starts a pass that joins elements individually, even if they are rows of arrays."""
         groups = chunks(self.inputs[0].start(), self._size)
         return (self.join(chunk) for chunk in groups if len(chunk) >= self._min_rows)
 
@@ -80,19 +80,19 @@ class Batched(Stage):
         return [self.join([element]) for element in self.inputs[0].sample()]
 
     def join(self, elements: Sequence[Any]) -> Any:
-        """Returns elements as one."""
+        """Returns a batch of elements."""
         return join_elements(elements)
 
 
 class RaggedBatched(Batched):
-    """Elements in groups, whose first axes may differ in length."""
+    """Batches of elements whose first axes may differ in length."""
 
     class_name: str = "_BatchDataset"
     op: str = "BatchDatasetV2"
 
     @property
     def spec(self) -> Any:
-        """Values whose lengths are not known become ragged."""
+        """The batch spec, in which values of unknown length are ragged."""
         spec = batch_of(self.inputs[0].spec, self._size if self._whole else None)
 
         def make_ragged(component: Any) -> Any:
@@ -105,7 +105,7 @@ class RaggedBatched(Batched):
     start = Batched.join_groups
 
     def join(self, elements: Sequence[Any]) -> Any:
-        """Returns elements as one, ragged where their spec leaves lengths open."""
+        """Returns a batch of elements, ragged where the spec leaves lengths unknown."""
         specs = flatten(self.spec)
         columns = zip(*map(leaves, elements), strict=True)
         pairs = zip(specs, columns, strict=True)
@@ -129,10 +129,10 @@ class Unbatched(Stage):
     op: str = "UnbatchDataset"
 
     def __init__(self, source: Stage) -> None:
-        """Takes the input.
+        """Stores the input.
 
         Raises:
-          ValueError: a value has no rows.
+          ValueError: if a value is a scalar, without rows.
         """
         self.inputs: tuple[Stage, ...] = (source,)
         if any(spec.shape.rank == 0 for spec in flatten(source.spec)):
@@ -149,7 +149,7 @@ def rows_of(batch: Any) -> Iterator[Any]:
     """Yields the rows of a batch.
 
     Raises:
-      InvalidArgumentError: its values differ in their number of rows.
+      InvalidArgumentError: if its values differ in their number of rows.
     """
     columns, pack = leaves(batch), packer(batch)
     count = len(columns[0])
@@ -160,24 +160,24 @@ def rows_of(batch: Any) -> Iterator[Any]:
 
 
 def cut(leaf: Any, key: Any) -> Any:
-    """Returns a row or some rows of a value."""
+    """Returns one or several rows of a value."""
     if leaf.__class__ is Tensor:
         return tensor_on_host(host_array_of(leaf)[key, ...], leaf.dtype)
     return on_host(leaf.__getitem__, key)
 
 
 class Rebatched(Stage):
-    """The same rows in groups of other sizes, which take turns."""
+    """The same rows in batches of other sizes, which are used in turn."""
 
     class_name: str = "_RebatchDataset"
     op: str = "RebatchDatasetV2"
     constants: int = 2
 
     def __init__(self, source: Stage, sizes: Sequence[int], drop_remainder: bool) -> None:
-        """Takes the sizes, and whether a last group that is too small is left out.
+        """Stores the sizes, and whether to drop a smaller last batch.
 
         Raises:
-          ValueError: elements have no rows.
+          ValueError: if elements have no rows.
         """
         self.inputs: tuple[Stage, ...] = (source,)
         if any(spec.shape.rank == 0 for spec in flatten(source.spec)):
@@ -189,7 +189,7 @@ class Rebatched(Stage):
         self.spec: Any = batch_of(row_of(source.spec), self._certain_length())
 
     def _certain_length(self) -> int | None:
-        """Returns the length of all groups, if it is one that can be told."""
+        """Returns the length of all batches, if it is the same and known."""
         shapes = [spec.shape for spec in flatten(self.inputs[0].spec)]
         batch_lengths = {shape[0] for shape in shapes if shape.rank is not None and shape[0] is not None}
         if len(batch_lengths) > 1:
@@ -199,7 +199,7 @@ class Rebatched(Stage):
         return size if even and not other_sizes else None
 
     def start(self) -> Iterator[Any]:
-        """Starts a pass; a group is a part of a batch where it can be."""
+        """Starts a pass; if possible, a new batch is a slice of an input batch."""
         turn = 0
         waiting: deque[Any] = deque()
         rows = 0
@@ -216,7 +216,7 @@ class Rebatched(Stage):
 
 
 def _front(waiting: deque[Any], count: int) -> Any:
-    """Takes the first rows out of a queue of batches."""
+    """Removes and returns the first rows of a queue of batches."""
     columns_of_batches: list[Any] = []
     like = waiting[0]
     pack = packer(like)
@@ -238,17 +238,17 @@ def _concatenate(tensors: Sequence[Tensor]) -> Tensor:
 
 
 class Windows(Stage):
-    """Datasets of neighbouring elements."""
+    """Windows: datasets of neighbouring elements."""
 
     class_name: str = "_WindowDataset"
     op: str = "WindowDataset"
     constants: int = 4
 
     def __init__(self, source: Stage, size: int, shift: int, stride: int, drop_remainder: bool) -> None:
-        """Takes how many belong together, how far the next group starts, and the distance within a group.
+        """Stores the window size, the distance between window starts, and the distance within a window.
 
         Raises:
-          InvalidArgumentError: one of them is not positive.
+          InvalidArgumentError: if any of them is not positive.
         """
         for name, number in (("size", size), ("shift", shift), ("stride", stride)):
             if number <= 0:
@@ -259,11 +259,11 @@ class Windows(Stage):
 
     @property
     def spec(self) -> Any:  # pyright: ignore[reportIncompatibleVariableOverride]
-        """A dataset for each value."""
+        """A dataset for each value of an element."""
         return each(DatasetSpec, self.inputs[0].spec)
 
     def cardinality(self) -> int:
-        """Returns the number of groups."""
+        """Returns the number of windows."""
         length = self.inputs[0].cardinality()
         if length < 0:
             return length
@@ -294,18 +294,18 @@ class Windows(Stage):
 
 
 class Listed(Stage):
-    """Elements that are there already."""
+    """Elements that exist already."""
 
     class_name: str = "_VariantDataset"
     op: str = ""
 
     def __init__(self, elements: Sequence[Any], spec: Any = None) -> None:
-        """Takes them, and their spec where there may be none of them."""
+        """Stores the elements, and their spec in case the list is empty."""
         self._elements = list(elements)
         self.spec: Any = spec_of(self._elements[0]) if spec is None else spec
 
     def cardinality(self) -> int:
-        """Returns how many there are; TensorFlow says the same."""
+        """Returns the number of elements, as in TensorFlow."""
         return len(self._elements)
 
     def start(self) -> Iterator[Any]:

@@ -1,4 +1,4 @@
-"""Steps that take elements from several datasets."""
+"""Pipeline steps that take elements from several datasets."""
 
 from __future__ import annotations
 
@@ -20,23 +20,23 @@ from nbtf.errors import InvalidArgumentError
 
 
 class Zipped(Stage):
-    """One element of each dataset, in a structure."""
+    """One element of each dataset, packed in a structure."""
 
     class_name: str = "_ZipDataset"
     op: str = "ZipDataset"
 
     def __init__(self, structure: Any) -> None:
-        """Takes steps in a structure of tuples and dictionaries."""
+        """Stores pipeline steps in a structure of tuples and dictionaries."""
         self.inputs: tuple[Stage, ...] = tuple(flatten(structure))
         self._structure = structure
 
     @property
     def spec(self) -> Any:  # pyright: ignore[reportIncompatibleVariableOverride]
-        """The elements of each, in the structure."""
+        """The element specs in the same structure."""
         return _put_together(self._structure, [stage.spec for stage in self.inputs])
 
     def cardinality(self) -> int:
-        """Returns that of the shortest."""
+        """Returns the cardinality of the shortest dataset."""
         counts = [stage.cardinality() for stage in self.inputs]
         if UNKNOWN in counts:
             return UNKNOWN
@@ -63,16 +63,16 @@ class Concatenated(Stage):
     op: str = "ConcatenateDataset"
 
     def __init__(self, first: Stage, second: Stage) -> None:
-        """Takes both.
+        """Stores both datasets.
 
         Raises:
-          TypeError: their elements differ.
+          TypeError: if their elements differ in type or structure.
         """
         self.inputs: tuple[Stage, ...] = (first, second)
         self.spec: Any = both(first.spec, second.spec)
 
     def cardinality(self) -> int:
-        """Returns the sum."""
+        """Returns the sum of both cardinalities."""
         counts = [stage.cardinality() for stage in self.inputs]
         if INFINITE in counts:
             return INFINITE
@@ -84,13 +84,13 @@ class Concatenated(Stage):
 
 
 class Directed(Stage):
-    """The next element of that dataset which a number names."""
+    """Elements of several datasets, each from the dataset that a selector number names."""
 
     class_name: str = "_DirectedInterleaveDataset"
     op: str = "DirectedInterleaveDataset"
 
     def __init__(self, selector: Callable[[], Iterator[int]], sources: Sequence[Stage], stops: bool) -> None:
-        """Takes what yields the numbers, the datasets, and whether the first one that is empty ends it all."""
+        """Stores the selector, the datasets, and whether the first empty dataset ends the pass."""
         self.inputs: tuple[Stage, ...] = tuple(sources)
         self._selector, self._stops = selector, stops
         self.spec: Any = of_tries([stage.spec for stage in sources])
@@ -117,10 +117,10 @@ class Directed(Stage):
 
 
 def draw_choices(choices: Stage) -> Callable[[], Iterator[int]]:
-    """Returns what starts a pass over the numbers in a dataset.
+    """Returns a function that starts a pass over the numbers in a dataset.
 
     Raises:
-      TypeError: they are no int64 scalars.
+      TypeError: if its elements are not int64 scalars.
     """
     if choices.spec != TensorSpec((), int64):
         raise TypeError(
@@ -131,7 +131,7 @@ def draw_choices(choices: Stage) -> Callable[[], Iterator[int]]:
 
 
 def draw_by_weight(weights: Sequence[float], seed: int | None) -> Callable[[], Iterator[int]]:
-    """Returns what starts a pass over random numbers that are as frequent as their weights say; TensorFlow's."""
+    """Returns a function that starts a pass over random numbers with given weights; the draws equal TensorFlow's."""
     pair = seed_pair(seed)
     sums = _sums(weights)
 
@@ -145,7 +145,7 @@ def draw_by_weight(weights: Sequence[float], seed: int | None) -> Callable[[], I
 
 
 def _sums(weights: Sequence[float]) -> Any:
-    """Returns the running sums of shares; by way of logarithms, as TensorFlow's kernel gets them."""
+    """Returns the cumulative weights, computed through logarithms as in TensorFlow's kernel."""
     with np.errstate(divide="ignore"):
         logits: Any = np.log(np.array(weights, np.float64))
     shares: Any = np.exp(logits - logits.max())
@@ -153,7 +153,7 @@ def _sums(weights: Sequence[float]) -> Any:
 
 
 def scramble_seed(seed: Sequence[int]) -> tuple[int, tuple[int, int]]:
-    """Returns key and counter of a pair of seeds, as TensorFlow's stateless ops make them."""
+    """Returns the generator key and counter for a pair of seeds, as in TensorFlow's stateless ops."""
     from nbtf._ops.random.stateless import SCRAMBLING_KEY
 
     words: list[int] = philox.philox(np, SCRAMBLING_KEY, (seed[0], seed[1]), 1)[0].tolist()
@@ -161,10 +161,10 @@ def scramble_seed(seed: Sequence[int]) -> tuple[int, tuple[int, int]]:
 
 
 def stages_of(structure: Any, method: str) -> Any:
-    """Returns the steps in a structure of datasets.
+    """Returns the pipeline steps in a structure of datasets.
 
     Raises:
-      TypeError: something else is in it.
+      TypeError: if the structure contains anything else.
     """
     if is_tuple(structure):
         return tuple(stages_of(entry, method) for entry in structure)

@@ -1,4 +1,4 @@
-"""`tf.data.Dataset`: where datasets come from."""
+"""`tf.data.Dataset`: functions that create datasets."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ from nbtf.data.transformations import Transformations
 from nbtf.errors import InvalidArgumentError
 
 ITERATORS = frozenset({"make_initializable_iterator", "make_one_shot_iterator"})
-"""Names of TensorFlow 1 for what `for` does today."""
+"""TensorFlow 1 methods that a `for` loop replaces."""
 
 LOOP = (
     "Write `for element in dataset:`; in a program with sessions, around the session's run, and feed `element.numpy()`."
 )
-"""What to write instead."""
+"""The replacement for these methods."""
 
 
 class Dataset(Transformations):
-    """Elements, one after another: tensors on the CPU, or tuples and dictionaries of them.
+    """A sequence of elements: tensors on the CPU, or tuples and dictionaries of tensors.
 
-    A dataset is made from arrays, files or a generator, and every method returns a new one. Nothing is made before
-    somebody asks for it, each loop starts anew, and what a loop has left behind is not kept. Datasets run in the
-    thread that asks; their functions run on CPU:0 as TensorFlow's do, and are logged like any op.
+    A dataset is created from arrays, files or a generator, and every method returns a new dataset. Elements are created
+    on demand. Each loop starts again from the beginning, and elements are not kept afterwards. Datasets run in the
+    calling thread. As in TensorFlow, their functions run on CPU:0; they are logged like any op.
 
     >>> numbers = tf.data.Dataset.from_tensor_slices([1, 2, 3])
     >>> for x in numbers.map(lambda x: 10 * x).batch(2):
@@ -46,20 +46,20 @@ class Dataset(Transformations):
     __slots__ = ()
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Dataset:
-        """Refuses: datasets are made by the methods of the class."""
+        """Raises an error: datasets are created by the methods of the class."""
         raise TypeError(
-            "Can't instantiate abstract class DatasetV2: use tf.data.Dataset.from_tensor_slices(...) and its kin."
+            "Can't instantiate abstract class DatasetV2: use tf.data.Dataset.from_tensor_slices(...) or similar."
         )
 
     def __getattr__(self, name: str) -> NoReturn:
-        """Says what to do instead of the iterators of TensorFlow 1."""
+        """Raises an error that explains the replacement for TensorFlow 1's iterators."""
         error = AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
         if name in ITERATORS:
             error.add_note(LOOP)
         raise error
 
     def __copy__(self) -> Dataset:
-        """Returns itself: a dataset never changes."""
+        """Returns the dataset itself, because it is immutable."""
         return self
 
     def __deepcopy__(self, memo: object) -> Dataset:
@@ -67,7 +67,7 @@ class Dataset(Transformations):
         return self
 
     def __reduce__(self) -> NoReturn:
-        """Refuses: its functions may be of no module."""
+        """Raises an error, because its functions may not be importable."""
         raise TypeError("cannot pickle a dataset: its functions may have no names. Pickle its source instead.")
 
     @staticmethod
@@ -87,7 +87,7 @@ class Dataset(Transformations):
           name: accepted and ignored.
 
         Raises:
-          ValueError: nothing is given, a value has no rows, or the lengths differ.
+          ValueError: if the structure is empty, a value has no rows, or the lengths differ.
 
         >>> for x, y in tf.data.Dataset.from_tensor_slices(([1.0, 2.0], [0, 1])):
         ...     print(x.numpy(), y.numpy())
@@ -98,7 +98,7 @@ class Dataset(Transformations):
 
     @staticmethod
     def from_tensors(tensors: Any, name: str | None = None) -> Dataset:
-        """Returns a dataset of one element.
+        """Returns a dataset with a single element.
 
         Args:
           tensors: an array, a list, a tensor, or a tuple or dictionary of them.
@@ -111,16 +111,16 @@ class Dataset(Transformations):
 
     @staticmethod
     def range(*args: Any, output_type: DTypeLike = int64, name: str | None = None) -> Dataset:
-        """Returns a dataset of numbers at equal distances.
+        """Returns a dataset of evenly spaced numbers.
 
         Args:
-          *args: `stop`, or `start, stop`, or `start, stop, step`, integers.
-          output_type: the dtype of the elements.
+          *args: integers: `stop`, or `start, stop`, or `start, stop, step`.
+          output_type: dtype of the elements.
           name: accepted and ignored.
 
         Raises:
-          ValueError: no number is given, or more than three.
-          InvalidArgumentError: the step is 0.
+          ValueError: if there is no argument, or more than three.
+          InvalidArgumentError: if the step is 0.
 
         >>> list(tf.data.Dataset.range(1, 7, 2).as_numpy_iterator())
         [np.int64(1), np.int64(3), np.int64(5)]
@@ -134,12 +134,12 @@ class Dataset(Transformations):
 
     @staticmethod
     def counter(start: Any = 0, step: Any = 1, dtype: DTypeLike = int64, name: str | None = None) -> Dataset:
-        """Returns a dataset that counts without end.
+        """Returns an infinite dataset that counts.
 
         Args:
-          start: the first number.
-          step: the distance to the next.
-          dtype: of the elements.
+          start: first number.
+          step: difference between consecutive numbers.
+          dtype: dtype of the elements.
           name: accepted and ignored.
 
         >>> list(tf.data.Dataset.counter(2, 3).take(3).as_numpy_iterator())
@@ -151,11 +151,11 @@ class Dataset(Transformations):
     def random(
         seed: int | None = None, rerandomize_each_iteration: bool | None = None, name: str | None = None
     ) -> Dataset:
-        """Returns a dataset of random numbers without end: int64 scalars from 0 up to below 2**32.
+        """Returns an infinite dataset of random numbers: int64 scalars from 0 to 2**32 - 1.
 
         Args:
-          seed: makes the numbers the same in each run; see `tf.random.set_seed`.
-          rerandomize_each_iteration: whether each pass gives other numbers.
+          seed: makes the numbers reproducible; see `tf.random.set_seed`.
+          rerandomize_each_iteration: whether each pass has different numbers.
           name: accepted and ignored.
         """
         return Dataset._of(sources.RandomNumbers(seed, bool(rerandomize_each_iteration)))
@@ -169,19 +169,19 @@ class Dataset(Transformations):
         output_signature: Any = None,
         name: str | None = None,
     ) -> Dataset:
-        """Returns a dataset of what a generator yields.
+        """Returns a dataset of the values that a generator yields.
 
         Args:
-          generator: a function that returns something to iterate over, called anew for each pass.
-          output_types: the dtype of each value; older than `output_signature`.
-          output_shapes: their shapes; unknown where not given.
-          args: what the function is called with, as NumPy values.
+          generator: a function that returns an iterable; called for each pass.
+          output_types: dtype of each value; an older alternative to `output_signature`.
+          output_shapes: shapes of the values; unknown by default.
+          args: arguments of the function, passed as NumPy values.
           output_signature: a `tf.TensorSpec` for each value, in the structure of an element.
           name: accepted and ignored.
 
         Raises:
-          TypeError: the function cannot be called, or what it yields is not described.
-          InvalidArgumentError: when an element is asked for: it is not as described.
+          TypeError: if `generator` is not callable, or its values are not described.
+          InvalidArgumentError: when an element is read, if it does not match the description.
 
         >>> spec = tf.TensorSpec((), tf.int32)
         >>> list(tf.data.Dataset.from_generator(lambda: iter([1, 2]), output_signature=spec).as_numpy_iterator())
@@ -196,16 +196,16 @@ class Dataset(Transformations):
     def list_files(
         file_pattern: Any, shuffle: bool | None = None, seed: int | None = None, name: str | None = None
     ) -> Dataset:
-        """Returns a dataset of the names of files, as bytes.
+        """Returns a dataset of file names, as bytes.
 
         Args:
           file_pattern: a pattern with `*` and `?`, or a list of patterns.
-          shuffle: whether the names come in a random order; True where it is not given.
-          seed: makes the order the same in each run.
+          shuffle: whether the names are in random order; True by default.
+          seed: makes the order reproducible.
           name: accepted and ignored.
 
         Raises:
-          InvalidArgumentError: no file has such a name.
+          InvalidArgumentError: if no file matches.
         """
         file_patterns = file_pattern.numpy() if isinstance(file_pattern, Tensor) else file_pattern
         patterns = [file_patterns] if isinstance(file_patterns, str | bytes) else list(file_patterns)
@@ -219,15 +219,15 @@ class Dataset(Transformations):
 
     @staticmethod
     def zip(*args: Any, datasets: Any = None, name: str | None = None) -> Dataset:
-        """Returns a dataset of one element of each dataset; the shortest decides how many.
+        """Returns a dataset that combines one element of each dataset; it is as long as the shortest.
 
         Args:
-          *args: datasets, or one tuple or dictionary of them.
-          datasets: the same as one argument.
+          *args: datasets, or one tuple or dictionary of datasets.
+          datasets: an alternative to `*args`.
           name: accepted and ignored.
 
         Raises:
-          TypeError: no dataset is given, or something else.
+          TypeError: if no dataset is given, or an argument is not a dataset.
 
         >>> pairs = tf.data.Dataset.zip(tf.data.Dataset.range(2), tf.data.Dataset.range(5, 9))
         >>> list(pairs.as_numpy_iterator())
@@ -249,19 +249,19 @@ class Dataset(Transformations):
         rerandomize_each_iteration: bool | None = None,
         name: str | None = None,
     ) -> Dataset:
-        """Returns a dataset that takes each element from a dataset drawn at random.
+        """Returns a dataset that takes each element from a randomly drawn dataset.
 
         Args:
-          datasets: where elements come from.
-          weights: how often each is drawn, relative to the others; equally often where not given.
-          seed: makes the draws the same in each run, TensorFlow's draws.
-          stop_on_empty_dataset: whether the first dataset that is empty ends it all.
+          datasets: the datasets to draw from.
+          weights: relative frequency of each dataset; equal by default.
+          seed: makes the draws reproducible; they equal TensorFlow's.
+          stop_on_empty_dataset: whether the first empty dataset ends the pass.
           rerandomize_each_iteration: accepted; each pass makes the same draws.
           name: accepted and ignored.
 
         Raises:
-          TypeError: datasets differ in their elements.
-          ValueError: no dataset is given, or another number of weights.
+          TypeError: if the datasets' elements differ in type or structure.
+          ValueError: if no dataset is given, or the number of weights differs.
         """
         if not datasets:
             raise ValueError("Invalid `datasets`. `datasets` should not be empty.")
@@ -278,17 +278,17 @@ class Dataset(Transformations):
     def choose_from_datasets(
         datasets: Sequence[Any], choice_dataset: Any, stop_on_empty_dataset: bool = True, name: str | None = None
     ) -> Dataset:
-        """Returns a dataset that takes each element from the dataset which a number names.
+        """Returns a dataset that takes each element from the dataset with a given number.
 
         Args:
-          datasets: where elements come from.
-          choice_dataset: a dataset of int64 scalars.
-          stop_on_empty_dataset: whether the first dataset that is empty ends it all.
+          datasets: the datasets to choose from.
+          choice_dataset: a dataset of numbers, as int64 scalars.
+          stop_on_empty_dataset: whether the first empty dataset ends the pass.
           name: accepted and ignored.
 
         Raises:
-          TypeError: datasets differ in their elements, or the numbers are no int64 scalars.
-          ValueError: no dataset is given.
+          TypeError: if the datasets' elements differ in type or structure, or the numbers are not int64 scalars.
+          ValueError: if no dataset is given.
 
         >>> letters = [tf.data.Dataset.from_tensors(x).repeat() for x in ("a", "b")]
         >>> chosen = tf.data.Dataset.choose_from_datasets(letters, tf.data.Dataset.range(2))
@@ -306,7 +306,7 @@ Maker.dataset = Dataset._of
 
 
 class TextLineDataset:
-    """The lines of text files, as bytes, without their ends.
+    """The lines of text files as bytes, without line endings.
 
     Args:
       filenames: a name, or a list of names.
@@ -316,7 +316,7 @@ class TextLineDataset:
       name: accepted and ignored.
 
     Raises:
-      NotFoundError: when a line is asked for: there is no such file.
+      NotFoundError: when a line is read, if the file does not exist.
     """
 
     def __new__(
@@ -334,7 +334,7 @@ class TextLineDataset:
 
 
 class TFRecordDataset:
-    """The records of files that `tf.io.TFRecordWriter` has written, as bytes.
+    """The records of files that `tf.io.TFRecordWriter` wrote, as bytes.
 
     Args:
       filenames: a path, a list or a tensor of paths, or a dataset of paths.
@@ -344,9 +344,9 @@ class TFRecordDataset:
       name: accepted and ignored.
 
     Raises:
-      InvalidArgumentError: if there is no such compression.
+      InvalidArgumentError: if the compression is unknown.
       NotFoundError: when a record is read, if a file does not exist.
-      DataLossError: when a record is read, if a checksum does not fit or the file ends inside the record.
+      DataLossError: when a record is read, if a checksum does not match or the file ends inside the record.
 
     >>> path = str(getfixture("tmp_path") / "a.tfrecord")
     >>> with tf.io.TFRecordWriter(path) as writer:
@@ -398,7 +398,7 @@ def _signature(types: Any, shapes: Any, signature: Any) -> Any:
 
 
 def _with_shapes(types: Any, shapes: Any) -> Any:
-    """Returns specs in the structure of the dtypes; a tuple of lengths ends where a dtype does."""
+    """Returns specs in the structure of the dtypes; a dtype's position marks a complete shape."""
     if is_sequence(types):
         return tuple(_with_shapes(dtype, shape) for dtype, shape in zip(types, shapes, strict=True))
     if is_mapping(types):
@@ -407,6 +407,6 @@ def _with_shapes(types: Any, shapes: Any) -> Any:
 
 
 def _beside(pattern: str, path: str) -> str:
-    """Returns a path as TensorFlow names it: with `./` where the first folder of the pattern has a `*`."""
+    """Returns a path as TensorFlow names it: with `./` if the first folder of the pattern has a `*`."""
     begins_with_pattern = any(mark in pattern.split("/")[0] for mark in "*?[")
     return f"./{path}" if begins_with_pattern else path

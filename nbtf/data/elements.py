@@ -1,4 +1,4 @@
-"""What flows through a dataset: structures of tensors on the CPU; how they are made, joined and handed to functions."""
+"""Elements of datasets, structures of tensors on the CPU: creating, joining and passing them to functions."""
 
 from __future__ import annotations
 
@@ -27,32 +27,32 @@ _ON_HOST = merged("/CPU:0", None)
 
 
 class _AtOnce(Scope):
-    """A scope in which ops run at once, those of `tf.compat.v1` as well."""
+    """A scope in which all ops run eagerly, including those of `tf.compat.v1`."""
 
     __slots__ = ()
     at_once = True
 
     def with_(self, **changes: Any) -> Scope:
-        """Returns a scope that differs in some fields."""
+        """Returns a copy with some fields changed."""
         names = ("request", "tapes", "strategy", "replica", "graph", "creators", "names")
         return _AtOnce(**({name: getattr(self, name) for name in names} | changes))
 
 
 BARE_HOST = _AtOnce(_ON_HOST)
-"""The scope in which functions are tried."""
+"""The scope in which functions are tried out."""
 
 
 class HostScope:
-    """The scope in which a pipeline's functions run: on CPU:0, outside tapes and strategies, as in TensorFlow."""
+    """The scope for a pipeline's functions: on CPU:0, outside tapes and strategies, as in TensorFlow."""
 
     __slots__ = ("_lane", "_scope")
 
     def __init__(self) -> None:
-        """Starts with the lane closed."""
+        """Starts with a closed lane."""
         self._lane, self._scope = None, BARE_HOST
 
     def __call__(self) -> Scope:
-        """Returns the scope; another one once the express lane of the CPU has opened or closed."""
+        """Returns the scope, or a new one if the CPU's express lane has opened or closed since."""
         lane = HERE.device
         if lane is not self._lane:
             self._lane, self._scope = lane, _AtOnce(_ON_HOST, lane=lane_of(_ON_HOST, CURRENT.context.devices))
@@ -63,13 +63,13 @@ host_scope: HostScope = HostScope()
 
 
 def host_device() -> Device:
-    """Returns CPU:0, where all elements are."""
+    """Returns CPU:0, the device of all elements."""
     machine = CURRENT.context.machine
     return CURRENT.context.host if machine is None else machine.host
 
 
 def on_host(function: Callable[..., Any], *args: Any) -> Any:
-    """Calls a function of the user's where TensorFlow runs the functions of datasets."""
+    """Calls the user's function in the scope that TensorFlow uses for dataset functions."""
     scope = SCOPE()
     try:
         set_scope(host_scope() if not is_silent() else scope)
@@ -79,12 +79,12 @@ def on_host(function: Callable[..., Any], *args: Any) -> Any:
 
 
 def called(function: Callable[..., Any], element: Any) -> Any:
-    """Calls a function with an element; a tuple becomes its arguments."""
+    """Calls a function with an element; a tuple is passed as separate arguments."""
     return function(*element) if isinstance(element, tuple) else function(element)
 
 
 def mapped(function: Callable[..., Any], element: Any) -> Any:
-    """Returns what a function of the user's makes of an element, as an element."""
+    """Calls the user's function with an element, and returns the result as an element."""
     scope = SCOPE()
     try:
         set_scope(host_scope() if not is_silent() else scope)
@@ -105,22 +105,22 @@ def _convert_result(value: Any) -> Any:
 
 
 def is_tuple(value: Any) -> bool:
-    """Tells whether a value is a tuple; the type checker goes on knowing nothing of it."""
+    """Returns whether a value is a tuple, without narrowing its type for type checkers."""
     return isinstance(value, tuple)
 
 
 def is_mapping(value: Any) -> bool:
-    """Tells whether a value is a mapping, likewise."""
+    """Returns whether a value is a mapping, without narrowing its type for type checkers."""
     return isinstance(value, Mapping)
 
 
 def is_sequence(value: Any) -> bool:
-    """Tells whether a value is a tuple or a list, likewise."""
+    """Returns whether a value is a tuple or a list, without narrowing its type for type checkers."""
     return isinstance(value, tuple | list)
 
 
 def as_element(value: Any) -> Any:
-    """Returns a value as an element: tuples and dictionaries stay, anything in them becomes a tensor on the CPU."""
+    """Returns a value as an element: tuples and dictionaries are kept, their values become tensors on the CPU."""
     if value.__class__ is Tensor:
         host = CURRENT.context.host
         return value if value._device is host else copied_to(value, host)
@@ -134,22 +134,22 @@ def as_element(value: Any) -> Any:
     if value is None or is_whole(value):
         return value
     tensor = as_tensor(value)
-    if tensor is value:  # of a graph
+    if tensor is value:  # a graph's tensor
         if is_silent():
             return tensor
         raise TypeError(
-            f"{value!r} has no value before a session runs: make the dataset of arrays, and feed its elements."
+            f"{value!r} has no value before a session runs. Create the dataset from arrays, and feed its elements."
         )
     return as_element(tensor)
 
 
 def is_whole(value: Any) -> bool:
-    """Tells whether something that is no tensor is one value of an element: ragged, sparse, a dataset, an optional."""
+    """Returns whether a non-tensor is a single value of an element: ragged, sparse, a dataset or an optional."""
     return isinstance(value, RaggedTensor | SparseTensor) or hasattr(value, "_type_spec")
 
 
 def leaves(element: Any) -> Sequence[Any]:
-    """Returns the values of an element; those of a dictionary in the order of its keys."""
+    """Returns the values of an element; those of a dictionary sorted by key."""
     if element.__class__ is Tensor:
         return (element,)
     if element.__class__ is tuple and all([item.__class__ is Tensor for item in element]):
@@ -158,7 +158,7 @@ def leaves(element: Any) -> Sequence[Any]:
 
 
 def packer(structure: Any) -> Callable[[Sequence[Any]], Any]:
-    """Returns what puts values together as a structure has them."""
+    """Returns a function that packs values like a structure."""
     if structure.__class__ is tuple and all(not isinstance(item, tuple | list | Mapping) for item in structure):
         return tuple
     if not isinstance(structure, tuple | list | Mapping):
@@ -171,7 +171,7 @@ def _alone(values: Sequence[Any]) -> Any:
 
 
 def tensor_on_host(array: np.ndarray[Any, Any], dtype: DType) -> Tensor:
-    """Returns a tensor on the CPU that shows an array which nobody will change."""
+    """Returns a tensor on the CPU that shares an array, which must not be changed."""
     tensor = Tensor()
     tensor._array = array
     tensor._dtype = dtype
@@ -181,16 +181,16 @@ def tensor_on_host(array: np.ndarray[Any, Any], dtype: DType) -> Tensor:
 
 
 def host_array_of(tensor: Tensor) -> np.ndarray[Any, Any]:
-    """Returns the array of a tensor on the CPU, without a copy."""
+    """Returns the array of a tensor on the CPU, without copying."""
     array: Any = tensor._array
     return array
 
 
 def join_elements(elements: Sequence[Any]) -> Any:
-    """Returns elements as one batch.
+    """Returns a batch of elements.
 
     Raises:
-      InvalidArgumentError: their shapes differ.
+      InvalidArgumentError: if their shapes differ.
     """
     first = elements[0]
     if first.__class__ is Tensor:
@@ -200,7 +200,7 @@ def join_elements(elements: Sequence[Any]) -> Any:
 
 
 def stack_tensors(values: Sequence[Any]) -> Any:
-    """Returns tensors as one with an axis more."""
+    """Returns tensors stacked along a new first axis."""
     first = values[0]
     if isinstance(first, RaggedTensor):
         return on_host(first._gathered, list(values))
@@ -215,7 +215,7 @@ def stack_tensors(values: Sequence[Any]) -> Any:
             raise at_next(
                 InvalidArgumentError, f"{text}{_bracket_shape(value._array.shape)}, [batch]: {_bracket_shape(shape)}"
             )
-        batch[row, ...] = value._array  # with dots, since an array of one text would become an element itself
+        batch[row, ...] = value._array  # the ellipsis keeps an array of one string from becoming an element itself
     return tensor_on_host(batch, first._dtype)
 
 
@@ -224,13 +224,13 @@ def _bracket_shape(shape: tuple[int, ...]) -> str:
 
 
 def wrap_message(op: str, text: str) -> str:
-    """Returns the text of an error in TensorFlow's wrapping."""
+    """Returns an error text in TensorFlow's wrapping."""
     device_name = CURRENT.context.host.name
     return f"{{{{function_node __wrapped__{op}_device_{device_name}}}}} {text} [Op:{op.partition('_')[0]}] name: "
 
 
 def at_next(error_class: type[OpError], text: str) -> OpError:
-    """Returns the error of an element that cannot be made."""
+    """Returns the error for an element that cannot be created."""
     return error_class(None, None, wrap_message("IteratorGetNext_output_types_1", text))
 
 
@@ -238,11 +238,11 @@ _OPS: dict[tuple[str, int], Op] = {}
 
 
 def announce(op: str, constants: int = 0) -> None:
-    """Tells whoever listens that an op of a dataset ran, on the CPU.
+    """Reports to listeners that a dataset op ran on the CPU.
 
     Args:
-      op: TensorFlow's name of it.
-      constants: how many of its inputs are Python values.
+      op: TensorFlow's name of the op.
+      constants: number of its inputs that are Python values.
     """
     if not CURRENT.context.watched:
         return
@@ -251,12 +251,12 @@ def announce(op: str, constants: int = 0) -> None:
     scope = SCOPE()
     if scope is None or (scope.request is None and scope.replica is None):
         record(**inputs)
-    else:  # what asks for another device means the elements' ops, not the pipeline
+    else:  # an explicit device applies to ops on elements, not to the pipeline itself
         on_host(partial(record, **inputs))
 
 
 def _pipeline_op(type: str, constants: int) -> Op:
-    """Returns an op that computes nothing: the pipeline itself stands in its place."""
+    """Returns an op without a computation, which represents a pipeline step in the log."""
     names = [f"input_{number}" for number in range(constants)]
     return Op(type, _nothing, "->", names, host=dict.fromkeys(names, as_it_is), cpu_only=True, sets={})
 

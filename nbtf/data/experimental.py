@@ -1,4 +1,4 @@
-"""`tf.data.experimental`: what became methods of datasets later, and names of options."""
+"""`tf.data.experimental`: functions that later became dataset methods, and names of options."""
 
 from __future__ import annotations
 
@@ -37,10 +37,10 @@ def cardinality(dataset: Dataset) -> Tensor:
 
 
 def assert_cardinality(expected_cardinality: int) -> _Transformation:
-    """Returns a function for `Dataset.apply` that promises how many elements there are.
+    """Returns a function for `Dataset.apply` that asserts the number of elements.
 
     Args:
-      expected_cardinality: how many; a pass that finds another number raises a FailedPreconditionError.
+      expected_cardinality: the number of elements; a pass with another number raises a FailedPreconditionError.
 
     >>> odd = tf.data.Dataset.range(6).filter(lambda x: x % 2 == 1)
     >>> len(odd.apply(tf.data.experimental.assert_cardinality(3)))
@@ -50,7 +50,7 @@ def assert_cardinality(expected_cardinality: int) -> _Transformation:
 
 
 def get_single_element(dataset: Dataset) -> Any:
-    """Returns the one element of a dataset; see `Dataset.get_single_element`."""
+    """Returns the only element of a dataset; see `Dataset.get_single_element`."""
     return check_has(dataset, "get_single_element", "dataset", "a dataset").get_single_element()
 
 
@@ -126,8 +126,8 @@ def prefetch_to_device(device: str, buffer_size: int | None = None) -> _Transfor
     """Returns a function for `Dataset.apply` that copies elements to a device.
 
     Args:
-      device: where to.
-      buffer_size: accepted; elements are copied when they are asked for.
+      device: the target device.
+      buffer_size: accepted and ignored; elements are copied on demand.
     """
     return copy_to_device(device)
 
@@ -136,8 +136,8 @@ def copy_to_device(target_device: str, source_device: str = "/cpu:0") -> _Transf
     """Returns a function for `Dataset.apply` that copies elements to a device.
 
     Args:
-      target_device: where to.
-      source_device: accepted; elements are made on the CPU.
+      target_device: the target device.
+      source_device: accepted and ignored; elements are created on the CPU.
     """
     return lambda dataset: Dataset._of(CopiedTo(dataset._stage, target_device))
 
@@ -158,7 +158,7 @@ def from_list(elements: Sequence[Any], name: str | None = None) -> Dataset:
 
 
 def Counter(start: Any = 0, step: Any = 1, dtype: DTypeLike = int64) -> Dataset:  # noqa: N802  # TensorFlow's name
-    """Returns a dataset that counts without end; see `Dataset.counter`."""
+    """Returns an infinite dataset that counts; see `Dataset.counter`."""
     return Dataset.counter(start, step, dtype)
 
 

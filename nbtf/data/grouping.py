@@ -1,4 +1,4 @@
-"""What puts the elements of a dataset together, and takes them apart."""
+"""Dataset methods that combine elements and split them again."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from nbtf.data.stage import Maker, Stage
 
 
 class Grouping(Pipeline):
-    """The methods of a dataset that make groups."""
+    """The dataset methods that form groups."""
 
     __slots__ = ()
 
@@ -27,20 +27,20 @@ class Grouping(Pipeline):
         deterministic: bool | None = None,
         name: str | None = None,
     ) -> Any:
-        """Puts elements together.
+        """Combines consecutive elements into batches.
 
         Args:
-          batch_size: how many belong together; the last batch may be smaller.
-          drop_remainder: whether a last batch that is too small is left out.
-          num_parallel_calls: accepted; batches are made one after another.
+          batch_size: number of elements in a batch; the last batch may be smaller.
+          drop_remainder: whether to drop a smaller last batch.
+          num_parallel_calls: accepted; batches are created one after another.
           deterministic: accepted; the order is always that of the input.
           name: accepted and ignored.
 
         Returns:
-          A dataset whose elements have an axis more. Rows of an array that follow each other are not copied.
+          A dataset whose elements have one more axis. Consecutive rows of an array are not copied.
 
         Raises:
-          InvalidArgumentError: `batch_size` is not positive, or, when an element is asked for, shapes differ.
+          InvalidArgumentError: if `batch_size` is not positive, or when an element is read, if shapes differ.
 
         >>> [x.tolist() for x in tf.data.Dataset.range(5).batch(2).as_numpy_iterator()]
         [[0, 1], [2, 3], [4]]
@@ -55,11 +55,11 @@ class Grouping(Pipeline):
         row_splits_dtype: Any = None,
         name: str | None = None,
     ) -> Any:
-        """Puts elements together that differ in length, as ragged tensors.
+        """Combines elements of different lengths into batches of ragged tensors.
 
         Args:
-          batch_size: how many belong together; the last batch may be smaller.
-          drop_remainder: whether a last batch that is too small is left out.
+          batch_size: number of elements in a batch; the last batch may be smaller.
+          drop_remainder: whether to drop a smaller last batch.
           row_splits_dtype: accepted; row splits are int64.
           name: accepted and ignored.
 
@@ -70,13 +70,13 @@ class Grouping(Pipeline):
         return self._then(batching.RaggedBatched(self._stage, as_count(batch_size), bool(drop_remainder)))
 
     def unbatch(self, name: str | None = None) -> Any:
-        """Gives the rows of each element, one by one.
+        """Splits each element into its rows.
 
         Args:
           name: accepted and ignored.
 
         Raises:
-          ValueError: elements have no rows.
+          ValueError: if elements have no rows.
 
         >>> list(tf.data.Dataset.from_tensors([1, 2]).unbatch().as_numpy_iterator())
         [np.int32(1), np.int32(2)]
@@ -86,20 +86,20 @@ class Grouping(Pipeline):
     def window(
         self, size: Any, shift: Any = None, stride: Any = 1, drop_remainder: Any = False, name: str | None = None
     ) -> Any:
-        """Gives datasets of neighbouring elements.
+        """Groups neighbouring elements into windows, each of which is a dataset.
 
         Args:
-          size: how many belong together.
-          shift: how far from the start of a window the next one starts; `size` where it is not given.
-          stride: the distance between two elements of a window.
-          drop_remainder: whether windows that are too small are left out.
+          size: number of elements in a window.
+          shift: distance between the starts of consecutive windows; `size` by default.
+          stride: distance between elements within a window.
+          drop_remainder: whether to drop windows that are too small.
           name: accepted and ignored.
 
         Returns:
           A dataset whose elements are datasets, one for each value of an element.
 
         Raises:
-          InvalidArgumentError: a number is not positive.
+          InvalidArgumentError: if a number is not positive.
 
         >>> windows = tf.data.Dataset.range(4).window(3, shift=1, drop_remainder=True)
         >>> [[int(x) for x in window] for window in windows]
@@ -117,17 +117,17 @@ class Grouping(Pipeline):
         window_size_func: Callable[..., Any] | None = None,
         name: str | None = None,
     ) -> Any:
-        """Gathers elements with equal keys, and gives what a function makes of each group.
+        """Groups elements with equal keys, and applies a function to each group.
 
         Args:
-          key_func: takes an element and returns its key, an int64 scalar.
-          reduce_func: takes a key and a dataset of elements, and returns a dataset.
-          window_size: how many elements of a key belong together.
-          window_size_func: instead, takes a key and returns how many.
+          key_func: returns the key of an element, an int64 scalar.
+          reduce_func: receives a key and a dataset of elements, and returns a dataset.
+          window_size: number of elements in a group.
+          window_size_func: alternative to `window_size`: returns the number for a key.
           name: accepted and ignored.
 
         Raises:
-          ValueError: neither or both sizes are given.
+          ValueError: if neither or both sizes are given.
 
         >>> parity = lambda x: x % 2
         >>> groups = tf.data.Dataset.range(5).group_by_window(parity, lambda key, ds: ds.batch(2), window_size=2)

@@ -1,4 +1,4 @@
-"""How the elements of a dataset are taken one by one."""
+"""Iterators over the elements of a dataset."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _RANDOM = frozenset({"_ShuffleDataset", "_RandomDataset"})
 
 
 class Iterator(ElementIterator):
-    """Gives the elements of a dataset, one after another; several threads may share it, each gets other elements.
+    """Returns the elements of a dataset in turn. Threads may share an iterator; each element is returned only once.
 
     >>> numbers = iter(tf.data.Dataset.range(2))
     >>> next(numbers), numbers.get_next()
@@ -44,15 +44,15 @@ class Iterator(ElementIterator):
 
     @property
     def position(self) -> int:
-        """How many elements were taken: what a checkpoint saves of it.
+        """Number of elements read so far, which checkpoints save.
 
         Raises:
-          UnimplementedError: the order is random, so that the number does not say which they were.
+          UnimplementedError: if the order is random, so that the number does not identify the elements.
         """
         if _is_random(self._cursor.stage):
             raise UnimplementedError(
-                "The position in a shuffled dataset is not saved: its order would be another one. Save how many epochs "
-                "were made instead, or take the iterator of a dataset without `shuffle`."
+                "Cannot save the position in a shuffled dataset, because its order would be different. Save the number "
+                "of completed epochs instead, or use an iterator of a dataset without `shuffle`."
             )
         return self._cursor.taken
 
@@ -75,7 +75,7 @@ def _is_random(stage: Any) -> bool:
 
 
 class Optional:
-    """An element, or none.
+    """An element, or nothing.
 
     >>> tf.data.experimental.Optional.from_value(5).get_value()
     <tf.Tensor: shape=(), dtype=int32, numpy=5>
@@ -84,13 +84,13 @@ class Optional:
     __slots__ = ("_handle", "element_spec")
 
     def __init__(self, handle: Any, element_spec: Any) -> None:
-        """Takes a handle, whose object is a tuple of the element or of nothing, and what the element looks like."""
+        """Stores a handle to a tuple with the element, or to an empty tuple, and the element's spec."""
         self._handle = handle
         self.element_spec: Any = element_spec
 
     @staticmethod
     def from_value(value: Any) -> Optional:
-        """Returns one that holds a value."""
+        """Returns an optional with a value."""
         element, graph = on_host(as_element, value), function_graph()
         if graph is None:
             return Optional(handle_of((element,)), spec_of(element))
@@ -104,11 +104,11 @@ class Optional:
 
     @staticmethod
     def empty(element_spec: Any) -> Optional:
-        """Returns one that holds nothing."""
+        """Returns an optional without a value."""
         return Optional(handle_of(()), element_spec)
 
     def has_value(self, name: str | None = None) -> Tensor:
-        """Tells, as a tensor, whether an element is there."""
+        """Returns a boolean tensor: whether there is a value."""
         graph = function_graph()
         if graph is not None:
             return graph.call("OptionalHasValue", self._has_value, [self._handle], [((), bool_)], True)[0]
@@ -123,7 +123,7 @@ class Optional:
         """Returns the element.
 
         Raises:
-          InvalidArgumentError: if there is none.
+          InvalidArgumentError: if there is no value.
         """
         graph = function_graph()
         if graph is None:
@@ -153,14 +153,14 @@ class Optional:
 
 
 class OptionalSpec:
-    """Says of a value that it is an optional, and what its element looks like."""
+    """The spec of an optional, with the spec of its element."""
 
     def __init__(self, element_spec: Any) -> None:
-        """Takes the structure of the element."""
+        """Stores the spec of the element."""
         self._element_spec: Any = element_spec
 
     def is_compatible_with(self, spec_or_value: Any) -> bool:
-        """Tells whether an optional, or the one that another spec describes, has such an element."""
+        """Returns whether an optional, or one with another spec, has a matching element."""
         return self == getattr(spec_or_value, "_type_spec", spec_or_value)
 
     def _stand_in(self) -> Optional:
@@ -170,20 +170,20 @@ class OptionalSpec:
         return Optional(items[0], self._element_spec)
 
     def __eq__(self, other: object) -> bool:
-        """Equal if the elements are alike."""
+        """Returns whether the element specs are equal."""
         return isinstance(other, OptionalSpec) and self._element_spec == other._element_spec
 
     def __hash__(self) -> int:
-        """The hash of its text."""
+        """Returns the hash of the spec's text."""
         return hash(repr(self))
 
     def __repr__(self) -> str:
-        """`OptionalSpec(TensorSpec(shape=(), dtype=tf.int64, name=None),)`."""
+        """Returns `OptionalSpec(TensorSpec(shape=(), dtype=tf.int64, name=None),)`."""
         return f"OptionalSpec({self._element_spec!r},)"
 
 
 class NumpyIterator:
-    """Gives the elements of a dataset as NumPy arrays."""
+    """Returns the elements of a dataset in turn, as NumPy arrays."""
 
     __slots__ = ("_iterator",)
 
@@ -192,11 +192,11 @@ class NumpyIterator:
         self._iterator = Iterator(dataset)
 
     def __repr__(self) -> str:
-        """Names the iterator inside."""
+        """Returns a text that names the underlying iterator."""
         return f"NumpyIterator(iterator={self._iterator!r})"
 
     def __iter__(self) -> NumpyIterator:
-        """Goes on where it is."""
+        """Returns the iterator itself, at its current position."""
         return self
 
     def __next__(self) -> Any:

@@ -1,4 +1,4 @@
-"""Steps that call a function of the user's for every element."""
+"""Pipeline steps that call the user's function for every element."""
 
 from __future__ import annotations
 
@@ -16,25 +16,25 @@ from nbtf.data.tracing import result_spec
 from nbtf.errors import InvalidArgumentError, OpError
 
 DEFAULT_CYCLE = 2
-"""Inputs that take turns where nobody says how many; TensorFlow's is as many on a computer with two cores."""
+"""Default number of inputs used in turn, equal to TensorFlow's on a computer with two cores."""
 
 
 def check_callable(function: Any) -> None:
-    """Raises a ValueError for what cannot be called."""
+    """Raises a ValueError if an object is not callable."""
     if not callable(function):
         raise ValueError(f"Argument `func` must be a callable. Received func={function} (of type {type(function)})")
 
 
 class Mapped(Stage):
-    """What a function makes of each element."""
+    """The results of a function for each element."""
 
     class_name, op = "_MapDataset", "MapDataset"
 
     def __init__(self, source: Stage, function: Callable[..., Any], parallel: bool = False) -> None:
-        """Takes the function; a tuple becomes its arguments.
+        """Stores the function; a tuple is passed as separate arguments.
 
         Raises:
-          ValueError: it cannot be called.
+          ValueError: if it is not callable.
         """
         check_callable(function)
         if parallel:
@@ -47,17 +47,17 @@ class Mapped(Stage):
 
     @property
     def spec(self) -> Any:  # pyright: ignore[reportIncompatibleVariableOverride]
-        """What the function returns, found out when somebody asks."""
+        """The spec of the function's results, determined on first access."""
         if self._spec is None:
             self._spec = result_spec(partial(mapped, self._function), self.inputs[0])
         return self._spec
 
     def cardinality(self) -> int:
-        """Returns the input's."""
+        """Returns the input's cardinality."""
         return self.inputs[0].cardinality()
 
     def sample(self) -> list[Any]:
-        """Returns what the function makes of an element of the input."""
+        """Returns the function's result for a sample of the input."""
         return [mapped(self._function, element) for element in self.inputs[0].sample()]
 
     def start(self) -> Iterator[Any]:
@@ -67,10 +67,10 @@ class Mapped(Stage):
 
 
 def dataset_of(function: Callable[..., Any], element: Any) -> Any:
-    """Returns the dataset that a function makes of an element.
+    """Returns the dataset that a function returns for an element.
 
     Raises:
-      TypeError: it is something else.
+      TypeError: if it returns anything else.
     """
     dataset = on_host(called, function, element)
     if not isinstance(getattr(dataset, "_stage", None), Stage):
@@ -79,7 +79,7 @@ def dataset_of(function: Callable[..., Any], element: Any) -> Any:
 
 
 class _Inner(Stage):
-    """A step whose elements come from datasets that a function makes."""
+    """A step whose elements come from datasets that a function returns."""
 
     def __init__(self, source: Stage, function: Callable[..., Any]) -> None:
         check_callable(function)
@@ -89,7 +89,7 @@ class _Inner(Stage):
 
     @property
     def spec(self) -> Any:  # pyright: ignore[reportIncompatibleVariableOverride]
-        """What the inner datasets hold."""
+        """The element spec of the inner datasets."""
         if self._spec is None:
             spec = result_spec(partial(dataset_of, self._function), self.inputs[0])
             self._spec = spec.element_spec if isinstance(spec, DatasetSpec) else spec
@@ -97,7 +97,7 @@ class _Inner(Stage):
 
 
 class FlatMapped(_Inner):
-    """The elements of the datasets that a function makes, one dataset after another."""
+    """The elements of the datasets that a function returns, one dataset after another."""
 
     class_name: str = "_FlatMapDataset"
     op: str = "FlatMapDataset"
@@ -109,17 +109,17 @@ class FlatMapped(_Inner):
 
 
 class Interleaved(_Inner):
-    """The elements of the datasets that a function makes, several datasets taking turns."""
+    """The elements of the datasets that a function returns, from several datasets in turn."""
 
     class_name, op, constants = "_InterleaveDataset", "InterleaveDataset", 2
 
     def __init__(
         self, source: Stage, function: Callable[..., Any], cycle: int | None, block: int | None, parallel: bool = False
     ) -> None:
-        """Takes how many datasets take turns, and how many elements each gives in its turn.
+        """Stores how many datasets are used in turn, and how many elements each provides in its turn.
 
         Raises:
-          InvalidArgumentError: one of them is not positive.
+          InvalidArgumentError: if either is not positive.
         """
         super().__init__(source, function)
         if parallel:
@@ -159,16 +159,16 @@ class Interleaved(_Inner):
 
 
 class Scanned(Stage):
-    """What a function makes of each element and of a state, which it replaces."""
+    """The results of a function for each element and a state, which it replaces."""
 
     class_name: str = "_ScanDataset"
     op: str = "ScanDataset"
 
     def __init__(self, source: Stage, initial_state: Any, function: Callable[..., Any]) -> None:
-        """Takes the first state, and a function of state and element that returns the next state and an element.
+        """Stores the initial state, and a function from state and element to the next state and an element.
 
         Raises:
-          ValueError: it cannot be called.
+          ValueError: if the function is not callable.
         """
         check_callable(function)
         self.inputs: tuple[Stage, ...] = (source,)
@@ -178,13 +178,13 @@ class Scanned(Stage):
 
     @property
     def spec(self) -> Any:  # pyright: ignore[reportIncompatibleVariableOverride]
-        """What the function returns, found out when somebody asks."""
+        """The spec of the function's results, determined on first access."""
         if self._spec is None:
             self._spec = result_spec(self._first_made, self.inputs[0])
         return self._spec
 
     def cardinality(self) -> int:
-        """Returns the input's."""
+        """Returns the input's cardinality."""
         return self.inputs[0].cardinality()
 
     def _first_made(self, element: Any) -> Any:
@@ -209,23 +209,23 @@ class Scanned(Stage):
 
 
 class WithoutErrors(Stage):
-    """The elements that can be made; what fails is left out."""
+    """The elements that can be created; those that fail are dropped."""
 
     class_name: str = "_IgnoreErrorsDataset"
     op: str = "IgnoreErrorsDataset"
 
     def __init__(self, source: Stage, log_warning: bool) -> None:
-        """Takes the input, and whether to say what was left out."""
+        """Stores the input, and whether to log dropped elements."""
         self.inputs: tuple[Stage, ...] = (source,)
         self._says = log_warning
 
     @property
     def spec(self) -> Any:  # pyright: ignore[reportIncompatibleVariableOverride]
-        """The same as that of the input."""
+        """The input's spec."""
         return self.inputs[0].spec
 
     def start(self) -> Iterator[Any]:
-        """Starts a pass; a function of the step before that fails is asked for the next element."""
+        """Starts a pass; after an error in the preceding step's function, continues with the next element."""
         source = self.inputs[0]
         if not isinstance(source, Mapped):
             yield from self._until_failure(source)
@@ -258,7 +258,7 @@ class WithoutErrors(Stage):
 
 
 class Grouped(Stage):
-    """Elements with equal keys, gathered until there are enough, as one dataset each that a function reduces."""
+    """Groups of elements with equal keys, each reduced by a function that receives it as a dataset."""
 
     class_name: str = "_GroupByWindowDataset"
     op: str = "GroupByWindowDataset"
@@ -270,14 +270,14 @@ class Grouped(Stage):
         reduce_func: Callable[..., Any],
         size: Callable[[int], int],
     ) -> None:
-        """Takes what gives an element's key, what is made of a key and a dataset, and how many belong together."""
+        """Stores the key function, the reducing function, and the function for the size of a group."""
         self.inputs: tuple[Stage, ...] = (source,)
         self._key, self._reduce, self._size = key_func, reduce_func, size
         self._spec: Any = None
 
     @property
     def spec(self) -> Any:  # pyright: ignore[reportIncompatibleVariableOverride]
-        """What the reduced datasets hold."""
+        """The element spec of the reduced datasets."""
         if self._spec is None:
             self._spec = result_spec(self._reduced_alone, self.inputs[0]).element_spec
         return self._spec
@@ -307,7 +307,7 @@ class Grouped(Stage):
 
 
 def reduced(source: Stage, initial_state: Any, function: Callable[..., Any]) -> Any:
-    """Returns the state that is left after a function has taken all elements."""
+    """Returns the final state after a function has received all elements."""
     state = on_host(as_element, initial_state)
     dtypes = [leaf.dtype for leaf in leaves(state) if isinstance(leaf, Tensor)]
     for element in source.start():

@@ -1,4 +1,4 @@
-"""What can be asked of a pipeline besides its elements. All is kept and shown; here nothing needs to be tuned."""
+"""Options of a pipeline. All are stored and can be read; none has an effect, because nothing needs tuning in nbtf."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class AutotuneAlgorithm(IntEnum):
 
 
 class ExternalStatePolicy(IntEnum):
-    """What becomes of state outside a pipeline when the pipeline is saved."""
+    """How state outside a pipeline is treated when the pipeline is saved."""
 
     WARN = 0
     IGNORE = 1
@@ -35,7 +35,7 @@ class ExternalStatePolicy(IntEnum):
 
 
 class _Properties:
-    """Properties of known names and kinds; None where nothing was said."""
+    """Properties with fixed names and types; None means unset."""
 
     _classes: ClassVar[dict[str, Any]] = {}
 
@@ -64,7 +64,7 @@ class _Properties:
     __hash__ = None  # pyright: ignore[reportAssignmentType]
 
     def merge_with(self, overriding: Any) -> Any:
-        """Returns the properties of both; what was said later counts."""
+        """Returns the properties of both; those set in the second take precedence."""
         result = type(self)()
         for name, property_class in self._classes.items():
             base_value, overriding_value = getattr(self, name), getattr(overriding, name)
@@ -77,7 +77,7 @@ class _Properties:
 
 
 class AutotuneOptions(_Properties):
-    """How much may be tuned: `enabled`, `cpu_budget`, `ram_budget`, `autotune_algorithm`."""
+    """Limits of tuning: `enabled`, `cpu_budget`, `ram_budget`, `autotune_algorithm`."""
 
     _classes: ClassVar[dict[str, Any]] = {
         "enabled": bool,
@@ -96,7 +96,7 @@ class DistributeOptions(_Properties):
 
 
 class OptimizationOptions(_Properties):
-    """Which rewrites of a pipeline are wanted."""
+    """The requested optimizations of a pipeline."""
 
     _classes: ClassVar[dict[str, Any]] = dict.fromkeys(
         (
@@ -119,16 +119,16 @@ class OptimizationOptions(_Properties):
 
 
 class ThreadingOptions(_Properties):
-    """How many threads a pipeline may use: `max_intra_op_parallelism`, `private_threadpool_size`."""
+    """Number of threads for a pipeline: `max_intra_op_parallelism`, `private_threadpool_size`."""
 
     _classes: ClassVar[dict[str, Any]] = {"max_intra_op_parallelism": int, "private_threadpool_size": int}
 
 
 class Options(_Properties):
-    """Options of a dataset, given to `Dataset.with_options`.
+    """Options of a dataset, for `Dataset.with_options`.
 
-    All are kept and can be read back. A pipeline here runs in the thread that asks for its elements and in a fixed
-    order, whatever they say.
+    All options are stored and can be read, but have no effect: a pipeline runs in the calling thread and in a fixed
+    order.
 
     >>> options = tf.data.Options()
     >>> options.experimental_distribute.auto_shard_policy = tf.data.experimental.AutoShardPolicy.DATA
@@ -153,5 +153,5 @@ class Options(_Properties):
     }
 
     def merge(self, options: Options) -> Options:
-        """Returns the options of both; what the second says counts."""
+        """Returns the options of both; those set in the second take precedence."""
         return self.merge_with(options)

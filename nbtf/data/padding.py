@@ -1,4 +1,4 @@
-"""Elements of different lengths, filled up and put together."""
+"""Pipeline steps that pad elements of different lengths and combine them into batches."""
 
 from __future__ import annotations
 
@@ -29,24 +29,24 @@ from nbtf.errors import DataLossError
 
 
 class PaddedBatched(Batched):
-    """Elements in groups, made equally long before."""
+    """Batches of elements that are padded to equal lengths."""
 
     class_name: str = "_PaddedBatchDataset"
     op: str = "PaddedBatchDatasetV2"
     constants: int = 2
 
     def __init__(self, source: Stage, size: int, drop_remainder: bool, shapes: Any, values: Any) -> None:
-        """Takes the shapes to fill up to, None for the longest of a group, and what to fill with.
+        """Stores the shapes to pad to (None for the longest of a batch) and the padding values.
 
         Raises:
-          TypeError: a value of another dtype.
-          ValueError: a shape that an element does not fit into, or no known rank.
+          TypeError: if a padding value has another dtype.
+          ValueError: if an element does not fit into its shape, or the rank is unknown.
         """
         super().__init__(source, size, drop_remainder)
         self._element = source.spec
         self._specs: list[Any] = flatten(self._element)
         self._targets = self._shapes(shapes)
-        # Without shapes the longest element decides, whatever its spec says.
+        # Without shapes, the longest element decides, regardless of its spec.
         self._rooms = (
             [TensorShape([None] * len(target)) for target in self._targets] if shapes is None else self._targets
         )
@@ -72,7 +72,7 @@ class PaddedBatched(Batched):
 
     @property
     def spec(self) -> Any:
-        """The shapes that were asked for, and an axis more."""
+        """The padded shapes with one more axis."""
         length = self._size if self._whole else None
         specs = zip(self._targets, self._specs, strict=True)
         padded_specs = [TensorSpec(TensorShape([length]).concatenate(target), spec.dtype) for target, spec in specs]
@@ -81,16 +81,16 @@ class PaddedBatched(Batched):
     start = Batched.join_groups
 
     def join(self, elements: Sequence[Any]) -> Any:
-        """Returns elements as one, filled up."""
+        """Returns a batch of padded elements."""
         columns = zip(*map(leaves, elements), self._rooms, self._values, strict=True)
         return packer(elements[0])([_fill_up(column[:-2], column[-2], column[-1]) for column in columns])
 
 
 def _up_to(structure: Any, values: Any) -> list[Any]:
-    """Returns the values where a structure ends, which may be lists themselves."""
+    """Returns the values at the leaves of a structure; a value may itself be a list."""
     if is_tuple(structure):
         if not is_sequence(values) or len(values) != len(structure):
-            raise ValueError(f"The padded shapes {values} do not have the structure of the elements.")
+            raise ValueError(f"The padded shapes {values} do not match the structure of the elements.")
         return [leaf for inner, value in zip(structure, values, strict=True) for leaf in _up_to(inner, value)]
     if is_mapping(structure):
         return [leaf for key in sorted(structure) for leaf in _up_to(structure[key], values[key])]

@@ -1,4 +1,4 @@
-"""A dataset: elements that are made when somebody asks for them, as often as somebody asks."""
+"""Base class of datasets, whose elements are created on demand in any number of passes."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ from nbtf.errors import InvalidArgumentError, OperatorNotAllowedInGraphError
 
 
 class Pipeline:
-    """What every dataset can do, whatever its elements are."""
+    """The methods of all datasets, regardless of their elements."""
 
     __slots__ = ("__weakref__", "_stage")
 
     _stage: Stage
 
     def __iter__(self) -> Iterator:
-        """Starts a pass over the elements; each loop starts anew.
+        """Starts a pass over the elements; each loop begins a new one.
 
         Raises:
-          OperatorNotAllowedInGraphError: a function is being traced, in which Python cannot count the elements.
+          OperatorNotAllowedInGraphError: if a function is being traced, where Python cannot count the elements.
         """
         if function_graph() is not None:
             raise OperatorNotAllowedInGraphError(PYTHON_LOOP.format("tf.data.Dataset"))
@@ -43,14 +43,14 @@ class Pipeline:
         return handle_of(self)
 
     def __bool__(self) -> bool:
-        """A dataset is true, also an empty one."""
+        """Returns True, even for an empty dataset."""
         return True
 
     def __len__(self) -> int:
-        """The number of elements.
+        """Returns the number of elements.
 
         Raises:
-          TypeError: it is infinite, or not known before they are made.
+          TypeError: if it is infinite, or unknown before the elements are created.
         """
         count = self._stage.cardinality()
         if count == INFINITE:
@@ -60,15 +60,15 @@ class Pipeline:
         return count
 
     def __repr__(self) -> str:
-        """`<_BatchDataset element_spec=TensorSpec(shape=(None,), dtype=tf.int64, name=None)>`."""
+        """Returns `<_BatchDataset element_spec=TensorSpec(shape=(None,), dtype=tf.int64, name=None)>`."""
         return f"<{self._stage.class_name} element_spec={self.element_spec}>"
 
     @property
     def element_spec(self) -> Any:
-        """What each element looks like: a `tf.TensorSpec`, or a structure of them.
+        """The spec of an element: a `tf.TensorSpec`, or a structure of them.
 
-        After `map` and its kin, where the function decides, it is found out by calling the function with made-up
-        elements; TensorFlow traces it.
+        After `map` and similar methods it depends on the function, and is determined by calling the function with
+        made-up elements. TensorFlow traces the function instead.
 
         >>> tf.data.Dataset.range(5).batch(2).element_spec
         TensorSpec(shape=(None,), dtype=tf.int64, name=None)
@@ -86,7 +86,7 @@ class Pipeline:
           name: accepted and ignored.
 
         Returns:
-          An int64 scalar; `tf.data.INFINITE_CARDINALITY` or `tf.data.UNKNOWN_CARDINALITY`.
+          An int64 scalar, which may be `tf.data.INFINITE_CARDINALITY` or `tf.data.UNKNOWN_CARDINALITY`.
 
         >>> tf.data.Dataset.range(5).batch(2).cardinality().numpy()
         np.int64(3)
@@ -103,25 +103,25 @@ class Pipeline:
         return NumpyIterator(self)
 
     def options(self) -> Options:
-        """Returns the options of this dataset and of those it is made from."""
+        """Returns the options of this dataset, merged with those of its inputs."""
         merged = Options()
         for options in _options_of(self._stage):
             merged = merged.merge(options)
         return merged
 
     def reduce(self, initial_state: Any, reduce_func: Callable[..., Any], name: str | None = None) -> Any:
-        """Returns what is left after a function has taken all elements.
+        """Returns the final state after a function has received all elements.
 
         Args:
-          initial_state: the first state: a value or a structure of values.
-          reduce_func: takes the state and an element, and returns the next state.
+          initial_state: the initial state: a value or a structure of values.
+          reduce_func: receives the state and an element, and returns the next state.
           name: accepted and ignored.
 
         Returns:
-          The last state.
+          The final state.
 
         Raises:
-          TypeError: the state changes its dtypes.
+          TypeError: if the dtypes of the state change.
 
         >>> tf.data.Dataset.range(5).reduce(np.int64(0), lambda total, x: total + x).numpy()
         np.int64(10)
@@ -130,13 +130,13 @@ class Pipeline:
         return mapping.reduced(self._stage, initial_state, reduce_func)
 
     def get_single_element(self, name: str | None = None) -> Any:
-        """Returns the one element of a dataset that has just one.
+        """Returns the only element of a dataset.
 
         Args:
           name: accepted and ignored.
 
         Raises:
-          InvalidArgumentError: it has none, or more than one.
+          InvalidArgumentError: if the dataset is empty or has more than one element.
 
         >>> tf.data.Dataset.range(3).batch(3).get_single_element().numpy()
         array([0, 1, 2])
@@ -151,13 +151,13 @@ class Pipeline:
         return first
 
     def apply(self, transformation_func: Callable[[Self], Any]) -> Any:
-        """Returns what a function makes of the dataset.
+        """Applies a function to the dataset.
 
         Args:
-          transformation_func: takes a dataset and returns one.
+          transformation_func: receives a dataset and returns a dataset.
 
         Raises:
-          TypeError: it returns something else.
+          TypeError: if it returns anything else.
 
         >>> list(tf.data.Dataset.range(5).apply(lambda ds: ds.skip(3)).as_numpy_iterator())
         [np.int64(3), np.int64(4)]
@@ -178,7 +178,7 @@ def as_count(value: Any) -> int:
     """Returns an integer argument.
 
     Raises:
-      TypeError: it is none.
+      TypeError: if the value is not an integer.
     """
     if value.__class__ is int:
         return value

@@ -1,4 +1,4 @@
-"""Elements that are copied to another device, one by one."""
+"""A pipeline step that copies elements to another device, one by one."""
 
 from __future__ import annotations
 
@@ -13,23 +13,23 @@ from nbtf.data.stage import Stage
 
 
 class CopiedTo(Stage):
-    """The elements of the input on a device."""
+    """The elements of the input, copied to a device."""
 
     class_name: str = "_CopyToDeviceDataset"
     op: str = ""
 
     def __init__(self, source: Stage, target: str) -> None:
-        """Takes the device's name."""
+        """Stores the device's name."""
         self.inputs: tuple[Stage, ...] = (source,)
         self._target = target
 
     @property
     def spec(self) -> Any:  # pyright: ignore[reportIncompatibleVariableOverride]
-        """The same as that of the input."""
+        """The input's spec."""
         return self.inputs[0].spec
 
     def cardinality(self) -> int:
-        """Returns the input's."""
+        """Returns the input's cardinality."""
         return self.inputs[0].cardinality()
 
     def start(self) -> Iterator[Any]:

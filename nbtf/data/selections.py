@@ -1,4 +1,4 @@
-"""Steps that choose among the elements of a dataset, or put them in another order."""
+"""Pipeline steps that select elements of a dataset, or change their order."""
 
 from __future__ import annotations
 
@@ -20,23 +20,23 @@ from nbtf.errors import FailedPreconditionError, InvalidArgumentError
 T = TypeVar("T")
 
 WORDS_AT_ONCE = 1024
-"""Random words that are made together."""
+"""Number of random words that are generated at once."""
 
 
 class Repeated(Selection):
-    """All passes after one another."""
+    """Several passes over the input, one after another."""
 
     class_name: str = "_RepeatDataset"
     op: str = "RepeatDataset"
     constants: int = 1
 
     def __init__(self, source: Stage, count: int) -> None:
-        """Takes how often; a negative number means for ever."""
+        """Stores the number of passes; negative means infinitely many."""
         super().__init__(source)
         self._count = count
 
     def cardinality(self) -> int:
-        """Returns how many there are in all passes."""
+        """Returns the number of elements in all passes."""
         pass_length = self.inputs[0].cardinality()
         if self._count == 0 or pass_length == 0:
             return 0
@@ -65,45 +65,45 @@ class Taken(Selection):
     constants: int = 1
 
     def __init__(self, source: Stage, count: int) -> None:
-        """Takes how many; -1 means all."""
+        """Stores the number of elements to take; -1 means all."""
         super().__init__(source)
         self._count = count
         self.span: range | None = source.span if source.span is None or count < 0 else source.span[:count]
 
     def cardinality(self) -> int:
-        """Returns how many there are."""
+        """Returns the number of elements."""
         length = self.inputs[0].cardinality()
         if self._count < 0 or length == UNKNOWN:
             return length
         return self._count if length == INFINITE else min(length, self._count)
 
     def select(self, start: Callable[[], Iterator[T]], element_of: Callable[[T], Any]) -> Iterator[T]:
-        """Returns the first ones."""
+        """Returns the first elements."""
         return start() if self._count < 0 else islice(start(), self._count)
 
 
 class Skipped(Selection):
-    """All but the first elements."""
+    """All except the first elements."""
 
     class_name: str = "_SkipDataset"
     op: str = "SkipDataset"
     constants: int = 1
 
     def __init__(self, source: Stage, count: int) -> None:
-        """Takes how many are left out; -1 means all."""
+        """Stores the number of elements to skip; -1 means all."""
         super().__init__(source)
         self._count = count
         self.span: range | None = None if source.span is None or count < 0 else source.span[count:]
 
     def cardinality(self) -> int:
-        """Returns how many are left."""
+        """Returns the number of remaining elements."""
         length = self.inputs[0].cardinality()
         if self._count < 0:
             return 0
         return max(0, length - self._count) if length >= 0 else length
 
     def select(self, start: Callable[[], Iterator[T]], element_of: Callable[[T], Any]) -> Iterator[T]:
-        """Returns the rest."""
+        """Returns the remaining elements."""
         return iter(()) if self._count < 0 else islice(start(), self._count, None)
 
 
@@ -115,10 +115,10 @@ class Sharded(Selection):
     constants: int = 2
 
     def __init__(self, source: Stage, num_shards: int, index: int) -> None:
-        """Takes the number of shards, and which one this is.
+        """Stores the number of shards, and the index of this one.
 
         Raises:
-          InvalidArgumentError: there is no such shard.
+          InvalidArgumentError: if the index is out of range.
         """
         super().__init__(source)
         if num_shards <= 0:
@@ -130,20 +130,20 @@ class Sharded(Selection):
         self._shards, self._index = num_shards, index
 
     def cardinality(self) -> int:
-        """Returns how many there are in this shard."""
+        """Returns the number of elements in this shard."""
         length = self.inputs[0].cardinality()
         return len(range(self._index, length, self._shards)) if length >= 0 else length
 
     def select(self, start: Callable[[], Iterator[T]], element_of: Callable[[T], Any]) -> Iterator[T]:
-        """Returns every n-th."""
+        """Returns every n-th element."""
         return islice(start(), self._index, None, self._shards)
 
 
 class Unchanged(Selection):
-    """All elements as they are: prefetching, which saves no time here, and options."""
+    """All elements unchanged: used for options, and for prefetching, which saves no time in nbtf."""
 
     def __init__(self, source: Stage, class_name: str, op: str, constants: int = 0, options: Any = None) -> None:
-        """Takes the names of what it stands for."""
+        """Stores the names of the step that it represents."""
         super().__init__(source)
         self.class_name: str = class_name
         self.op: str = op
@@ -157,23 +157,23 @@ class Unchanged(Selection):
 
 
 class Counted(Selection):
-    """All elements, and a promise how many."""
+    """All elements, with an assertion of their number."""
 
     class_name: str = "_AssertCardinalityDataset"
     op: str = "AssertCardinalityDataset"
     constants: int = 1
 
     def __init__(self, source: Stage, count: int) -> None:
-        """Takes the number of elements."""
+        """Stores the asserted number of elements."""
         super().__init__(source)
         self._count = count
 
     def cardinality(self) -> int:
-        """Returns what was promised."""
+        """Returns the asserted number."""
         return self._count
 
     def select(self, start: Callable[[], Iterator[T]], element_of: Callable[[T], Any]) -> Iterator[T]:
-        """Yields all; the promise is checked on the way."""
+        """Yields all elements, checking their number along the way."""
         count, number = self._count, 0
         expected = f"Input dataset was expected to contain {'an infinite number of' if count < 0 else count} "
         expected += "element" if count == 1 else "elements"
@@ -188,7 +188,7 @@ class Counted(Selection):
 
 
 class Cached(Selection):
-    """Elements that are kept in memory once the first whole pass is over."""
+    """Elements that are kept in memory after the first complete pass."""
 
     class_name: str = "CacheDataset"
     op: str = "CacheDatasetV2"
@@ -200,7 +200,7 @@ class Cached(Selection):
         self._kept: list[Any] | None = None
 
     def select(self, start: Callable[[], Iterator[T]], element_of: Callable[[T], Any]) -> Iterator[T]:
-        """Yields what is kept, or keeps it."""
+        """Yields the cached elements, or fills the cache."""
         if self._kept is not None:
             yield from self._kept
             return
@@ -212,13 +212,13 @@ class Cached(Selection):
 
 
 class Filtered(Selection):
-    """The elements that a function approves of."""
+    """The elements for which a function returns true."""
 
     class_name: str = "_FilterDataset"
     op: str = "FilterDataset"
 
     def __init__(self, source: Stage, predicate: Callable[..., Any]) -> None:
-        """Takes the function."""
+        """Stores the function."""
         super().__init__(source)
         self._predicate = predicate
 
@@ -227,19 +227,19 @@ class Filtered(Selection):
         return UNKNOWN
 
     def select(self, start: Callable[[], Iterator[T]], element_of: Callable[[T], Any]) -> Iterator[T]:
-        """Yields the approved ones."""
+        """Yields the elements for which the function returns true."""
         predicate = self._predicate
         return (item for item in start() if approved(predicate, element_of(item)))
 
 
 class TakenWhile(Filtered):
-    """The elements before the first that a function does not approve of."""
+    """The elements before the first for which a function returns false."""
 
     class_name: str = "_TakeWhileDataset"
     op: str = "TakeWhileDataset"
 
     def select(self, start: Callable[[], Iterator[T]], element_of: Callable[[T], Any]) -> Iterator[T]:
-        """Yields the approved ones, up to the first that is not."""
+        """Yields elements up to the first for which the function returns false."""
         for item in start():
             if not approved(self._predicate, element_of(item)):
                 return
@@ -247,10 +247,10 @@ class TakenWhile(Filtered):
 
 
 def approved(predicate: Callable[..., Any], element: Any) -> bool:
-    """Asks a predicate.
+    """Returns the result of a predicate.
 
     Raises:
-      ValueError: the answer is not one truth value.
+      ValueError: if the result is not a boolean scalar.
     """
     answer = on_host(called, predicate, element)
     if answer is True or answer is False:
@@ -274,7 +274,7 @@ class Distinct(Selection):
         return UNKNOWN
 
     def select(self, start: Callable[[], Iterator[T]], element_of: Callable[[T], Any]) -> Iterator[T]:
-        """Yields what has not been there before."""
+        """Yields the elements that have not occurred before."""
         keys: set[Any] = set()
         for item in start():
             values = element_of(item).numpy()
@@ -285,7 +285,7 @@ class Distinct(Selection):
 
 
 class Shuffled(Selection):
-    """The elements in a random order: each is drawn from a buffer, which the next one fills up.
+    """The elements in random order: each is drawn from a buffer, and the next input element takes its place.
 
     Order and random numbers are TensorFlow's: source `shuffle_dataset_op.cc` and `random_seed_ops.cc`.
     """
@@ -295,10 +295,10 @@ class Shuffled(Selection):
     constants: int = 1
 
     def __init__(self, source: Stage, buffer_size: int, seed: int | None, reshuffles: bool) -> None:
-        """Takes the length of the buffer, a seed, and whether each pass has an order of its own.
+        """Stores the buffer size, a seed, and whether each pass has a different order.
 
         Raises:
-          InvalidArgumentError: the buffer has no room.
+          InvalidArgumentError: if the buffer size is not positive.
         """
         super().__init__(source)
         if buffer_size <= 0 and buffer_size != UNKNOWN:
@@ -318,7 +318,7 @@ def _drawn(items: Iterator[T], room: int | None, words: Iterator[int]) -> Iterat
     draw = words.__next__
     buffer = list(islice(items, room))
     size, free = len(buffer), 0
-    for item in items:  # the buffer is full: what is drawn makes place for this one
+    for item in items:  # the buffer is full, and each drawn element makes room for this one
         index = (free + draw() % size) % size
         drawn, buffer[index] = buffer[index], buffer[free]
         buffer[free] = item
@@ -332,7 +332,7 @@ def _drawn(items: Iterator[T], room: int | None, words: Iterator[int]) -> Iterat
 
 
 def seed_pair(seed: int | None) -> tuple[int, int]:
-    """Returns the two seeds of a dataset's random numbers; unforeseeable ones where no seed is set."""
+    """Returns the two seeds for a dataset's random numbers; unpredictable ones if no seed is set."""
     pair = seeds().pair(seed)
     if pair is None:
         drawn: list[int] = np.random.SeedSequence().generate_state(2).tolist()
@@ -341,7 +341,7 @@ def seed_pair(seed: int | None) -> tuple[int, int]:
 
 
 def random_words(key: int, high: int) -> Iterator[int]:
-    """Yields the 32-bit words of a Philox generator, one after another."""
+    """Yields the 32-bit words of a Philox generator in order."""
     return chain.from_iterable(_blocks_of_words(key, high))
 
 

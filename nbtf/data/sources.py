@@ -1,4 +1,4 @@
-"""Where elements come from: arrays, numbers, generators, files."""
+"""Sources of elements: arrays, numbers, generators and files."""
 
 from __future__ import annotations
 
@@ -47,10 +47,10 @@ class Slices(Stage):
     op: str = "TensorSliceDataset"
 
     def __init__(self, tensors: Any) -> None:
-        """Takes arrays in their structure.
+        """Stores a structure of arrays.
 
         Raises:
-          ValueError: there are none, one has no rows, or their lengths differ.
+          ValueError: if the structure is empty, an array has no rows, or the lengths differ.
         """
         element = on_host(as_element, tensors)
         columns = leaves(element)
@@ -60,7 +60,7 @@ class Slices(Stage):
             raise ValueError("Unbatching a tensor is only supported for rank >= 1")
         for leaf in columns:
             if not isinstance(leaf, Tensor | RaggedTensor):
-                text = f"Slices of a {type(leaf).__name__} are not in nbtf; make it dense first."
+                text = f"Cannot slice a {type(leaf).__name__}. Convert it to a dense tensor first."
                 raise UnimplementedError(text)
         lengths = [int(leaf.shape[0]) for leaf in columns]
         for length in lengths[1:]:
@@ -76,7 +76,7 @@ class Slices(Stage):
         return self._length
 
     def picks(self) -> Iterator[int]:
-        """Starts a pass over the numbers of the rows."""
+        """Starts a pass over the row numbers."""
         return iter(range(self._length))
 
     def start(self) -> Iterator[Any]:
@@ -92,10 +92,10 @@ class Whole(Stage):
     op: str = "TensorDataset"
 
     def __init__(self, tensors: Any) -> None:
-        """Takes the element.
+        """Stores the element.
 
         Raises:
-          InvalidArgumentError: there is nothing in it.
+          InvalidArgumentError: if it is an empty structure.
         """
         self._element = on_host(as_element, tensors)
         if tensors is None or not leaves(self._element):
@@ -105,7 +105,7 @@ class Whole(Stage):
         self.spec: Any = spec_of(self._element)
 
     def cardinality(self) -> int:
-        """There is one."""
+        """Returns 1."""
         return 1
 
     def start(self) -> Iterator[Any]:
@@ -114,7 +114,7 @@ class Whole(Stage):
 
 
 class _Steps:
-    """Numbers at equal distances, which need no array before they are asked for."""
+    """Evenly spaced numbers, computed on demand without an array."""
 
     def __init__(self, first: int, step: int, dtype: DType) -> None:
         self._first, self._step, self._dtype = first, step, dtype
@@ -130,17 +130,17 @@ class _Steps:
 
 
 class Numbers(Stage):
-    """Numbers from a first one up to before a last one."""
+    """Numbers from a first one up to, but not including, a last one."""
 
     class_name = "_RangeDataset"
     op: str = "RangeDataset"
     constants: int = 3
 
     def __init__(self, start: int, stop: int | None, step: int, dtype: DType) -> None:
-        """Takes the bounds, of which the second is not reached and None is none at all, and the distance.
+        """Stores the bounds and the step; a `stop` of None means that the numbers never end.
 
         Raises:
-          InvalidArgumentError: the distance is 0.
+          InvalidArgumentError: if the step is 0.
         """
         if step == 0 and stop is not None:
             raise InvalidArgumentError(wrap_message(self.op, "step must be a non-zero integer."))
@@ -152,7 +152,7 @@ class Numbers(Stage):
             self.class_name: str = "_ScanDataset"
 
     def cardinality(self) -> int:
-        """Returns how many there are."""
+        """Returns the number of elements."""
         return INFINITE if self._range is None else len(self._range)
 
     def picks(self) -> Iterator[int]:
@@ -166,19 +166,19 @@ class Numbers(Stage):
 
 
 class RandomNumbers(Stage):
-    """Random 32-bit integers without end."""
+    """An infinite sequence of random 32-bit integers."""
 
     class_name: str = "_RandomDataset"
     op: str = "RandomDatasetV2"
     spec: Any = TensorSpec((), int64)
 
     def __init__(self, seed: int | None, changes: bool = False) -> None:
-        """Takes a seed, and whether each pass gives other numbers."""
+        """Stores a seed, and whether each pass has different numbers."""
         self._seed = seed_pair(seed)
         self._passes = random_words(*self._seed) if changes else None
 
     def cardinality(self) -> int:
-        """There is no end."""
+        """Returns `INFINITE`."""
         return INFINITE
 
     def start(self) -> Iterator[Any]:
@@ -188,13 +188,13 @@ class RandomNumbers(Stage):
 
 
 class Generated(Stage):
-    """What a generator of the user's yields."""
+    """The values that the user's generator yields."""
 
     class_name: str = "_FlatMapDataset"
     op: str = "FlatMapDataset"
 
     def __init__(self, generator: Callable[..., Any], args: Sequence[Any], spec: Any) -> None:
-        """Takes a function that returns something to iterate over, its arguments, and what each element looks like."""
+        """Stores a function that returns an iterable, its arguments, and the spec of an element."""
         self._generator = generator
         self._args = [on_host(as_tensor, arg) for arg in args]
         self.spec = spec
@@ -239,7 +239,7 @@ def _dtypes(spec: Any) -> Any:
 
 
 def _taken_apart(spec: Any, value: Any) -> list[Any] | None:
-    """Returns the values where a structure has its ends; None where the two do not fit."""
+    """Returns the values at the leaves of a structure; None if the value has another structure."""
     if is_tuple(spec):
         if not is_sequence(value) or len(value) != len(spec):
             return None
@@ -294,19 +294,19 @@ def _refuse_value(text: str) -> OpError:
 
 
 class Lines(Stage):
-    """The lines of text files, as bytes, without their ends."""
+    """The lines of text files as bytes, without line endings."""
 
     class_name: str = "TextLineDatasetV2"
     op: str = "TextLineDataset"
     spec: Any = TensorSpec((), string)
 
     def __init__(self, filenames: Any) -> None:
-        """Takes one name, or a list or a tensor of names."""
+        """Stores one name, or a list or tensor of names."""
         names = on_host(as_tensor, filenames, None if isinstance(filenames, Tensor) else string).numpy()
         self._names: list[bytes] = np.atleast_1d(np.asarray(names, dtype=object)).reshape(-1).tolist()
 
     def cardinality(self) -> int:
-        """Unknown before reading."""
+        """Returns `UNKNOWN`, because the number is not known before reading."""
         return UNKNOWN
 
     def start(self) -> Iterator[Any]:
@@ -314,7 +314,7 @@ class Lines(Stage):
         for name in self._names:
             path = name.decode()
             try:
-                file = open_bytes(path)  # closed below; only the opening may fail so
+                file = open_bytes(path)  # closed below; only errors of opening become NotFoundError
             except OSError as error:
                 error_class = NotFoundError if isinstance(error, FileNotFoundError) else FailedPreconditionError
                 raise at_next(error_class, f"{path}; {error.strerror}") from error
@@ -324,20 +324,20 @@ class Lines(Stage):
 
 
 class Records(Stage):
-    """The records of files, one after another."""
+    """The records of files, in order."""
 
     class_name: str = "TFRecordDatasetV2"
     op: str = "TFRecordDataset"
     spec: Any = TensorSpec((), string)
 
     def __init__(self, filenames: Any, compression: str) -> None:
-        """Takes one name, or a list or a tensor of names, and how the files are compressed."""
+        """Stores one name, or a list or tensor of names, and the files' compression."""
         names = on_host(as_tensor, filenames, None if isinstance(filenames, Tensor) else string).numpy()
         self._names: list[bytes] = np.atleast_1d(np.asarray(names, dtype=object)).reshape(-1).tolist()
         self._compression = compression
 
     def cardinality(self) -> int:
-        """Unknown before reading."""
+        """Returns `UNKNOWN`, because the number is not known before reading."""
         return UNKNOWN
 
     def start(self) -> Iterator[Any]:

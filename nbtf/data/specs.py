@@ -1,4 +1,4 @@
-"""What is known of a dataset's elements before they are there."""
+"""Specs of elements: what is known of them before they exist."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from nbtf.data.elements import is_mapping, is_tuple, tensor_on_host
 
 
 class DatasetSpec:
-    """Says of a value that it is a dataset, and what its elements are."""
+    """The spec of a dataset, with the spec of its elements."""
 
     def __init__(self, element_spec: Any, dataset_shape: ShapeLike = ()) -> None:
-        """Takes the structure of the elements, and the shape of a tensor of datasets."""
+        """Stores the spec of the elements, and the shape of a tensor of datasets."""
         self.element_spec: Any = element_spec
         self.dataset_shape: TensorShape = TensorShape(dataset_shape)
 
@@ -30,16 +30,16 @@ class DatasetSpec:
         return f"DatasetSpec({self.element_spec!r}, {self.dataset_shape!r})"
 
     def __eq__(self, other: object) -> bool:
-        """Equal if the elements are alike."""
+        """Returns whether the element specs are equal."""
         return isinstance(other, DatasetSpec) and self.element_spec == other.element_spec
 
     def __hash__(self) -> int:
-        """The hash of its text."""
+        """Returns the hash of the spec's text."""
         return hash(repr(self))
 
 
 class RaggedTensorSpec:
-    """Says of a value that it is a ragged tensor, and of which shape and dtype.
+    """The spec of a ragged tensor: its shape and dtype.
 
     >>> tf.RaggedTensorSpec([2, None], tf.int32)
     RaggedTensorSpec(TensorShape([2, None]), tf.int32, 1, tf.int64)
@@ -52,7 +52,7 @@ class RaggedTensorSpec:
         ragged_rank: int | None = None,
         row_splits_dtype: DTypeLike = int64,
     ) -> None:
-        """Takes the lengths, None where rows differ, and how many axes are ragged."""
+        """Stores the lengths (None for ragged axes), the dtypes and the number of ragged axes."""
         self.shape: TensorShape = TensorShape(shape)
         self.dtype: DType = as_dtype(dtype)
         rank = self.shape.rank
@@ -60,7 +60,7 @@ class RaggedTensorSpec:
         self.row_splits_dtype: DType = as_dtype(row_splits_dtype)
 
     def is_compatible_with(self, spec_or_value: Any) -> bool:
-        """Tells whether a ragged tensor, or one that another spec describes, looks like this."""
+        """Returns whether a ragged tensor, or one with another spec, matches this spec."""
         spec = _spec_of_leaf(spec_or_value) if isinstance(spec_or_value, RaggedTensor) else spec_or_value
         return isinstance(spec, RaggedTensorSpec) and (
             (self.dtype, self.ragged_rank, self.row_splits_dtype)
@@ -69,7 +69,7 @@ class RaggedTensorSpec:
         )
 
     def _stand_in(self) -> Any:
-        """Returns a ragged tensor of tensors that have no values."""
+        """Returns a ragged tensor made of symbolic tensors."""
         if not self.ragged_rank:
             return tensor_like(self.shape, self.dtype)
         value: Any = tensor_like((None, *self.shape[self.ragged_rank + 1 :]), self.dtype)
@@ -80,56 +80,56 @@ class RaggedTensorSpec:
         return value
 
     def __repr__(self) -> str:
-        """`RaggedTensorSpec(TensorShape([2, None]), tf.int32, 1, tf.int64)`."""
+        """Returns `RaggedTensorSpec(TensorShape([2, None]), tf.int32, 1, tf.int64)`."""
         return f"RaggedTensorSpec({self.shape!r}, {self.dtype!r}, {self.ragged_rank}, {self.row_splits_dtype!r})"
 
     def __eq__(self, other: object) -> bool:
-        """Equal if shape, dtypes and ragged rank are."""
+        """Returns whether shape, dtypes and ragged rank are equal."""
         return isinstance(other, RaggedTensorSpec) and repr(self) == repr(other)
 
     def __hash__(self) -> int:
-        """The hash of its text."""
+        """Returns the hash of the spec's text."""
         return hash(repr(self))
 
 
 class SparseTensorSpec:
-    """Says of a value that it is a sparse tensor, and of which shape and dtype.
+    """The spec of a sparse tensor: its shape and dtype.
 
     >>> tf.SparseTensorSpec([2, 3], tf.int32)
     SparseTensorSpec(TensorShape([2, 3]), tf.int32)
     """
 
     def __init__(self, shape: ShapeLike = None, dtype: DTypeLike = float32) -> None:
-        """Takes the lengths of the dense tensor, and the dtype."""
+        """Stores the lengths of the dense tensor, and the dtype."""
         self.shape: TensorShape = TensorShape(shape)
         self.dtype: DType = as_dtype(dtype)
 
     def is_compatible_with(self, spec_or_value: Any) -> bool:
-        """Tells whether a sparse tensor, or one that another spec describes, looks like this."""
+        """Returns whether a sparse tensor, or one with another spec, matches this spec."""
         is_sparse = isinstance(spec_or_value, SparseTensor | SparseTensorSpec)
         return is_sparse and spec_or_value.dtype is self.dtype and self.shape.is_compatible_with(spec_or_value.shape)
 
     def _stand_in(self) -> SparseTensor:
-        """Returns a sparse tensor of tensors that have no values."""
+        """Returns a sparse tensor made of symbolic tensors."""
         rank = self.shape.rank
         indices, lengths = tensor_like((None, rank), int64), tensor_like((rank,), int64)
         return SparseTensor(indices, tensor_like((None,), self.dtype), lengths)
 
     def __repr__(self) -> str:
-        """`SparseTensorSpec(TensorShape([2, 3]), tf.int32)`."""
+        """Returns `SparseTensorSpec(TensorShape([2, 3]), tf.int32)`."""
         return f"SparseTensorSpec({self.shape!r}, {self.dtype!r})"
 
     def __eq__(self, other: object) -> bool:
-        """Equal if shape and dtype are."""
+        """Returns whether shape and dtype are equal."""
         return isinstance(other, SparseTensorSpec) and repr(self) == repr(other)
 
     def __hash__(self) -> int:
-        """The hash of its text."""
+        """Returns the hash of the spec's text."""
         return hash(repr(self))
 
 
 class NoneTensorSpec:
-    """Says of a value that it is None."""
+    """The spec of the value None."""
 
     def _stand_in(self) -> None:
         """Returns None."""
@@ -139,11 +139,11 @@ class NoneTensorSpec:
         return "NoneTensorSpec()"
 
     def __eq__(self, other: object) -> bool:
-        """Equal to its like."""
+        """Returns whether the other object is a spec of None as well."""
         return isinstance(other, NoneTensorSpec)
 
     def __hash__(self) -> int:
-        """The same for all."""
+        """Returns the same hash for all instances."""
         return 0
 
 
@@ -167,7 +167,7 @@ def _spec_of_leaf(value: Any) -> Any:
 
 
 def each(function: Callable[..., Any], structure: Any) -> Any:
-    """Returns a structure of what a function makes of each value; tuples and dictionaries are structure."""
+    """Returns a structure with a function applied to each value; only tuples and dictionaries are structure."""
     if is_tuple(structure):
         values = [each(function, item) for item in structure]
         fields = getattr(structure, "_make", None)
@@ -179,7 +179,7 @@ def each(function: Callable[..., Any], structure: Any) -> Any:
 
 
 def batch_of(spec: Any, length: int | None) -> Any:
-    """Returns what a batch of elements looks like; `length` is None where it is not known."""
+    """Returns the spec of a batch of elements; `length` is None if it is unknown."""
 
     def batched(spec: Any) -> Any:
         if isinstance(spec, TensorSpec):
@@ -195,7 +195,7 @@ def batch_of(spec: Any, length: int | None) -> Any:
 
 
 def row_of(spec: Any) -> Any:
-    """Returns what one row of a batch looks like."""
+    """Returns the spec of one row of a batch."""
 
     def row(spec: Any) -> Any:
         if isinstance(spec, RaggedTensorSpec):
@@ -206,10 +206,10 @@ def row_of(spec: Any) -> Any:
 
 
 def both(first: Any, second: Any, refused: str | None = None) -> Any:
-    """Returns what is true of elements of both kinds.
+    """Returns the most specific spec that covers both.
 
     Raises:
-      TypeError: they have nothing in common.
+      TypeError: if they have nothing in common.
     """
     text = f"Incompatible dataset elements:\n  {first} vs.   {second}" if refused is None else refused
     specs, other_specs = flatten(first), flatten(second)
@@ -233,17 +233,17 @@ def _common(a: Any, b: Any, text: str) -> Any:
 
 
 def stand_in(spec: Any, length: int, value: int, text: bytes, dataset: Callable[[Any], Any]) -> Any:
-    """Returns an element that looks like a spec, to try a function on.
+    """Returns an element that matches a spec, for trying out a function.
 
     Args:
-      spec: what it looks like.
-      length: what stands for lengths that are not known, at least 2.
-      value: what numbers it is made of.
-      text: what texts it is made of.
-      dataset: makes a dataset of one element.
+      spec: the spec of the element.
+      length: replacement for unknown lengths, at least 2.
+      value: value of its numbers.
+      text: value of its strings.
+      dataset: creates a dataset of one element.
 
     Raises:
-      ValueError: nothing can be made that looks so.
+      ValueError: if no such element can be created.
     """
 
     def tensor_of(spec: Any) -> Any:
@@ -255,7 +255,7 @@ def stand_in(spec: Any, length: int, value: int, text: bytes, dataset: Callable[
             return _ragged_like(spec, length, text if spec.dtype is string else value)
         if isinstance(spec, NoneTensorSpec):
             return None
-        raise ValueError(f"nothing stands for {spec}")
+        raise ValueError(f"cannot create an element for {spec}")
 
     return each(tensor_of, spec)
 
@@ -271,7 +271,7 @@ def _ragged_like(spec: RaggedTensorSpec, length: int, value: int | bytes) -> Any
 
 def _tensor_like(shape: TensorShape, dtype: DType, length: int, value: int | bytes) -> Any:
     if shape.rank is None:
-        shape = TensorShape([length] * (length - 1))  # another rank in each try, so that it stays unknown
+        shape = TensorShape([length] * (length - 1))  # the rank varies between tries, so that it stays unknown
     lengths = [length if n is None else n for n in shape]
     array = np.empty(lengths, dtype.np_dtype)
     array.fill(value)
@@ -279,7 +279,7 @@ def _tensor_like(shape: TensorShape, dtype: DType, length: int, value: int | byt
 
 
 def of_tries(tries: Sequence[Any]) -> Any:
-    """Returns what is true of all results of a function."""
+    """Returns the spec that covers all results of a function."""
     merged = tries[0]
     for attempt in tries[1:]:
         merged = both(merged, attempt)

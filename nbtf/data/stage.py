@@ -1,7 +1,7 @@
-"""A step of a pipeline: what it is called, what its elements are, how many, and how a pass over them starts.
+"""A step of a pipeline: its name, the spec and number of its elements, and how a pass over them starts.
 
-A step that only chooses among the rows of arrays passes on their numbers instead of elements, so that shuffling and
-repeating cost nothing per row and a batch is cut out of the arrays at once.
+A step that only selects rows of arrays passes row numbers on instead of elements. Shuffling and repeating therefore
+cost nothing per row, and a batch is cut out of the arrays at once.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ UNKNOWN = -2
 
 
 class Maker:
-    """How a step becomes a dataset; set by the class that stands above this file."""
+    """The function that turns a step into a dataset; set by the class above this file."""
 
     dataset: Callable[[Stage], Any]
 
 
 class Table(Protocol):
-    """Rows that can be taken by number."""
+    """Rows that can be read by number."""
 
     def row(self, number: int) -> Any:
         """Returns a row as an element."""
@@ -38,23 +38,23 @@ class Table(Protocol):
 
 
 class Columns:
-    """Arrays of equal length, row by row."""
+    """Arrays of equal length, read row by row."""
 
     def __init__(self, element: Any) -> None:
-        """Takes tensors on the CPU in their structure."""
+        """Stores a structure of tensors on the CPU."""
         self._leaves = leaves(element)
         self._pack = packer(element)
         plain = all(leaf.__class__ is Tensor for leaf in self._leaves)
         self._arrays = [(host_array_of(leaf), leaf.dtype) for leaf in self._leaves] if plain else None
 
     def row(self, number: int) -> Any:
-        """Returns a row as an element; it shows the arrays' memory."""
+        """Returns a row as an element, which is a view of the arrays."""
         if self._arrays is None:
             return self._pack([_row_of(leaf, number) for leaf in self._leaves])
         return self._pack([tensor_on_host(array[number, ...], dtype) for array, dtype in self._arrays])
 
     def rows(self, numbers: Sequence[int]) -> Any:
-        """Returns rows as a batch; those of a range show the arrays' memory, others are copied out."""
+        """Returns rows as a batch: a view of the arrays for a range of rows, otherwise a copy."""
         key: Any = slice(numbers.start, numbers.stop) if isinstance(numbers, range) else numbers
         if self._arrays is None:
             return self._pack([_rows_of(leaf, numbers, key) for leaf in self._leaves])
@@ -74,24 +74,24 @@ def _rows_of(leaf: Any, numbers: Sequence[int], key: Any) -> Any:
 
 
 class Stage:
-    """One step of a pipeline, and with its inputs the whole pipeline up to there."""
+    """One step of a pipeline; together with its inputs, the pipeline up to this step."""
 
     class_name = "Dataset"
-    """What the dataset's text calls it: TensorFlow's name of the class."""
+    """The dataset's name in texts: TensorFlow's class name."""
     op = ""
-    """TensorFlow's op, which the log shows when the dataset is made."""
+    """TensorFlow's op, which the log shows when the dataset is created."""
     constants = 0
-    """How many inputs of that op are Python values."""
+    """Number of that op's inputs that are Python values."""
     columns: Table | None = None
-    """Where elements are rows of arrays: the arrays."""
+    """The arrays whose rows are the elements, if there are any."""
     span: range | None = None
-    """Where the rows are taken in order, from a first one up to before a last one: these."""
+    """The row numbers, if the rows are read in order from a first to a last one."""
     spec: Any
     inputs: tuple[Stage, ...] = ()
     options: Any = None
 
     def cardinality(self) -> int:
-        """Returns the number of elements; `INFINITE` or `UNKNOWN`."""
+        """Returns the number of elements, `INFINITE` or `UNKNOWN`."""
         return UNKNOWN
 
     def start(self) -> Iterator[Any]:
@@ -103,25 +103,25 @@ class Stage:
         raise NotImplementedError
 
     def sample(self) -> list[Any]:
-        """Returns one element in a list, or none of an empty dataset; no random order goes on meanwhile."""
+        """Returns a list of one element, or an empty list; does not advance any random order."""
         return list(islice(self.start(), 1))
 
 
 class Selection(Stage):
-    """A step that gives some of the elements of its input, in some order: rows by number where it can."""
+    """A step that returns some elements of its input, in some order; by row number if possible."""
 
     def __init__(self, source: Stage) -> None:
-        """Takes the input."""
+        """Stores the input."""
         self.inputs: tuple[Stage, ...] = (source,)
         self.columns = source.columns
 
     @property
     def spec(self) -> Any:  # pyright: ignore[reportIncompatibleVariableOverride]
-        """The same as that of the input."""
+        """The input's spec."""
         return self.inputs[0].spec
 
     def cardinality(self) -> int:
-        """Returns the input's."""
+        """Returns the input's cardinality."""
         return self.inputs[0].cardinality()
 
     def start(self) -> Iterator[Any]:
@@ -132,26 +132,26 @@ class Selection(Stage):
         return map(self.columns.row, self.picks())
 
     def picks(self) -> Iterator[int]:
-        """Starts a pass over the numbers of the rows."""
+        """Starts a pass over the row numbers."""
         assert self.columns is not None
         return self.select(self.inputs[0].picks, self.columns.row)
 
     def sample(self) -> list[Any]:
-        """Returns an element of the input, chosen or not."""
+        """Returns a sample of the input, whether or not this step selects it."""
         return self.inputs[0].sample()
 
     def select(self, start: Callable[[], Iterator[T]], element_of: Callable[[T], Any]) -> Iterator[T]:
-        """Returns what is chosen of a pass.
+        """Returns the selected items of a pass.
 
         Args:
           start: starts a pass over the input.
-          element_of: returns the element that an item of the pass stands for.
+          element_of: returns the element for an item of the pass.
         """
         raise NotImplementedError
 
 
 def runs(span: range, size: int) -> Iterator[range]:
-    """Yields neighbouring numbers, `size` together; the last ones may be fewer."""
+    """Yields ranges of `size` consecutive numbers; the last one may be shorter."""
     return (span[first : first + size] for first in range(0, len(span), size))
 
 

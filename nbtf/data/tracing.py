@@ -1,4 +1,4 @@
-"""What does a function make of elements? It is traced, or tried where it needs values, without leaving a trace."""
+"""Determines the spec of a function's results by tracing it, or by trial calls if it needs values."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from nbtf.data.specs import each, of_tries, spec_of, stand_in
 from nbtf.data.stage import Maker, Stage
 
 TRIES = ((2, 0, b"0"), (3, 1, b"1"))
-"""Lengths, numbers and texts of the made-up elements: what differs afterwards is not known before."""
+"""Lengths, numbers and strings of made-up elements; results that differ between them are unknown."""
 
 SEVERAL_WORDS = (2, 0, b"1 1,1;1\t1")
-"""The same once more for texts, which a function may cut into any number of pieces."""
+"""A second set for strings, which a function may split into any number of pieces."""
 
 
 def result_spec(function: Callable[..., Any], source: Stage) -> Any:
-    """Returns the spec of what a function makes of elements.
+    """Returns the spec of a function's results for elements.
 
-    TensorFlow traces the function, and so does this. Where the function needs values it is called with made-up
-    elements, and where it does not like those, with the first real one.
+    The function is traced, as in TensorFlow. If it needs values, it is called with made-up elements, and if those cause
+    an error, with the first real element.
     """
     spec = source.spec
     if all([isinstance(leaf, TensorSpec) for leaf in flatten(spec)]):
@@ -59,4 +59,4 @@ def _tries(function: Callable[..., Any], source: Stage) -> list[Any]:
 
 
 def _refuse() -> Any:
-    raise ValueError("What a function returns can only be told from an element, and the dataset has none.")
+    raise ValueError("The function's result type cannot be determined, because the dataset has no element to try.")

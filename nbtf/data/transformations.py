@@ -1,4 +1,4 @@
-"""What can be done to a dataset: choose, order, group, and call a function for each element."""
+"""Dataset methods that select, reorder, group, or apply a function to elements."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from nbtf.errors import InvalidArgumentError, UnimplementedError
 
 
 class Transformations(Grouping):
-    """The methods of a dataset that return another one."""
+    """The dataset methods that return another dataset."""
 
     __slots__ = ()
 
@@ -28,16 +28,16 @@ class Transformations(Grouping):
         reshuffle_each_iteration: bool | None = True,
         name: str | None = None,
     ) -> Any:
-        """Puts the elements in a random order: each is drawn from a buffer that the next one fills up.
+        """Shuffles the elements: each is drawn from a buffer, and the next input element takes its place.
 
         Args:
-          buffer_size: how many elements wait in the buffer; as many as the dataset has for a uniform order.
-          seed: makes the order the same in each run, TensorFlow's order; see `tf.random.set_seed`.
-          reshuffle_each_iteration: whether each pass has an order of its own.
+          buffer_size: number of elements in the buffer; use the dataset's length for a uniform order.
+          seed: makes the order reproducible; it equals TensorFlow's. See `tf.random.set_seed`.
+          reshuffle_each_iteration: whether each pass has a different order.
           name: accepted and ignored.
 
         Raises:
-          InvalidArgumentError: `buffer_size` is not positive.
+          InvalidArgumentError: if `buffer_size` is not positive.
 
         >>> list(tf.data.Dataset.range(5).shuffle(5, seed=1).as_numpy_iterator())
         [np.int64(0), np.int64(4), np.int64(3), np.int64(1), np.int64(2)]
@@ -46,10 +46,10 @@ class Transformations(Grouping):
         return self._then(selections.Shuffled(self._stage, as_count(buffer_size), seed, reshuffles))
 
     def repeat(self, count: Any = None, name: str | None = None) -> Any:
-        """Gives the elements several times over.
+        """Repeats the dataset.
 
         Args:
-          count: how often; None or -1 means for ever.
+          count: number of passes; None or -1 means infinitely many.
           name: accepted and ignored.
 
         >>> list(tf.data.Dataset.range(2).repeat(2).as_numpy_iterator())
@@ -58,10 +58,10 @@ class Transformations(Grouping):
         return self._then(selections.Repeated(self._stage, -1 if count is None else as_count(count)))
 
     def take(self, count: Any, name: str | None = None) -> Any:
-        """Gives the first elements only.
+        """Returns only the first elements.
 
         Args:
-          count: how many; -1 means all.
+          count: number of elements to take; -1 means all.
           name: accepted and ignored.
 
         >>> list(tf.data.Dataset.range(9).take(2).as_numpy_iterator())
@@ -70,10 +70,10 @@ class Transformations(Grouping):
         return self._then(selections.Taken(self._stage, as_count(count)))
 
     def skip(self, count: Any, name: str | None = None) -> Any:
-        """Leaves out the first elements.
+        """Skips the first elements.
 
         Args:
-          count: how many; -1 means all.
+          count: number of elements to skip; -1 means all.
           name: accepted and ignored.
 
         >>> list(tf.data.Dataset.range(4).skip(2).as_numpy_iterator())
@@ -82,15 +82,15 @@ class Transformations(Grouping):
         return self._then(selections.Skipped(self._stage, as_count(count)))
 
     def shard(self, num_shards: Any, index: Any, name: str | None = None) -> Any:
-        """Gives every n-th element, for one of n workers.
+        """Returns every n-th element, for one of n workers.
 
         Args:
-          num_shards: how many workers there are.
-          index: which of them this one is.
+          num_shards: number of workers.
+          index: index of this worker.
           name: accepted and ignored.
 
         Raises:
-          InvalidArgumentError: there is no such worker.
+          InvalidArgumentError: if `index` is out of range.
 
         >>> list(tf.data.Dataset.range(5).shard(2, 1).as_numpy_iterator())
         [np.int64(1), np.int64(3)]
@@ -98,14 +98,14 @@ class Transformations(Grouping):
         return self._then(selections.Sharded(self._stage, as_count(num_shards), as_count(index)))
 
     def prefetch(self, buffer_size: Any, name: str | None = None) -> Any:
-        """Gives the same elements. They are made when asked for; no thread makes them ahead.
+        """Returns the same elements. They are created on demand; no thread creates them ahead of time.
 
         Args:
-          buffer_size: how many would be made ahead; -1 is `tf.data.AUTOTUNE`.
+          buffer_size: number of elements to create ahead in TensorFlow; -1 is `tf.data.AUTOTUNE`.
           name: accepted and ignored.
 
         Raises:
-          InvalidArgumentError: `buffer_size` is below -1.
+          InvalidArgumentError: if `buffer_size` is below -1.
         """
         if as_count(buffer_size) < -1:
             text = "buffer_size must be >= 0 or set buffer_size to be -1 for auto-tuning"
@@ -113,14 +113,14 @@ class Transformations(Grouping):
         return self._then(selections.Unchanged(self._stage, "_PrefetchDataset", "PrefetchDataset", 1))
 
     def cache(self, filename: Any = "", name: str | None = None) -> Any:
-        """Keeps the elements in memory once the first whole pass is over.
+        """Keeps the elements in memory after the first complete pass.
 
         Args:
-          filename: must be empty; nbtf keeps nothing in files.
+          filename: must be empty, because nbtf does not cache in files.
           name: accepted and ignored.
 
         Raises:
-          UnimplementedError: a file name is given.
+          UnimplementedError: if a file name is given.
         """
         if filename:
             text = f"nbtf caches datasets in memory, not in {filename!r}: call cache() without a file name."
@@ -128,10 +128,10 @@ class Transformations(Grouping):
         return self._then(selections.Cached(self._stage))
 
     def with_options(self, options: Options, name: str | None = None) -> Any:
-        """Gives the same elements, and keeps the options for `options()`.
+        """Returns the same elements, and stores options for `options()`.
 
         Args:
-          options: what to keep; what was said earlier and is not said here stays.
+          options: the options to store; earlier options that they leave unset are kept.
           name: accepted and ignored.
         """
         if not isinstance(options, Options):  # pyright: ignore[reportUnnecessaryIsInstance]
@@ -139,14 +139,14 @@ class Transformations(Grouping):
         return self._then(selections.Unchanged(self._stage, "_OptionsDataset", "OptionsDataset", options=options))
 
     def filter(self, predicate: Callable[..., Any], name: str | None = None) -> Any:
-        """Gives the elements that a function approves of.
+        """Returns the elements for which a function returns true.
 
         Args:
-          predicate: takes an element, a tuple as its arguments, and returns a boolean scalar.
+          predicate: receives an element (a tuple as separate arguments) and returns a boolean scalar.
           name: accepted and ignored.
 
         Raises:
-          ValueError: when an element is asked for: the function returned something else.
+          ValueError: when an element is read, if the function does not return a boolean scalar.
 
         >>> list(tf.data.Dataset.range(5).filter(lambda x: x > 2).as_numpy_iterator())
         [np.int64(3), np.int64(4)]
@@ -155,10 +155,10 @@ class Transformations(Grouping):
         return self._then(selections.Filtered(self._stage, predicate))
 
     def take_while(self, predicate: Callable[..., Any], name: str | None = None) -> Any:
-        """Gives the elements before the first that a function does not approve of.
+        """Returns the elements before the first for which a function returns false.
 
         Args:
-          predicate: takes an element, a tuple as its arguments, and returns a boolean scalar.
+          predicate: receives an element (a tuple as separate arguments) and returns a boolean scalar.
           name: accepted and ignored.
 
         >>> list(tf.data.Dataset.range(9).take_while(lambda x: x < 2).as_numpy_iterator())
@@ -168,7 +168,7 @@ class Transformations(Grouping):
         return self._then(selections.TakenWhile(self._stage, predicate))
 
     def unique(self, name: str | None = None) -> Any:
-        """Gives each element once; elements are single tensors.
+        """Returns each distinct element once; elements must be single tensors.
 
         Args:
           name: accepted and ignored.
@@ -179,10 +179,10 @@ class Transformations(Grouping):
         return self._then(selections.Distinct(self._stage))
 
     def ignore_errors(self, log_warning: bool = False, name: str | None = None) -> Any:
-        """Leaves out the elements that cannot be made.
+        """Drops the elements that cannot be created.
 
         Args:
-          log_warning: whether to log what was left out.
+          log_warning: whether to log dropped elements.
           name: accepted and ignored.
         """
         return self._then(mapping.WithoutErrors(self._stage, log_warning))
@@ -196,21 +196,21 @@ class Transformations(Grouping):
         use_unbounded_threadpool: bool = False,
         name: str | None = None,
     ) -> Any:
-        """Gives what a function makes of each element.
+        """Applies a function to each element.
 
-        The function is called when an element is asked for, eagerly, with tensors on CPU:0, where it runs as well.
+        The function is called when an element is read. It runs eagerly on CPU:0, where its arguments are stored.
 
         Args:
-          map_func: takes an element; a tuple becomes its arguments. It returns a tensor or a structure; a list
+          map_func: receives an element (a tuple as separate arguments) and returns a tensor or a structure; a list
             counts as a tuple.
-          num_parallel_calls: accepted; elements are made one after another.
+          num_parallel_calls: accepted; elements are created one after another.
           deterministic: accepted; the order is always that of the input.
           synchronous: accepted and ignored.
           use_unbounded_threadpool: accepted and ignored.
           name: accepted and ignored.
 
         Raises:
-          ValueError: `map_func` cannot be called.
+          ValueError: if `map_func` is not callable.
 
         >>> pairs = tf.data.Dataset.from_tensor_slices(([1, 2], [10, 20]))
         >>> list(pairs.map(lambda x, y: x + y).as_numpy_iterator())
@@ -219,14 +219,14 @@ class Transformations(Grouping):
         return self._then(mapping.Mapped(self._stage, map_func, num_parallel_calls is not None))
 
     def flat_map(self, map_func: Callable[..., Any], name: str | None = None) -> Any:
-        """Gives the elements of the datasets that a function makes, one dataset after another.
+        """Returns the elements of the datasets that a function returns, one dataset after another.
 
         Args:
-          map_func: takes an element and returns a dataset.
+          map_func: receives an element and returns a dataset.
           name: accepted and ignored.
 
         Raises:
-          TypeError: when an element is asked for: the function returned something else.
+          TypeError: when an element is read, if the function does not return a dataset.
 
         >>> list(tf.data.Dataset.range(3).flat_map(tf.data.Dataset.range).as_numpy_iterator())
         [np.int64(0), np.int64(0), np.int64(1)]
@@ -242,18 +242,18 @@ class Transformations(Grouping):
         deterministic: bool | None = None,
         name: str | None = None,
     ) -> Any:
-        """Gives the elements of the datasets that a function makes, several datasets taking turns.
+        """Returns the elements of the datasets that a function returns, from several datasets in turn.
 
         Args:
-          map_func: takes an element and returns a dataset.
-          cycle_length: how many datasets take turns; 2 where it is not given.
-          block_length: how many elements each gives in its turn; 1 where it is not given.
-          num_parallel_calls: accepted; elements are made one after another.
+          map_func: receives an element and returns a dataset.
+          cycle_length: number of datasets used in turn; 2 by default.
+          block_length: number of elements that each provides in its turn; 1 by default.
+          num_parallel_calls: accepted; elements are created one after another.
           deterministic: accepted; the order is always the same.
           name: accepted and ignored.
 
         Raises:
-          InvalidArgumentError: `cycle_length` or `block_length` is not positive.
+          InvalidArgumentError: if `cycle_length` or `block_length` is not positive.
 
         >>> twice = lambda x: tf.data.Dataset.from_tensors(x).repeat(2)
         >>> list(tf.data.Dataset.range(2).interleave(twice).as_numpy_iterator())
@@ -265,11 +265,11 @@ class Transformations(Grouping):
         return self._then(mapping.Interleaved(self._stage, map_func, cycle, block, parallel))
 
     def scan(self, initial_state: Any, scan_func: Callable[..., Any], name: str | None = None) -> Any:
-        """Gives what a function makes of each element and of a state that it carries on.
+        """Applies a function to each element and a state, which the function updates.
 
         Args:
-          initial_state: the first state: a value or a structure of values.
-          scan_func: takes state and element, and returns the next state and an element.
+          initial_state: the initial state: a value or a structure of values.
+          scan_func: receives state and element, and returns the next state and an element.
           name: accepted and ignored.
 
         >>> sums = tf.data.Dataset.range(4).scan(np.int64(0), lambda total, x: (total + x, total + x))
@@ -279,14 +279,14 @@ class Transformations(Grouping):
         return self._then(mapping.Scanned(self._stage, initial_state, scan_func))
 
     def concatenate(self, dataset: Any, name: str | None = None) -> Any:
-        """Gives the elements of this dataset, then those of another.
+        """Appends the elements of another dataset.
 
         Args:
-          dataset: the other one, with elements of the same structure and dtypes.
+          dataset: the other dataset, with elements of the same structure and dtypes.
           name: accepted and ignored.
 
         Raises:
-          TypeError: the elements differ.
+          TypeError: if the elements differ in type or structure.
 
         >>> list(tf.data.Dataset.range(2).concatenate(tf.data.Dataset.range(1)).as_numpy_iterator())
         [np.int64(0), np.int64(1), np.int64(0)]
@@ -295,7 +295,7 @@ class Transformations(Grouping):
         return self._then(combining.Concatenated(self._stage, stages))
 
     def enumerate(self, start: Any = 0, name: str | None = None) -> Any:
-        """Gives each element with its number.
+        """Pairs each element with its number.
 
         Args:
           start: the first number.
@@ -318,18 +318,18 @@ class Transformations(Grouping):
         drop_remainder: Any = False,
         name: str | None = None,
     ) -> Any:
-        """Puts elements together that differ in length, after filling them up.
+        """Pads elements of different lengths, and combines them into batches.
 
         Args:
-          batch_size: how many belong together.
-          padded_shapes: the shape to fill up to, for each value of an element; None or -1 for the longest of a batch.
-          padding_values: what to fill with: 0 and empty strings where it is not given.
-          drop_remainder: whether a last batch that is too small is left out.
+          batch_size: number of elements in a batch.
+          padded_shapes: the shape to pad to, for each value of an element; None or -1 for the longest of a batch.
+          padding_values: the padding values; 0 and empty strings by default.
+          drop_remainder: whether to drop a smaller last batch.
           name: accepted and ignored.
 
         Raises:
-          TypeError: a value to fill with has another dtype.
-          ValueError: a shape that an element does not fit into.
+          TypeError: if a padding value has another dtype.
+          ValueError: if an element does not fit into its shape.
 
         >>> rows = tf.data.Dataset.range(3).map(tf.range).padded_batch(3)
         >>> next(rows.as_numpy_iterator()).tolist()
@@ -339,15 +339,15 @@ class Transformations(Grouping):
         return self._then(padding.PaddedBatched(self._stage, size, drop, padded_shapes, padding_values))
 
     def rebatch(self, batch_size: Any, drop_remainder: Any = False, name: str | None = None) -> Any:
-        """Cuts batches into batches of other sizes.
+        """Divides batches into batches of other sizes.
 
         Args:
-          batch_size: how many rows belong together; with several numbers the sizes take turns.
-          drop_remainder: whether a last batch that is too small is left out.
+          batch_size: number of rows in a batch; several numbers are used in turn.
+          drop_remainder: whether to drop a smaller last batch.
           name: accepted and ignored.
 
         Raises:
-          ValueError: the elements are no batches.
+          ValueError: if the elements are not batches.
 
         >>> [x.tolist() for x in tf.data.Dataset.range(7).batch(4).rebatch([1, 2]).as_numpy_iterator()]
         [[0], [1, 2], [3], [4, 5], [6]]

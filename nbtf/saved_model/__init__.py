@@ -1,4 +1,4 @@
-"""`tf.saved_model`: objects with variables and functions in a folder, from which they can be called again."""
+"""`tf.saved_model`: saves objects with variables and functions to a folder, and loads them from it."""
 
 from nbtf._public import public_names as _public_names
 from nbtf.saved_model.options import LoadOptions as LoadOptions

@@ -1,4 +1,4 @@
-"""What `save` and `load` are told beside the object: accepted, so that programs run; none of it has an effect here."""
+"""Options of `save` and `load`, accepted so that programs run; none has an effect in nbtf."""
 
 from __future__ import annotations
 
@@ -7,20 +7,20 @@ from typing import Any
 
 
 class SaveOptions:
-    """Options of `tf.saved_model.save`: kept, and without effect. The format keeps classes, so their gradients stay.
+    """Options of `tf.saved_model.save`; accepted, without effect. The format keeps classes, so gradients are kept.
 
     Args:
-      namespace_whitelist: of custom ops.
-      save_debug_info: whether graphs are written for debugging.
-      function_aliases: names of functions by others.
-      experimental_debug_stripper: whether debugging ops are left out.
-      experimental_io_device: where files are written from.
-      experimental_variable_policy: how variables of strategies are written; here always once.
-      experimental_custom_gradients: whether gradients of `tf.custom_gradient` are kept; here always.
-      experimental_image_format: another file format.
-      experimental_skip_saver: leaves functions for checkpoints out.
-      experimental_sharding_callback: how values are spread over files.
-      extra_tags: more tags.
+      namespace_whitelist: namespaces of custom ops.
+      save_debug_info: whether to write graphs for debugging.
+      function_aliases: alternative names of functions.
+      experimental_debug_stripper: whether to leave out debugging ops.
+      experimental_io_device: the device that writes the files.
+      experimental_variable_policy: how to save variables of strategies; nbtf always saves each once.
+      experimental_custom_gradients: whether to keep gradients of `tf.custom_gradient`; nbtf always does.
+      experimental_image_format: whether to use another file format.
+      experimental_skip_saver: whether to leave out functions for checkpoints.
+      experimental_sharding_callback: how to spread values over files.
+      extra_tags: additional tags.
     """
 
     def __init__(
@@ -52,14 +52,14 @@ class SaveOptions:
 
 
 class LoadOptions:
-    """Options of `tf.saved_model.load`: kept, and without effect.
+    """Options of `tf.saved_model.load`; accepted, without effect.
 
     Args:
       allow_partial_checkpoint: whether values may be missing.
-      experimental_io_device: where files are read from.
-      experimental_skip_checkpoint: whether variables keep the values of `__init__`.
-      experimental_variable_policy: how variables of strategies are made.
-      experimental_load_function_aliases: whether aliases are read.
+      experimental_io_device: the device that reads the files.
+      experimental_skip_checkpoint: whether variables keep the values from `__init__`.
+      experimental_variable_policy: how to create variables of strategies.
+      experimental_load_function_aliases: whether to load aliases.
     """
 
     def __init__(

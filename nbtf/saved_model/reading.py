@@ -1,4 +1,4 @@
-"""How an object comes out of the folder that `save` wrote."""
+"""Loads an object from the folder that `save` wrote."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ from nbtf.saved_model.signatures import Signature, SignatureMap
 from nbtf.saved_model.writing import FORMAT, OBJECTS, VALUES
 
 _CALLS = ("call", "__call__")
-"""Methods of Keras models and layers that may be a signature."""
+"""Methods of Keras models and layers that can be a signature."""
 
 
 def contains_saved_model(export_dir: str | os.PathLike[str]) -> bool:
-    """Tells whether a folder holds what `tf.saved_model.save` of nbtf wrote.
+    """Returns whether a folder holds an object saved by nbtf's `tf.saved_model.save`.
 
     >>> tf.saved_model.contains_saved_model("no_such_folder")
     False
@@ -47,24 +47,24 @@ def contains_saved_model(export_dir: str | os.PathLike[str]) -> bool:
 
 
 def load(export_dir: str | os.PathLike[str], tags: Any = None, options: Any = None, **ignored: Any) -> Any:
-    """Makes an object of what `tf.saved_model.save` wrote; in the scope of a strategy its variables are mirrored.
+    """Loads an object that `tf.saved_model.save` wrote; inside a strategy's scope its variables are mirrored.
 
-    A folder from a stranger may be loaded: nothing in it is executed or imported. It names classes of this program
-    that derive from nbtf's (`tf.Module`, Keras layers and so on), public classes of Keras, and what
-    `register_keras_serializable` or `custom_object_scope` have registered. No `__init__` is called but that of Keras
-    models and layers, which are made from their configs. The object has `signatures`, functions by name that return
-    dictionaries: `tf.function`s of its class.
+    Loading a folder from an untrusted source is safe: nothing in it is executed or imported. The folder can only name
+    three kinds of classes and functions: this program's classes that derive from nbtf's (`tf.Module`, Keras layers and
+    so on), public Keras classes, and those registered by `register_keras_serializable` or `custom_object_scope`.
+    Only Keras models and layers have their `__init__` called, with their configs. The object has `signatures`,
+    functions by name that return dictionaries: the `tf.function`s of its class.
 
     Args:
       export_dir: the folder.
       tags: accepted and ignored.
       options: accepted and ignored.
-      **ignored: accepted for other programs.
+      **ignored: accepted for compatibility and ignored.
 
     Raises:
-      OSError: nothing was saved there.
-      DataLossError: the folder is damaged, or names a class or function that this program does not have; a
-        `ValueError` and a `TypeError`, too.
+      OSError: if nothing was saved in the folder.
+      DataLossError: if the folder is damaged, or names a class or function that this program does not have. The error
+        is also a `ValueError` and a `TypeError`.
     """
     folder = Path(os.fspath(export_dir))
     if not contains_saved_model(folder):
@@ -79,15 +79,15 @@ def load(export_dir: str | os.PathLike[str], tags: Any = None, options: Any = No
     with refusing(folder, "cannot be loaded"), allowing(sum(array.nbytes for array in values.values())):
         root = reader.root(document["root"])
         signatures = {name: reader.signature(name, root, entry) for name, entry in document["signatures"].items()}
-        object.__setattr__(root, "signatures", SignatureMap(signatures))  # a layer would look for weights in it
+        object.__setattr__(root, "signatures", SignatureMap(signatures))  # a layer would search it for weights
     return root
 
 
 class Reader:
-    """Makes objects of nodes; each once."""
+    """Creates objects from nodes, each once."""
 
     def __init__(self, nodes: list[dict[str, Any]], values: dict[str, np.ndarray[Any, Any]], source: object) -> None:
-        """Takes what was read, and the file, which errors name."""
+        """Stores the nodes, the values and the file that errors name."""
         self._nodes, self._values, self._source = nodes, values, source
         self._objects: dict[int, Any] = {}
         self._unfinished: set[int] = set()
@@ -124,17 +124,17 @@ class Reader:
         """Returns the object that was saved.
 
         Raises:
-          ValueError: it is none with attributes.
+          ValueError: if it is an object without attributes.
         """
         root = self.build(entry)
         if self._nodes[entry["node"]]["kind"] not in ("keras", "object", "variable", "keras_variable"):
-            raise ValueError(f"what was saved is {root!r:.60}: no module, model, layer or variable.")
+            raise ValueError(f"the saved object is {root!r:.60}; expected a module, model, layer or variable.")
         return root
 
     def build(self, value: Any) -> Any:
-        """Returns the value that JSON stands for."""
+        """Returns the value that JSON describes."""
         if isinstance(value, list):
-            raise ValueError(f"a list, {value!r:.60}, stands where a value is described.")
+            raise ValueError(f"the list {value!r:.60} is not the description of a value.")
         if not isinstance(value, dict):
             return value
         OBJECT_LEVELS.check(self._level)
@@ -145,10 +145,10 @@ class Reader:
             self._level -= 1
 
     def _build_described(self, described: dict[str, Any]) -> Any:
-        """Returns the value that a description stands for."""
+        """Returns the value of a description."""
         name = next(iter(described), "")
         if name not in DESCRIBED:
-            raise ValueError(f"{name!r:.60} describes no value.")
+            raise ValueError(f"{name!r:.60} does not describe a value.")
         check(described, DESCRIBED[name], self._source)
         return self._described[name](described)
 
@@ -168,10 +168,10 @@ class Reader:
         if number in self._objects:
             return self._objects[number]
         if not 0 <= number < len(self._nodes) or number in self._unfinished:
-            raise ValueError(f"there is no node {number}, or it is a part of itself.")
+            raise ValueError(f"node {number} does not exist, or contains itself.")
         node = self._nodes[number]
         if node["kind"] not in NODES:
-            raise ValueError(f"node {number} is a {node['kind']!r:.60}, which nothing can be made of.")
+            raise ValueError(f"node {number} has the unknown kind {node['kind']!r:.60}.")
         check(node, NODES[node["kind"]], self._source, f"nodes[{number}]")
         self._unfinished.add(number)
         self._objects[number] = value = self._builders[node["kind"]](number, node)
@@ -187,12 +187,12 @@ class Reader:
     def _keras_variable(self, _: int, node: dict[str, Any]) -> KerasVariable:
         value = self.build(node["of"])
         if not isinstance(value, Variable):
-            raise ValueError(f"the weight {node['name']!r:.60} is {value!r:.60}: no variable.")
+            raise ValueError(f"the weight {node['name']!r:.60} is {value!r:.60}; expected a variable.")
         return KerasVariable(value, name=node["name"])
 
     def _list(self, number: int, node: dict[str, Any]) -> list[Any]:
         items: list[Any] = []
-        self._objects[number] = items  # it may hold itself
+        self._objects[number] = items  # stored first, because the list may contain itself
         items.extend(self.build(value) for _, value in node["items"])
         return items
 
@@ -234,7 +234,7 @@ class Reader:
         """Returns a signature of the object.
 
         Raises:
-          ValueError: it is no function.
+          ValueError: if it is not a function.
         """
         if "root" in described and callable(root):
             return Signature(name, _without_training(root))
@@ -260,7 +260,7 @@ def _method(owner: Any, name: str) -> Any:
     """Returns a method of an object, if a class of the program defines it as a function.
 
     Raises:
-      ValueError: it does not.
+      ValueError: if no class does.
     """
     owner_class = next((base for base in type(owner).__mro__ if name in vars(base)), object)
     function = vars(owner_class).get(name)
@@ -268,7 +268,7 @@ def _method(owner: Any, name: str) -> Any:
     if isinstance(function, Function) or (isinstance(function, FunctionType) and not is_ours):
         bound: Any = function
         return bound.__get__(owner)
-    raise ValueError(f"{name!r:.60} is no function of the class {type(owner).__qualname__}.")
+    raise ValueError(f"{name!r:.60} is not a function of the class {type(owner).__qualname__}.")
 
 
 def _without_training(model: Any) -> Callable[..., Any]:
@@ -293,10 +293,10 @@ def _as_shape(value: Any) -> Any:
 
 
 def _custom_objects(config: Any, classes: Mapping[str, Any]) -> dict[str, Any]:
-    """Returns the classes and functions in a config that are none of Keras', under their names in it.
+    """Returns the classes and functions in a config that do not belong to Keras, keyed by their names in it.
 
     Raises:
-      ValueError: there is no such class or function.
+      ValueError: if a class or function cannot be found.
     """
     return {
         name: resolve_class([module, name]) if is_class else resolve([module, name])

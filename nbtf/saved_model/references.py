@@ -1,4 +1,4 @@
-"""Which class or function does a name in a folder mean? One that this program has; nothing is imported for it."""
+"""Finds the class or function that a saved name refers to, among those this program has; imports nothing."""
 
 from __future__ import annotations
 
@@ -24,39 +24,39 @@ from nbtf.keras.regularizers import Regularizer
 from nbtf.train.checkpoint import Checkpoint
 
 _OURS = (Module, Checkpoint, Generator)
-"""The classes of nbtf that are saved by their attributes."""
+"""nbtf's classes that are saved by their attributes."""
 
 _BASES: tuple[type, ...] = (Trackable, Loss, LearningRateSchedule, Initializer, Regularizer, Constraint)
-"""A program's classes that derive from these are found by module and name."""
+"""The base classes whose subclasses in a program are found by module and name."""
 
 _SAVED_HERE: weakref.WeakValueDictionary[tuple[str, str], Any] = weakref.WeakValueDictionary()
-"""Classes and functions that this process saved."""
+"""Classes and functions that this process has saved."""
 
 FORMAT_KEEPS = (
-    "The folder keeps values, variables, and the names of classes and functions, no code: define or import {name} "
-    "before loading, in a module or in the notebook. A function, or a class that derives from none of nbtf's, is "
-    "registered with `tf.keras.utils.register_keras_serializable()`, or given by `with tf.keras.utils."
+    "The folder stores values, variables, and names of classes and functions, but no code. Define or import {name} "
+    "before loading, in a module or in the notebook. Register a function, or a class without an nbtf base class, "
+    "with `tf.keras.utils.register_keras_serializable()`, or pass it to `tf.keras.utils."
     "custom_object_scope({{{last!r}: ...}})`."
 )
 
 
 def is_saved_by_attributes(saved_class: type) -> bool:
-    """Tells whether objects of a class are saved as their attributes: those of programs, and three of ours."""
+    """Returns whether objects of a class are saved by their attributes: a program's classes, and three of nbtf's."""
     is_ours = (
         saved_class.__module__.startswith("nbtf.")
         and _look_up(saved_class.__module__, saved_class.__qualname__) is saved_class
     )
-    return saved_class in _OURS or not is_ours  # a doctest's class says that it is the module's
+    return saved_class in _OURS or not is_ours  # a class defined in a doctest appears to belong to the module
 
 
 def is_resolvable(saved_class: type) -> bool:
-    """Tells whether another process that has a class finds it when it loads: it is ours, derived or registered."""
+    """Returns whether another process with this class finds it when loading: nbtf's, derived, or registered."""
     is_ours = saved_class.__module__.startswith("nbtf.") or issubclass(saved_class, _BASES)
     return is_ours or saved_class in get_custom_objects().values()
 
 
 def reference_to(value: Any) -> list[str] | None:
-    """Returns module and qualified name of a class or function; None if it is not to be found there."""
+    """Returns module and qualified name of a class or function; None if it cannot be found there."""
     module, name = getattr(value, "__module__", None), getattr(value, "__qualname__", None)
     if not isinstance(module, str) or not isinstance(name, str):
         return None
@@ -67,7 +67,7 @@ def reference_to(value: Any) -> list[str] | None:
 
 
 def remember_functions(config: Any) -> None:
-    """Notes the functions of this program that a config names, so that this process can load what it saved."""
+    """Remembers the program's functions in a config, so that this process can load what it saved."""
     for module, name, is_class in custom_names(config):
         function = None if is_class else _look_up(module, name)
         if function is not None:
@@ -75,7 +75,7 @@ def remember_functions(config: Any) -> None:
 
 
 def _look_up(module: str, name: str) -> Any:
-    """Returns what stands under a name in a module; only for names that this program's objects have."""
+    """Returns the object of a name in a module; only for names of the program's own objects."""
     value: Any = sys.modules.get(module)
     for attribute in name.split("."):
         value = getattr(value, attribute, None)
@@ -83,7 +83,7 @@ def _look_up(module: str, name: str) -> Any:
 
 
 def custom_names(config: Any) -> Iterator[tuple[str, str, bool]]:
-    """Yields module, name, and whether it is a class, of all in a config that is none of Keras'."""
+    """Yields module, name, and whether it is a class, of everything in a config that does not belong to Keras."""
     if isinstance(config, list):
         items: list[Any] = config  # pyright: ignore[reportUnknownVariableType]
         for item in items:
@@ -99,10 +99,10 @@ def custom_names(config: Any) -> Iterator[tuple[str, str, bool]]:
 
 
 def resolve_class(reference: list[str]) -> type:
-    """Returns the class of a place: one of ours, one that is registered, or one of the program's.
+    """Returns the class of a reference: one of nbtf's, a registered one, or one of the program's.
 
     Raises:
-      ValueError: there is none.
+      ValueError: if there is none.
     """
     module, name = reference
     for candidate in (*_OURS, *_subclasses(*_BASES)):
@@ -110,15 +110,15 @@ def resolve_class(reference: list[str]) -> type:
             return candidate
     value = resolve(reference)
     if not isinstance(value, type):
-        raise ValueError(f"{module}.{name} means {value!r:.80} here, which is no class.")
+        raise ValueError(f"{module}.{name} is {value!r:.80} in this program. Expected a class.")
     return value
 
 
 def resolve(reference: list[str]) -> Any:
-    """Returns the registered class or function of a place, one that this process saved, or a public function of ours.
+    """Returns the object of a reference: a registered class or function, one saved here, or a public nbtf function.
 
     Raises:
-      ValueError: there is none.
+      ValueError: if there is none.
     """
     module, name = reference
     last = name.rpartition(".")[2]
@@ -133,7 +133,7 @@ def resolve(reference: list[str]) -> Any:
 
 @cache
 def _functions() -> dict[tuple[Any, Any], Any]:
-    """Returns the public functions of ours that modules keep in attributes: `tf.nn.relu`."""
+    """Returns nbtf's public functions that are module attributes, such as `tf.nn.relu`."""
     functions: list[Any] = [value for value in {**vars(math), **vars(nn)}.values() if _is_op(value)]
     functions += [*public_functions(vars(activations)).values(), *public_functions(vars(losses)).values()]
     return {_reference_key(function): function for function in functions}
@@ -148,7 +148,7 @@ def _reference_key(value: Any) -> tuple[Any, Any]:
 
 
 def _subclasses(*bases: type) -> Iterator[type]:
-    """Yields the classes that derive from others, the latest first: a notebook may define one again."""
+    """Yields the subclasses of some classes, latest first, because a notebook may redefine a class."""
     for base in bases:
         for subclass in reversed(base.__subclasses__()):
             yield subclass

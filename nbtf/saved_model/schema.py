@@ -1,4 +1,4 @@
-"""What does the document of a saved object look like? Checked before anything is made of it."""
+"""The schema of a saved object's document, checked before any object is created from it."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ DESCRIBED: Mapping[str, Schema] = {
     "method": {"method": [{"node": int}, str]},
     "function": {"function": {str: object}, "signature": object},
 }
-"""Values that need no node, by the key that says what they are."""
+"""Values without a node of their own, by the key that identifies their kind."""
 
 NODES: Mapping[str, dict[str, Any]] = {
     "variable": {"name": str, "trainable": bool, "dtype": str, "shape": _SHAPE, "value": str},
@@ -51,4 +51,4 @@ NODES: Mapping[str, dict[str, Any]] = {
     },
     "object": {"class": _PLACE, "attributes": [[str, object]]},
 }
-"""Objects by their kind."""
+"""Objects by kind."""

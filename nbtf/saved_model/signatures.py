@@ -1,4 +1,4 @@
-"""What `loaded.signatures` is: functions by name, which return dictionaries."""
+"""The `signatures` of a loaded object: functions by name that return dictionaries."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from nbtf._ops.structure import map_structure
 
 
 class Signature:
-    """A function of a loaded object; it returns a dictionary.
+    """A function of a loaded object that returns a dictionary.
 
     Attributes:
-      name: under which it was saved.
+      name: name under which it was saved.
     """
 
     def __init__(self, name: str, function: Callable[..., Any], outputs: list[str] | None = None) -> None:
-        """Takes the function, and what its results are called if that is known."""
+        """Stores the function and, if known, the names of its results."""
         self.name: str = name
         self._function, self._outputs = function, outputs
 
@@ -33,7 +33,7 @@ class Signature:
         return dict(zip(names, several, strict=False))
 
     def __repr__(self) -> str:
-        """Names the function."""
+        """Returns a text that names the function."""
         return f"<Signature {self.name}>"
 
 
@@ -48,7 +48,7 @@ class SignatureMap(Mapping[str, Signature]):
         """Returns a signature.
 
         Raises:
-          KeyError: there is none of that name.
+          KeyError: if there is no signature of that name.
         """
         return self._signatures[key]
 
@@ -57,9 +57,9 @@ class SignatureMap(Mapping[str, Signature]):
         return iter(self._signatures)
 
     def __len__(self) -> int:
-        """Returns how many there are."""
+        """Returns the number of signatures."""
         return len(self._signatures)
 
     def __repr__(self) -> str:
-        """Shows names and functions."""
+        """Returns a text with the names and functions."""
         return f"_SignatureMap({self._signatures})"

@@ -1,4 +1,4 @@
-"""How an object gets into a folder: what it is made of as JSON, its values as arrays; no code."""
+"""Saves an object to a folder: its structure as JSON and its values as arrays, without code."""
 
 from __future__ import annotations
 
@@ -46,29 +46,29 @@ _NOT_OURS = sys.stdlib_module_names - {"__main__"} | {"numpy"}
 
 
 class UnkeptError(Exception):
-    """A value that the format has no place for."""
+    """Raised for a value that the format cannot store."""
 
 
 def save(
     obj: Any, export_dir: str | os.PathLike[str], signatures: Any = None, options: Any = None, **ignored: Any
 ) -> None:
-    """Writes an object into a folder, from which `load` makes it again: modules, Keras models, checkpoints.
+    """Saves an object (a module, Keras model or checkpoint) to a folder, from which `load` recreates it.
 
-    TensorFlow writes graphs, which run without the program. Here the folder keeps what the object is made of (plain
-    values, lists, dictionaries, variables, modules, layers) and the names of classes and functions, so the program
-    that loads it must have these classes. Attributes that cannot be kept are left out, and named in one warning;
-    an optimizer that is no part of a compiled model keeps its settings and its counter.
+    TensorFlow saves graphs, which run without the program. nbtf saves the object's structure (plain values, lists,
+    dictionaries, variables, modules, layers) and the names of classes and functions, so the loading program must have
+    these classes. Attributes that cannot be stored are left out, and one warning names them. An optimizer outside a
+    compiled model keeps its settings and its counter.
 
     Args:
-      obj: an object with attributes: a `tf.Module`, a Keras model or layer, a `tf.train.Checkpoint`.
-      export_dir: the folder; made if need be.
-      signatures: a method of `obj` marked by `tf.function`, or a dictionary of such by name. If None, a Keras model
-        is one itself, and so is a module's only function with an `input_signature`: `serving_default`.
+      obj: an object with attributes: a `tf.Module`, a Keras model or layer, or a `tf.train.Checkpoint`.
+      export_dir: the folder; created if necessary.
+      signatures: a method of `obj` decorated with `tf.function`, or a dictionary of such methods by name. By default,
+        `serving_default` is the Keras model itself, or the only function of a module with an `input_signature`.
       options: accepted and ignored.
-      **ignored: accepted for other programs.
+      **ignored: accepted for compatibility and ignored.
 
     Raises:
-      ValueError: `obj` is no such object, or a signature is no function that belongs to it.
+      ValueError: if `obj` has no attributes, or a signature is not a function that belongs to it.
 
     >>> import tempfile
     >>> class Line(tf.Module):
@@ -109,32 +109,32 @@ def save(
 
 
 def _has_attributes(obj: Any) -> bool:
-    """Tells whether an object may be the root of what is saved."""
+    """Returns whether an object can be the root of a saved folder."""
     if isinstance(obj, Module | Variable):
         return True
     return hasattr(obj, "__dict__") and not isinstance(obj, type | Function | Mapping | Tensor)
 
 
 class Writer:
-    """Collects what an object is made of; each thing once, however many ways lead to it."""
+    """Collects the parts of an object, each once, even if several references lead to it."""
 
     def __init__(self) -> None:
-        """Begins with nothing."""
+        """Starts empty."""
         self.nodes: list[dict[str, Any]] = []
         self.values: dict[str, np.ndarray[Any, Any]] = {}
         self.left_out: list[str] = []
         self._numbers: dict[int, int] = {}
-        self._alive: list[Any] = []  # ids stay their own
+        self._alive: list[Any] = []  # keeps objects alive so that their ids stay unique
         self._level = 0
 
     def contents(self, document: dict[str, Any]) -> dict[str, bytes]:
-        """Returns the files of the folder, which have been compared with what `load` reads.
+        """Returns the files of the folder, after checking them against the limits of `load`.
 
         Args:
-          document: what is described, without the nodes.
+          document: the description of the object, without the nodes.
 
         Raises:
-          UnsavableError: if something is larger than what is read, or looks different.
+          UnsavableError: if a part exceeds a limit or does not match the schema.
         """
         values = io.BytesIO()
         arrays.write(values, self.values)
@@ -143,11 +143,11 @@ class Writer:
         return {VALUES: values.getvalue(), OBJECTS: objects}
 
     def describe(self, value: Any) -> Any:
-        """Returns a value as JSON has it.
+        """Returns the JSON description of a value.
 
         Raises:
-          UnkeptError: there is no way.
-          UnsavableError: if too many objects are inside one another.
+          UnkeptError: if the format cannot store it.
+          UnsavableError: if objects are nested too deeply.
         """
         if value is None or type(value) in _PLAIN:
             return value
@@ -159,7 +159,7 @@ class Writer:
             self._level -= 1
 
     def _described_object(self, value: Any) -> Any:
-        """Returns an object as JSON has it."""
+        """Returns the JSON description of an object."""
         if id(value) in self._numbers:
             return {"node": self._numbers[id(value)]}
         if isinstance(value, tuple):
@@ -174,7 +174,7 @@ class Writer:
         return self._node(value)
 
     def _described(self, value: Any) -> dict[str, Any] | None:
-        """Returns what needs no node; None for what does."""
+        """Returns the description of a value that needs no node; None for other values."""
         if isinstance(value, DType):
             return {"dtype": value.name}
         if isinstance(value, TensorShape):
@@ -198,7 +198,7 @@ class Writer:
         return None
 
     def _callable(self, value: Any) -> dict[str, Any]:
-        """Returns a class by its place, a method by its object, a function by its place."""
+        """Returns the description of a class or function by its location, or of a method by its object."""
         if not isinstance(value, type) and getattr(value, "__self__", None) is not None:
             if isinstance(value.__self__, type):
                 raise UnkeptError
@@ -257,7 +257,7 @@ class Writer:
         }
 
     def _keras(self, value: Any) -> dict[str, Any]:
-        """Returns a model, layer, optimizer, metric or loss as its config, and its values by their names in it."""
+        """Returns a model, layer, optimizer, metric or loss as its config and its values by name."""
         variables = variables_of(value) if hasattr(value, "variables") else {}
         config = json.loads(json.dumps(serialized(value), default=as_plain))
         compiled = _compile_config(value)
@@ -288,7 +288,7 @@ class Writer:
         }
 
     def _items(self, entries: Any, owner: str = "") -> list[list[Any]]:
-        """Returns pairs of name and value; without those of an object's attributes that cannot be kept."""
+        """Returns pairs of name and value, without an object's attributes that cannot be stored."""
         pairs: list[list[Any]] = []
         for name, value in entries:
             try:
@@ -302,10 +302,10 @@ class Writer:
     # Signatures
 
     def signatures_of(self, obj: Any, requested: Any) -> dict[str, Any]:
-        """Returns the signatures as JSON has them.
+        """Returns the JSON descriptions of the signatures.
 
         Raises:
-          ValueError: one is no function that belongs to the object.
+          ValueError: if a signature is not a function that belongs to the object.
         """
         if requested is None:
             return self._signatures_without_asking(obj)
@@ -348,7 +348,7 @@ class Writer:
 
 
 def _own_classes(value: Any) -> dict[str, Any]:
-    """Returns where the classes of a model's layers are that are none of Keras', by the names in its config."""
+    """Returns where a model's custom layer classes are defined, keyed by their names in its config."""
     layers: list[Any] = value._flatten_layers() if hasattr(value, "_flatten_layers") else [value]
     classes: set[Any] = {type(layer) for layer in (value, *layers)}
     return {

@@ -1,4 +1,4 @@
-"""`tf.train`: values of variables in files, and where training was left."""
+"""`tf.train`: checkpoints of variables, and training progress."""
 
 from nbtf._public import public_names as _public_names
 from nbtf._runtime.cluster_spec import ClusterSpec as ClusterSpec

@@ -1,4 +1,4 @@
-"""Saving the variables of objects, and restoring them, also those that are made later."""
+"""Saves the variables of objects and restores them, including variables that are created later."""
 
 from __future__ import annotations
 
@@ -25,31 +25,31 @@ from nbtf.train.object_graph import GRAPH_KEY, as_text, check_is_ours, children_
 from nbtf.train.restoration import Restoration
 
 _COUNTING = new_lock()
-"""Held by whoever counts a save: two threads that save must not get one number."""
+"""Held while a save is counted, so that two threads do not get the same number."""
 
 _INTERNAL = frozenset({"_root", "_save_counter", "_awaiting"})
 
 
 class CheckpointOptions:
-    """Accepted, and without effect: files are written by this process alone."""
+    """Accepted, without effect: this process alone writes the files."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         """Takes anything."""
 
 
 class Checkpoint(Trackable):
-    """Saves the variables of objects into files (NumPy's `.npz`; TensorFlow's own files cannot be read).
+    """Saves the variables of objects to files (NumPy's `.npz`; TensorFlow's own files cannot be read).
 
-    Values are matched by the names of the attributes that lead to them. A variable that is made after `restore` gets
-    its value when it becomes an attribute: so a model may be restored before it is built.
+    Values are matched by the names of the attributes that lead to them. A variable created after `restore` gets its
+    value when it becomes an attribute, so a model can be restored before it is built.
 
     Args:
       root: an object whose parts are saved under their own names, or a variable.
-      **kwargs: objects by the names under which their variables are saved: models, optimizers, variables, modules,
-        random generators, iterators of datasets (how many elements were taken), lists and dictionaries of such.
+      **kwargs: objects to save, by name: models, optimizers, variables, modules, random generators, dataset iterators
+        (their positions), and lists and dictionaries of these.
 
     Raises:
-      ValueError: an object holds no variables, or `root` has an attribute of the name.
+      ValueError: if an object holds no variables, or `root` already has an attribute of the name.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -62,7 +62,7 @@ class Checkpoint(Trackable):
     """
 
     def __init__(self, root: Any = None, **kwargs: Any) -> None:
-        """Takes the objects."""
+        """Stores the objects."""
         self._root = root
         self._save_counter: Variable | None = None
         if root is not None:
@@ -77,7 +77,7 @@ class Checkpoint(Trackable):
 
     @property
     def save_counter(self) -> Variable:
-        """How often it was saved: a variable, which is saved, too."""
+        """Number of saves, as a variable that is saved as well."""
         with _COUNTING:
             if self._save_counter is None:
                 self._save_counter = Variable(np.int64(0), trainable=False, name="save_counter")
@@ -85,22 +85,22 @@ class Checkpoint(Trackable):
 
     @property
     def _roots(self) -> tuple[Trackable, ...]:
-        """The object whose parts are its own as well, if it can tell when it gets another."""
+        """The object whose parts also belong to the checkpoint, if it reports new parts."""
         return (self._root,) if isinstance(self._root, Trackable) else ()
 
     def _named_children(self) -> PythonIterator[tuple[str, Any]]:
         if isinstance(self._root, Variable | KerasVariable | Iterator):
-            yield "", self._root  # under no name at all: its key is `/.ATTRIBUTES/VARIABLE_VALUE`
+            yield "", self._root  # without a name, because its key is `/.ATTRIBUTES/VARIABLE_VALUE`
         elif self._root is not None:
             yield from children_of(self._root)
         yield from ((name, value) for name, value in vars(self).items() if name not in _INTERNAL)
         yield "save_counter", self._save_counter
 
     def write(self, file_prefix: str | os.PathLike[str], options: Any = None) -> str:
-        """Writes the values; neither counts nor notes it as the last.
+        """Writes the values without counting the save or recording it as the latest one.
 
         Args:
-          file_prefix: the path without the ending.
+          file_prefix: the path without its extension.
           options: accepted and ignored.
 
         Returns:
@@ -119,14 +119,14 @@ class Checkpoint(Trackable):
         return prefix
 
     def save(self, file_prefix: str | os.PathLike[str], options: Any = None) -> str:
-        """Writes the values under the next number, and notes them as the last of the folder.
+        """Writes the values under the next number, and records them as the folder's latest checkpoint.
 
         Args:
-          file_prefix: the path; `-1`, `-2`, ... is added.
+          file_prefix: the path, to which `-1`, `-2`, ... is appended.
           options: accepted and ignored.
 
         Returns:
-          The prefix with its number, which `restore` takes.
+          The prefix with its number, to be passed to `restore`.
         """
         check_prefix(f"{os.fspath(file_prefix)}-1")
         prefix = self.write(f"{os.fspath(file_prefix)}-{self._count_save()}")
@@ -134,24 +134,24 @@ class Checkpoint(Trackable):
         return prefix
 
     def _count_save(self) -> int:
-        """Returns the number of one more save."""
+        """Returns the number of the next save."""
         with _COUNTING:
             return int(self.save_counter.assign_add(1).numpy())
 
     def read(self, save_path: str | os.PathLike[str], options: Any = None) -> CheckpointLoadStatus:
-        """Gives the variables the values of a file that `write` made.
+        """Assigns the values of a file that `write` created.
 
         Args:
-          save_path: what `write` returned.
+          save_path: the return value of `write`.
           options: accepted and ignored.
 
         Returns:
-          As `restore`.
+          The status, as for `restore`.
 
         Raises:
-          NotFoundError: there is no such checkpoint.
-          ValueError: a value has another shape than its variable.
-          InvalidArgumentError: a value has another dtype than its variable.
+          NotFoundError: if the checkpoint does not exist.
+          ValueError: if a value and its variable differ in shape.
+          InvalidArgumentError: if a value and its variable differ in dtype.
         """
         restoration = Restoration(*read_graph(save_path))
         restoration.begin(self)
@@ -160,24 +160,24 @@ class Checkpoint(Trackable):
     def restore(
         self, save_path: str | os.PathLike[str] | None, options: Any = None
     ) -> CheckpointLoadStatus | InitializationOnlyStatus:
-        """Gives the variables the values of a checkpoint: those there are at once, others when they become parts.
+        """Assigns the values of a checkpoint: to existing variables now, to others when they become attributes.
 
         Args:
-          save_path: what `save` or `latest_checkpoint` returned; None restores nothing.
+          save_path: the return value of `save` or `latest_checkpoint`; None restores nothing.
           options: accepted and ignored.
 
         Returns:
-          What was matched and what was not; `assert_consumed()` of it complains. Values that nobody has taken when all
-          that could take them is gone are named in a warning, unless `expect_partial()` of it was called.
+          The status of the restoration. Its `assert_consumed()` raises an error if values were not matched. Values
+          that can no longer be matched are listed in a warning, unless its `expect_partial()` was called.
 
         Raises:
-          NotFoundError: there is no such checkpoint.
-          ValueError: a value has another shape than its variable.
-          InvalidArgumentError: a value has another dtype than its variable.
+          NotFoundError: if the checkpoint does not exist.
+          ValueError: if a value and its variable differ in shape.
+          InvalidArgumentError: if a value and its variable differ in dtype.
         """
         if save_path is None:
             return InitializationOnlyStatus()
-        self.save_counter  # noqa: B018  # is made now, so that it is restored
+        self.save_counter  # noqa: B018  # created here so that it is restored as well
         try:
             return self.read(save_path)
         except NotFoundError as error:
@@ -199,7 +199,7 @@ def _check(name: str, value: Any) -> None:
 
 
 def _holds_trackables(value: Any) -> bool:
-    """Tells whether an object can be saved; a tuple can if it holds such an object: nothing is added later."""
+    """Returns whether an object can be saved; a tuple can only if it already holds such an object."""
     if isinstance(value, tuple):
         items: tuple[Any, ...] = value  # pyright: ignore[reportUnknownVariableType]
         return any(map(_holds_trackables, items))

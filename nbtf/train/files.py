@@ -1,4 +1,4 @@
-"""Where the files of checkpoints are, and what is in them."""
+"""Locates checkpoint files and reads their content."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ def read_checkpoint(prefix: str | os.PathLike[str]) -> dict[str, np.ndarray[Any,
     """Returns the arrays of a checkpoint by name.
 
     Raises:
-      NotFoundError: there is none.
-      DataLossError: it is damaged.
+      NotFoundError: if the checkpoint does not exist.
+      DataLossError: if it is damaged.
     """
     with _finding(prefix):
         return arrays.read(path_of(prefix))
@@ -39,7 +39,7 @@ def read_checkpoint(prefix: str | os.PathLike[str]) -> dict[str, np.ndarray[Any,
 
 @contextmanager
 def _finding(prefix: str | os.PathLike[str]) -> Generator[None]:
-    """Says in TensorFlow's words that there is no such checkpoint."""
+    """Raises TensorFlow's error if a checkpoint does not exist."""
     try:
         yield
     except FileNotFoundError:
@@ -48,34 +48,34 @@ def _finding(prefix: str | os.PathLike[str]) -> Generator[None]:
 
 
 def read_graph(prefix: str | os.PathLike[str]) -> tuple[list[Node], dict[str, np.ndarray[Any, Any]]]:
-    """Returns the graph of the objects of a checkpoint, and its arrays by name.
+    """Returns the object graph of a checkpoint, and its arrays by name.
 
     Raises:
-      NotFoundError: there is none.
-      ValueError: it holds no graph: it was saved by name.
-      DataLossError: it is damaged.
+      NotFoundError: if the checkpoint does not exist.
+      ValueError: if it has no graph, because it was saved by name.
+      DataLossError: if it is damaged.
     """
     values = read_checkpoint(prefix)
     if GRAPH_KEY not in values:
         raise ValueError(
-            f"{path_of(prefix)} has values by name, without the graph of the objects they belong to: tf.compat.v1."
-            "train.Saver wrote it, or an earlier version of nbtf. Read the values with tf.train.load_variable."
+            f"{path_of(prefix)} has values by name but no object graph. tf.compat.v1.train.Saver or an older nbtf "
+            "wrote it. Read the values with tf.train.load_variable."
         )
     return from_text(values[GRAPH_KEY].tobytes(), path_of(prefix)), values
 
 
 def latest_checkpoint(checkpoint_dir: str | os.PathLike[str], latest_filename: str | None = None) -> str | None:
-    """Returns the last checkpoint that was saved into a folder; None if there is none.
+    """Returns the latest checkpoint in a folder; None if there is none.
 
-    Where a model's weights are kept in files that end with `.weights.h5`, the newest of them is meant: `load_weights`
-    takes it. TensorFlow finds none of these.
+    If the folder keeps a model's weights in `.weights.h5` files, the newest of these is returned, for `load_weights`.
+    TensorFlow does not find such files.
 
     Args:
       checkpoint_dir: the folder.
-      latest_filename: the file that says which it is; `checkpoint` when None.
+      latest_filename: the file that names the latest checkpoint; `checkpoint` by default.
 
     Raises:
-      DataLossError: that file is damaged, or names a checkpoint outside the folder.
+      DataLossError: if that file is damaged, or names a checkpoint outside the folder.
 
     >>> tf.train.latest_checkpoint("no_such_folder") is None
     True
@@ -84,7 +84,7 @@ def latest_checkpoint(checkpoint_dir: str | os.PathLike[str], latest_filename: s
     if state is None:
         weights = [(file.stat().st_mtime_ns, file.name) for file in Path(checkpoint_dir).glob("*.weights.h5")]
         return os.path.join(os.fspath(checkpoint_dir), max(weights)[1]) if weights else None
-    # Weights of a model have no `.npz` behind their name.
+    # A model's weights file has no `.npz` after its name.
     return state.latest if path_of(state.latest).exists() or Path(state.latest).exists() else None
 
 
@@ -99,33 +99,33 @@ def _prefix(ckpt_dir_or_file: str | os.PathLike[str]) -> str:
 
 
 def list_variables(ckpt_dir_or_file: str | os.PathLike[str]) -> list[tuple[str, list[int]]]:
-    """Returns names and shapes of what a checkpoint holds.
+    """Returns names and shapes of the values in a checkpoint.
 
     Args:
-      ckpt_dir_or_file: a checkpoint, or a folder, whose last one is meant.
+      ckpt_dir_or_file: a checkpoint, or a folder, whose latest checkpoint is read.
 
     Raises:
-      ValueError: there is no checkpoint in the folder.
-      NotFoundError: there is no such checkpoint.
-      DataLossError: it is damaged.
+      ValueError: if the folder has no checkpoint.
+      NotFoundError: if the checkpoint does not exist.
+      DataLossError: if it is damaged.
     """
     return sorted(load_checkpoint(ckpt_dir_or_file).get_variable_to_shape_map().items())
 
 
 def load_variable(ckpt_dir_or_file: str | os.PathLike[str], name: str) -> Any:
-    """Returns one value of a checkpoint as NumPy has it."""
+    """Returns one value of a checkpoint as a NumPy array."""
     return load_checkpoint(ckpt_dir_or_file).get_tensor(name)
 
 
 class CheckpointReader:
-    """Looks into a checkpoint: at the shapes and types of its values first, and at a value when it is asked for.
+    """Reads a checkpoint: shapes and types immediately, each value when it is requested.
 
     Args:
       prefix: the checkpoint.
 
     Raises:
-      NotFoundError: there is no such checkpoint.
-      DataLossError: it is damaged.
+      NotFoundError: if the checkpoint does not exist.
+      DataLossError: if it is damaged.
     """
 
     def __init__(self, prefix: str | os.PathLike[str]) -> None:
@@ -138,8 +138,8 @@ class CheckpointReader:
         """Returns a value.
 
         Raises:
-          NotFoundError: there is none of that name.
-          DataLossError: it is damaged.
+          NotFoundError: if there is no value of this name.
+          DataLossError: if the file is damaged.
         """
         if name not in self._specs:
             raise NotFoundError(f"Key {name} not found in checkpoint; it has {sorted(self._specs)}")
@@ -148,7 +148,7 @@ class CheckpointReader:
         return value.item() if value.dtype.kind == "S" and not value.shape else value[()]
 
     def has_tensor(self, name: str) -> bool:
-        """Tells whether there is a value of a name."""
+        """Returns whether a value has this name."""
         return name in self._specs
 
     def get_variable_to_shape_map(self) -> dict[str, list[int]]:
@@ -161,11 +161,11 @@ class CheckpointReader:
 
 
 def load_checkpoint(ckpt_dir_or_file: str | os.PathLike[str]) -> CheckpointReader:
-    """Returns a reader of a checkpoint, or of the last one in a folder.
+    """Returns a reader of a checkpoint, or of the latest one in a folder.
 
     Raises:
-      ValueError: there is no checkpoint in the folder.
-      NotFoundError: there is no such checkpoint.
-      DataLossError: it is damaged.
+      ValueError: if the folder has no checkpoint.
+      NotFoundError: if the checkpoint does not exist.
+      DataLossError: if it is damaged.
     """
     return CheckpointReader(_prefix(ckpt_dir_or_file))

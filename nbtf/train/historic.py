@@ -1,4 +1,4 @@
-"""TensorFlow 1's optimizer that a guide of 2019 still names."""
+"""A TensorFlow 1 optimizer that guides from 2019 still use."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from nbtf.keras.optimizers import SGD
 
 
 class GradientDescentOptimizer(SGD):
-    """Moves variables against their gradients: `tf.keras.optimizers.SGD` under its name in TensorFlow 1.
+    """Gradient descent: `tf.keras.optimizers.SGD` under its TensorFlow 1 name.
 
     Args:
-      learning_rate: the length of a step.
+      learning_rate: step size.
       use_locking: accepted and ignored.
-      name: of the optimizer.
+      name: name of the optimizer.
 
     >>> v = tf.Variable(1.0)
     >>> optimizer = tf.train.GradientDescentOptimizer(learning_rate=0.1)
@@ -23,10 +23,10 @@ class GradientDescentOptimizer(SGD):
     """
 
     def __init__(self, learning_rate: Any = 0.01, use_locking: bool = False, name: str = "GradientDescent") -> None:
-        """Takes the length of a step."""
+        """Stores the step size."""
         super().__init__(learning_rate=learning_rate, name=name)
 
     def get_config(self) -> dict[str, Any]:
-        """Returns what it takes to make another."""
+        """Returns the arguments for creating a copy."""
         config = super().get_config()
         return {"learning_rate": config["learning_rate"], "name": config["name"]}

@@ -1,4 +1,4 @@
-"""What became of a restored checkpoint: what was taken, what was not, and who got nothing?"""
+"""The status of a restored checkpoint: which values were matched, and which objects got none."""
 
 from __future__ import annotations
 
@@ -8,21 +8,21 @@ from nbtf.train.object_graph import Node, graph_of
 from nbtf.train.restoration import Restoration
 
 _SHOWN = 10
-"""How many objects without a value a message names; TensorFlow names as many."""
+"""Maximum number of unmatched objects in a message, as in TensorFlow."""
 
 
 class CheckpointLoadStatus:
-    """What became of a checkpoint that was restored; it can be asked again when more variables are there."""
+    """The status of a restored checkpoint; it can be queried again after more variables are created."""
 
     def __init__(self, root: Any, restoration: Restoration) -> None:
-        """Takes what was restored into what."""
+        """Stores the restored object and the restoration."""
         self._root, self._restoration = root, restoration
 
     def assert_consumed(self) -> CheckpointLoadStatus:
-        """Returns itself if every value was taken and every object got its own.
+        """Returns the status if every value was used and every object got its value.
 
         Raises:
-          AssertionError: some were not.
+          AssertionError: if values or objects were not matched.
         """
         self.assert_existing_objects_matched()
         unrestored = self._restoration.unrestored
@@ -32,10 +32,10 @@ class CheckpointLoadStatus:
         return self
 
     def assert_existing_objects_matched(self) -> CheckpointLoadStatus:
-        """Returns itself if every object that is there was in the checkpoint; values may be left over.
+        """Returns the status if every existing object was in the checkpoint; values may remain unused.
 
         Raises:
-          AssertionError: some were not.
+          AssertionError: if objects were not matched.
         """
         unmatched = self._unmatched()
         if unmatched:
@@ -48,10 +48,10 @@ class CheckpointLoadStatus:
         return self
 
     def assert_nontrivial_match(self) -> CheckpointLoadStatus:
-        """Returns itself if anything but the root was in the checkpoint.
+        """Returns the status if any object besides the root was in the checkpoint.
 
         Raises:
-          AssertionError: nothing was.
+          AssertionError: if none was.
         """
         if len(self._matched()) > 1:
             return self
@@ -65,28 +65,28 @@ class CheckpointLoadStatus:
         raise AssertionError(f"Nothing to load. No dependencies have been added to {self._root} yet.")
 
     def expect_partial(self) -> CheckpointLoadStatus:
-        """Returns itself; values that are left over in the end are not worth a warning."""
+        """Returns the status; values that remain unused no longer cause a warning."""
         self._restoration.unrestored.expected = True
         return self
 
     def initialize_or_restore(self, session: Any = None) -> None:
-        """Does nothing: values are there already."""
+        """Does nothing, because values are assigned already."""
 
     def run_restore_ops(self, session: Any = None) -> None:
-        """Does nothing: values are there already."""
+        """Does nothing, because values are assigned already."""
 
     def _matched(self) -> list[Any]:
         return [value for value in (find() for find in self._restoration.objects.values()) if value is not None]
 
     def _unmatched(self) -> list[Any]:
-        """Returns the objects that are there now and were not in the checkpoint; lists of nothing do not count."""
+        """Returns the existing objects that were not in the checkpoint, without empty lists."""
         matched = {id(value) for value in self._matched()}
         plain = (list, tuple, dict)
         return [value for value in graph_of(self._root)[1] if id(value) not in matched and not isinstance(value, plain)]
 
 
 def _description(node: Node) -> str:
-    """Returns how TensorFlow prints a node of a graph."""
+    """Returns a graph node as TensorFlow prints it."""
     return (
         f'attributes {{\n  name: "VARIABLE_VALUE"\n  full_name: "{node.name}"\n  checkpoint_key: "{node.key}"\n}}\n'
         "has_checkpoint_values {\n  value: true\n}\n"
@@ -94,13 +94,13 @@ def _description(node: Node) -> str:
 
 
 class InitializationOnlyStatus:
-    """What became of `restore(None)`: nothing was restored, and variables keep their first values."""
+    """The status of `restore(None)`: nothing was restored, and variables keep their initial values."""
 
     def _refuse(self) -> NoReturn:
         raise AssertionError("No checkpoint specified (save_path=None); nothing is being restored.")
 
     def assert_consumed(self) -> NoReturn:
-        """Raises: there is no checkpoint.
+        """Raises an error, because there is no checkpoint.
 
         Raises:
           AssertionError: always.
@@ -114,7 +114,7 @@ class InitializationOnlyStatus:
         return self
 
     def run_restore_ops(self, session: Any = None) -> NoReturn:
-        """Raises: there is no checkpoint.
+        """Raises an error, because there is no checkpoint.
 
         Raises:
           AssertionError: always.
@@ -124,4 +124,4 @@ class InitializationOnlyStatus:
         )
 
     def initialize_or_restore(self, session: Any = None) -> None:
-        """Does nothing: values are there already."""
+        """Does nothing, because variables have their initial values already."""

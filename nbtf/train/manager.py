@@ -1,4 +1,4 @@
-"""Keeping the last checkpoints, and deleting those before."""
+"""Keeps the latest checkpoints and deletes older ones."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ _HOUR = 3600.0  # seconds
 
 
 class CheckpointManager:
-    """Saves checkpoints into a folder, and keeps only the last ones; it goes on where an earlier process ended.
+    """Saves checkpoints to a folder and keeps only the latest; continues where an earlier process ended.
 
     Args:
-      checkpoint: what is saved.
+      checkpoint: the checkpoint to save.
       directory: the folder.
-      max_to_keep: how many are kept; all when None.
-      keep_checkpoint_every_n_hours: one checkpoint in so many hours is never deleted.
-      checkpoint_name: what their names begin with.
+      max_to_keep: number of checkpoints to keep; None keeps all.
+      keep_checkpoint_every_n_hours: keeps one checkpoint permanently for each period of this many hours.
+      checkpoint_name: prefix of file names.
       step_counter: a variable that counts steps.
-      checkpoint_interval: how many steps are between two checkpoints; with less, `save` does nothing.
-      init_fn: called by `restore_or_initialize` where there is no checkpoint.
+      checkpoint_interval: minimum number of steps between two checkpoints; before that, `save` does nothing.
+      init_fn: called by `restore_or_initialize` if there is no checkpoint.
 
     Raises:
-      ValueError: `max_to_keep` is not positive, or there is an interval without a counter.
+      ValueError: if `max_to_keep` is not positive, or an interval is given without a counter.
     """
 
     def __init__(
@@ -43,7 +43,7 @@ class CheckpointManager:
         checkpoint_interval: int | None = None,
         init_fn: Callable[[], Any] | None = None,
     ) -> None:
-        """Looks which checkpoints there are."""
+        """Finds the existing checkpoints."""
         if max_to_keep is not None and max_to_keep <= 0:
             raise ValueError(f"Expected a positive integer or `None` for `max_to_keep`, got {max_to_keep}.")
         if checkpoint_interval is not None and step_counter is None:
@@ -55,9 +55,9 @@ class CheckpointManager:
         self._recover(time.time())
 
     def _recover(self, now: float) -> None:
-        """Takes over what the folder's state file says, as TensorFlow does."""
+        """Restores the manager's state from the folder's state file, as in TensorFlow."""
         state = read_state(self._directory)
-        self._latest, self._preserved = None, now - 1.0  # a second back: another manager may come at once
+        self._latest, self._preserved = None, now - 1.0  # one second earlier, as another manager may start at once
         if state is None:
             return
         self._latest, self._preserved = state.latest, state.preserved
@@ -70,12 +70,12 @@ class CheckpointManager:
 
     @property
     def checkpoints(self) -> list[str]:
-        """Those that are kept, the oldest first."""
+        """Paths of the kept checkpoints, oldest first."""
         return list(self._times)
 
     @property
     def latest_checkpoint(self) -> str | None:
-        """The last one; None if there is none."""
+        """Path of the latest checkpoint; None if there is none."""
         return self._latest
 
     @property
@@ -85,24 +85,24 @@ class CheckpointManager:
 
     @property
     def checkpoint(self) -> Checkpoint:
-        """What is saved."""
+        """The checkpoint to save."""
         return self._checkpoint
 
     @property
     def checkpoint_interval(self) -> int | None:
-        """How many steps are between two checkpoints."""
+        """Minimum number of steps between two checkpoints."""
         return self._interval
 
     def save(self, checkpoint_number: Any = None, check_interval: bool = True, options: Any = None) -> str | None:
-        """Saves a checkpoint, and deletes the oldest one if there are too many.
+        """Saves a checkpoint, and deletes the oldest if there are too many.
 
         Args:
-          checkpoint_number: in its name; counted when None.
-          check_interval: whether it is only saved after enough steps.
+          checkpoint_number: number in its name; counted by default.
+          check_interval: whether to skip the save before enough steps have passed.
           options: accepted and ignored.
 
         Returns:
-          What `restore` takes; None if there were too few steps since the last one.
+          The path for `restore`; None if too few steps have passed since the last save.
         """
         check_prefix(os.path.join(self._directory, f"{self._name}-1"))
         if not self._is_due(check_interval):
@@ -110,10 +110,10 @@ class CheckpointManager:
         count = self._checkpoint._count_save()
         number = count if checkpoint_number is None else int(checkpoint_number)
         path = self._checkpoint.write(os.path.join(self._directory, f"{self._name}-{number}"))
-        self._times.pop(path, None)  # it goes to the end
+        self._times.pop(path, None)  # so that it is inserted at the end
         self._times[path] = time.time()
         self._latest = path
-        self._note()  # before anything is deleted: the file must not name what is gone
+        self._note()  # before deleting, because the state file must not name deleted files
         self._sweep()
         self._note()
         return path
@@ -138,12 +138,12 @@ class CheckpointManager:
             path, seconds = next(iter(self._times.items()))
             del self._times[path]
             if self._hours and seconds - self._hours * _HOUR >= self._preserved:
-                self._preserved = seconds  # it stays, and is not named any more
+                self._preserved = seconds  # the checkpoint is kept, but no longer listed
             else:
                 path_of(path).unlink(missing_ok=True)
 
     def restore_or_initialize(self) -> str | None:
-        """Restores the last one, and returns what it restored; None if there was none."""
+        """Restores the latest checkpoint and returns its path; None if there was none."""
         if self._latest is not None:
             self._checkpoint.restore(self._latest)
             self._last_step = None if self._counter is None else int(self._counter)
@@ -152,4 +152,4 @@ class CheckpointManager:
         return self._latest
 
     def sync(self) -> None:
-        """Does nothing: checkpoints are written when `save` returns."""
+        """Does nothing, because `save` returns only after checkpoints are written."""

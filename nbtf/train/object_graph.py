@@ -1,4 +1,4 @@
-"""Which objects belong to an object, and under what name is the value of each variable saved?"""
+"""The graph of objects that belong to an object, and the name under which each variable's value is saved."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ from nbtf.keras.optimizers import Optimizer
 from nbtf.keras.variables import Variable
 
 GRAPH_KEY = "_CHECKPOINTABLE_OBJECT_GRAPH"
-"""Under this name a checkpoint holds the graph of its objects; TensorFlow's do so as well."""
+"""The name under which a checkpoint stores its object graph, as in TensorFlow."""
 
 _SCHEMA = {"nodes": [{"children": {str: int}}]}
 _PROTOCOLS = ("_serialize_to_tensors", "_gather_saveables_for_checkpoint", "_trackable_children")
-"""Methods by which classes save their values in TensorFlow."""
+"""Methods that TensorFlow calls to save an object's values."""
 
 _LIBRARIES = frozenset({"keras", "tf_keras", "tensorflow"})
 """Libraries whose layers, models and variables TensorFlow saves."""
@@ -38,12 +38,12 @@ _RENAMED: tuple[tuple[tuple[type, ...], dict[str, str]], ...] = (
     ((Dense, Conv1D, Conv2D), {"kernel": "_kernel"}),
     ((Embedding,), {"embeddings": "_embeddings"}),
 )
-"""Attributes that have another name in Keras, and so in the keys of its checkpoints."""
+"""Attributes with another name in Keras, and therefore in its checkpoint keys."""
 
 
 @dataclass(slots=True)
 class Node:
-    """An object that was saved: the numbers of its parts by their names, and where its value is, if it has one."""
+    """A saved object: the numbers of its parts by name, and the key of its value, if it has one."""
 
     children: dict[str, int] = field(default_factory=dict[str, int])
     key: str | None = None
@@ -51,15 +51,15 @@ class Node:
 
 
 def is_trackable(value: Any) -> bool:
-    """Tells whether an object is a variable, or may hold some."""
+    """Returns whether an object is a variable, or may hold some."""
     return isinstance(value, Trackable | TensorVariable | Variable | Generator | Iterator | list | tuple | dict)
 
 
 def check_is_ours(value: Any) -> None:
-    """Refuses an object whose values TensorFlow would save, and nbtf would not.
+    """Rejects an object whose values TensorFlow would save, but nbtf cannot.
 
     Raises:
-      ValueError: if `foreign_reason` has a reason for it.
+      ValueError: if `foreign_reason` returns a reason.
     """
     reason = foreign_reason(value)
     if reason:
@@ -71,7 +71,7 @@ def check_is_ours(value: Any) -> None:
 
 
 def foreign_reason(value: Any) -> str:
-    """Returns why nbtf cannot save the values of an object; empty if it can, or if there are none."""
+    """Returns why nbtf cannot save an object's values; empty if it can, or if there are no values."""
     value_class: Any = value.__class__
     for name in _PROTOCOLS:
         if hasattr(value_class, name):
@@ -83,12 +83,12 @@ def foreign_reason(value: Any) -> str:
 
 
 def is_sequence(value: Any) -> TypeGuard[Sequence[Any]]:
-    """Tells whether an object is a list or a tuple."""
+    """Returns whether an object is a list or a tuple."""
     return isinstance(value, list | tuple)
 
 
 def children_of(value: Any) -> PythonIterator[tuple[str, Any]]:
-    """Yields the parts of an object that may hold variables, each with the name that TensorFlow gives it.
+    """Yields the parts of an object that may hold variables, with the names that TensorFlow gives them.
 
     Raises:
       ValueError: if a part holds values that nbtf cannot save; see `check_is_ours`.
@@ -153,7 +153,7 @@ def _parts_of_layer(layer: Weights) -> PythonIterator[tuple[str, Any]]:
             yield renamed.get(name, name), child
     if isinstance(layer, Functional):
         yield "_operations", layer._operations
-    if isinstance(layer, Sequential):  # where layers stand in it, an input in front or not
+    if isinstance(layer, Sequential):  # the layer's position, whether or not there is an input layer
         yield "_functional", {"_operations": {str(1 + number): layer for number, layer in enumerate(layer.layers)}}
     yield "optimizer", getattr(layer, "optimizer", None)
     loose = [weight for weight in layer._weights if id(weight) not in direct]
@@ -165,10 +165,10 @@ def _parts_of_layer(layer: Weights) -> PythonIterator[tuple[str, Any]]:
 
 
 def graph_of(root: Any) -> tuple[list[Node], list[Any]]:
-    """Returns the nodes of all objects that can be reached, and the objects; the shortest way names a value."""
+    """Returns the nodes of all reachable objects, and the objects; the shortest path names a value."""
     nodes, objects, paths = [Node()], [root], [""]
     numbers = {id(root): 0}
-    for number, value in enumerate(objects):  # which grows
+    for number, value in enumerate(objects):  # the list grows during the loop
         if isinstance(value, TensorVariable | Iterator):
             is_variable = isinstance(value, TensorVariable)
             nodes[number].key = f"{paths[number]}.ATTRIBUTES/{'VARIABLE_VALUE' if is_variable else 'ITERATOR_STATE'}"
@@ -184,7 +184,7 @@ def graph_of(root: Any) -> tuple[list[Node], list[Any]]:
 
 
 def _escaped(name: str) -> str:
-    """Returns a name without `/`, as TensorFlow writes it in keys."""
+    """Returns a name without `/`, escaped as in TensorFlow's keys."""
     return name.replace(".", "..").replace("/", ".S")
 
 
@@ -192,7 +192,7 @@ def as_text(nodes: Sequence[Node]) -> bytes:
     """Returns a graph as JSON.
 
     Raises:
-      UnsavableError: if it is too large to be read again.
+      UnsavableError: if it is too large to be read back.
     """
     entries = [
         {"children": node.children} | ({} if node.key is None else {"key": node.key, "name": node.name})
@@ -205,23 +205,23 @@ def from_text(text: bytes, source: object) -> list[Node]:
     """Returns the graph that `as_text` wrote.
 
     Raises:
-      DataLossError: it is none.
+      DataLossError: if the text is not a valid graph.
     """
     entries = parse_document(text, source, _SCHEMA)["nodes"]
     for entry in entries:
         if not all(0 <= number < len(entries) for number in entry["children"].values()):
-            raise damage(source, f"an object has parts that are not there: {entry['children']}")
+            raise damage(source, f"an object has parts that do not exist: {entry['children']}")
         if not isinstance(entry.get("key"), str | None):
             raise damage(source, f"the key of a value is {entry['key']!r}")
     if not entries:
-        raise damage(source, "there is no object in it")
+        raise damage(source, "it contains no object")
     return [Node(entry["children"], entry.get("key"), str(entry.get("name", ""))) for entry in entries]
 
 
 def names_in(nodes: Sequence[Node]) -> list[str]:
-    """Returns what an object is called in messages: `(root).model.kernel`."""
+    """Returns the names of objects in messages, such as `(root).model.kernel`."""
     names, order = {0: "(root)"}, [0]
-    for number in order:  # which grows
+    for number in order:  # the list grows during the loop
         for name, child in nodes[number].children.items():
             if child not in names:
                 names[child] = f"{names[number]}.{name}"

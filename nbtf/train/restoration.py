@@ -1,4 +1,4 @@
-"""Which object is which of those in a checkpoint, and what happens when one comes later?"""
+"""Matches objects with those of a checkpoint, including objects that are created later."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ _DELETED = (
 
 
 class Unrestored:
-    """The values of a checkpoint that no variable has taken, for the warning when nobody can take them any more."""
+    """Values of a checkpoint that no variable has used, for the warning once no object can use them any more."""
 
     def __init__(self, nodes: Sequence[Node]) -> None:
-        """Begins with all."""
+        """Starts with all values."""
         self.numbers: dict[int, None] = dict.fromkeys(
             number for number, node in enumerate(nodes) if node.key is not None
         )
@@ -43,7 +43,7 @@ class Unrestored:
         self.expected = False
 
     def warn(self) -> None:
-        """Names them, unless that was expected."""
+        """Logs a warning that names them, unless `expect_partial` was called."""
         if self.numbers and not self.expected:
             get_logger().warning(_DELETED)
             for number in self.numbers:
@@ -52,14 +52,14 @@ class Unrestored:
 
 
 class Restoration:
-    """A checkpoint that was read: it gives values to the variables that are there, and to others as they come.
+    """A loaded checkpoint: assigns values to existing variables now, and to others when they are created.
 
-    Objects are matched by the names that lead to them from the root. An object that lacks parts which were saved
-    remembers this (`Trackable._awaiting`), and asks again whenever something becomes part of it.
+    Objects are matched by the names that lead to them from the root. An object that lacks saved parts remembers the
+    restoration (`Trackable._awaiting`), and repeats the matching whenever a part is added to it.
     """
 
     def __init__(self, nodes: Sequence[Node], values: Mapping[str, np.ndarray[Any, Any]]) -> None:
-        """Takes the graph of the saved objects, and values by their keys."""
+        """Stores the graph of the saved objects, and their values by key."""
         self.nodes: Sequence[Node] = nodes
         self._values = values
         self.objects: dict[int, Callable[[], Any]] = {}
@@ -70,31 +70,31 @@ class Restoration:
         weakref.finalize(self, self.unrestored.warn)
 
     def begin(self, root: Any) -> None:
-        """Restores an object, and what belongs to it."""
+        """Restores an object and its parts."""
         self._match(0, root)
         self._match_waiting()
         self._assign()
 
     def _match(self, number: int, value: Any) -> bool:
-        """Notes which object is meant; tells whether all its parts were there or will come by themselves."""
+        """Matches an object with a node; returns whether all its parts exist or will report themselves."""
         matched = self.objects.get(number, lambda: None)()
         if matched is not None and matched is not value and not isinstance(value, list | tuple | dict):
             get_logger().warning(_INCONSISTENT, matched, value)
             return True
         if isinstance(value, list | tuple | dict) and not isinstance(value, TrackedList | TrackedDict):
-            return self._match_parts(number, value)  # the object that holds it asks again
+            return self._match_parts(number, value)  # the containing object triggers another match
         if matched is None:
             self.objects[number] = weakref.ref(value)
             if isinstance(value, Variable | Iterator):
                 self._ready.append((number, value))
                 return True
         if isinstance(value, Trackable | TrackedList | TrackedDict):
-            self._waiting.append((number, value))  # objects may be inside one another more deeply than the stack
+            self._waiting.append((number, value))  # a list, because objects may be nested more deeply than the stack
             return True
         return self._match_parts(number, value)
 
     def _match_waiting(self) -> None:
-        """Matches the parts of the objects that were noted."""
+        """Matches the parts of the objects in the waiting list."""
         while self._waiting:
             number, value = self._waiting.popleft()
             if not self._match_parts(number, value):
@@ -114,7 +114,7 @@ class Restoration:
         return all((number, name) in self._edges for name in absent)
 
     def _match_observed(self, number: int, owner: Any, name: str, child: Any) -> bool:
-        """Puts a list that says when something comes into it in the place of a plain one; so for a dictionary."""
+        """Replaces a plain list or dictionary with one that reports new items."""
         observed = tracked(child)
         if observed is child:
             return False
@@ -131,7 +131,7 @@ class Restoration:
         return False
 
     def _await(self, number: int, value: Any) -> None:
-        """Has an object ask for its parts again when one comes."""
+        """Makes an object repeat the matching of its parts when one is added."""
         owner = weakref.ref(value)
 
         def resume() -> None:
@@ -145,7 +145,7 @@ class Restoration:
             holder.__dict__["_awaiting"] = (*holder._awaiting, resume)
 
     def _assign(self) -> None:
-        """Gives the variables that were matched their values, all or none."""
+        """Assigns the values of all matched variables, or of none."""
         assignable, self._ready = self._ready, []
         values = [(number, variable, self._value(number, variable)) for number, variable in assignable]
         for number, variable, value in values:

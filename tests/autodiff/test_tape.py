@@ -324,7 +324,7 @@ def test_output_gradients_are_what_it_starts_with() -> None:
 
     assert [30.0, 48.0] == tape.gradient(y, x, tf.constant([5.0, 6.0])).numpy().tolist()
     assert [36.0, 56.0] == tape.gradient([y, z], x, [None, tf.constant([5.0, 6.0])]).numpy().tolist()
-    with pytest.raises(ValueError, match=r"^There are 1 output_gradients for 2 targets\.$"):
+    with pytest.raises(ValueError, match=r"^Expected 2 output_gradients, one for each target\. Got 1\.$"):
         tape.gradient([y, z], x, [tf.constant([5.0, 6.0])])
 
 

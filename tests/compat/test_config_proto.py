@@ -73,7 +73,7 @@ def test_an_unknown_field_is_refused() -> None:
 def test_a_value_of_another_type_is_refused() -> None:
     with pytest.raises(TypeError, match=r"^'str' object cannot be interpreted as an integer") as caught:
         ConfigProto(log_device_placement="yes")
-    assert ["log_device_placement of ConfigProto takes bool. Got 'yes'"] == caught.value.__notes__
+    assert ["log_device_placement of ConfigProto must be a bool. Got 'yes'"] == caught.value.__notes__
 
 
 def test_devices_are_counted_by_type() -> None:

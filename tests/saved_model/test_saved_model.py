@@ -175,7 +175,7 @@ def test_a_class_that_cannot_be_found_is_named(tmp_path: Path) -> None:
     folders.write(tmp_path, {**parts, OBJECTS: parts[OBJECTS].replace(b'"Line"', b'"Gone"')})
 
     with pytest.raises(
-        ValueError, match=r"test_saved_model\.Gone cannot be found\. The folder keeps values, variables"
+        ValueError, match=r"test_saved_model\.Gone cannot be found\. The folder stores values, variables"
     ):
         tf.saved_model.load(tmp_path)
 

@@ -116,7 +116,7 @@ def test_a_bomb_takes_no_memory() -> None:
     tracemalloc.start()
     try:
         for read in (read_arrays, read_array_specs):
-            with pytest.raises(RefusedFileError, match=r"2000000\d+ bytes are said to come of"):
+            with pytest.raises(RefusedFileError, match=r"a content of 2000000\d+ bytes"):
                 read(bomb)
         assert tracemalloc.get_traced_memory()[1] < 10_000_000
     finally:
@@ -147,7 +147,7 @@ OUTSIDE = ["../a", "/a", "a/../../b", "C:\\a", "\\\\host\\a", "", "a\0b", "b\\..
 
 @pytest.mark.parametrize("name", OUTSIDE, ids=ascii)
 def test_a_path_out_of_the_folder_is_refused(name: str, tmp_path: Path) -> None:
-    with pytest.raises(RefusedFileError, match="which is no file inside its folder"):
+    with pytest.raises(RefusedFileError, match="which is not a file inside its folder"):
         inside(tmp_path, name, "list.json")
 
 
@@ -160,7 +160,7 @@ def test_a_name_may_have_255_bytes_and_a_path_four_of_them(tmp_path: Path) -> No
 
     assert inside(tmp_path, longest, "list.json") == tmp_path / longest
     for name in ("x" * 256, f"a/{longest}"):
-        with pytest.raises(RefusedFileError, match="which is no file inside its folder"):
+        with pytest.raises(RefusedFileError, match="which is not a file inside its folder"):
             inside(tmp_path, name, "list.json")
 
 
@@ -169,7 +169,7 @@ def test_so_many_members_are_read_and_no_more(monkeypatch: pytest.MonkeyPatch) -
     members = [zipfile.ZipInfo(str(number)) for number in range(1001)]
     archives._check_sizes(members[:-1], 10_000_000)
 
-    with pytest.raises(ValueError, match="1,001 arrays in one file; at most 1,000 are saved and read"):
+    with pytest.raises(ValueError, match="1,001 arrays in one file; the limit is 1,000"):
         archives._check_sizes(members, 10_000_000)
 
 
@@ -184,7 +184,7 @@ def test_of_each_byte_come_at_most_16_and_a_mebibyte() -> None:
         size, archive = most, _zip(zipfile.ZIP_DEFLATED, zeros=bytes(most))
 
     assert read_members(archive, ["zeros.npy"]) == {"zeros.npy": bytes(size)}
-    with pytest.raises(RefusedFileError, match=f"{size + 1} bytes are said to come of .*; at most {size} are read"):
+    with pytest.raises(RefusedFileError, match=f"a content of {size + 1} bytes; the limit is {size}"):
         member_names(_zip(zipfile.ZIP_DEFLATED, zeros=bytes(size + 1)))
 
 
@@ -194,7 +194,7 @@ def test_a_member_that_is_said_to_be_as_long_as_the_archive_is_refused(excess: i
     directory = content.rindex(b"PK\x01\x02")
     struct.pack_into("<I", content, directory + 20, len(content) + excess)  # its compressed size
 
-    with pytest.raises(RefusedFileError, match=f"as long as the {len(content)} bytes of the archive, or longer"):
+    with pytest.raises(RefusedFileError, match=rf"as many bytes as the whole archive \({len(content)}\)"):
         read_arrays(io.BytesIO(content))
 
 
@@ -216,7 +216,7 @@ def test_the_first_member_that_is_no_array_is_named() -> None:
         writer.writestr("x", b"")
         writer.writestr("y", b"")
 
-    with pytest.raises(RefusedFileError, match="the member 'x' is no array"):
+    with pytest.raises(RefusedFileError, match="the member 'x' is not an array"):
         read_arrays(archive)
 
 
@@ -228,7 +228,7 @@ def test_a_header_of_10_000_bytes_and_64_axes_is_read_and_no_more(version: int, 
         return _zip(a=start + header.encode() + b"\7")
 
     assert read_arrays(array(64, 10_000))["a"].shape == (1,) * 64
-    with pytest.raises(RefusedFileError, match="65 axes of one array; at most 64 are"):
+    with pytest.raises(RefusedFileError, match="65 axes of one array; the limit is 64"):
         read_arrays(array(65, 10_000))
     with pytest.raises(RefusedFileError, match="has 10001 bytes"):
         read_arrays(array(64, 10_001))

@@ -44,7 +44,7 @@ def test_a_file_that_the_manifest_of_an_archive_does_not_name_is_damage(tmp_path
     packing.write(path, {"a": b"1"})
     store(path, {**members(path), "b": b"2"})
 
-    with pytest.raises(RefusedFileError, match=f"{manifest.NAME} names no b"):
+    with pytest.raises(RefusedFileError, match=f"{manifest.NAME} does not list b"):
         packing.read(path, ["a", "b"])
 
 

@@ -78,7 +78,7 @@ def test_each_limit_is_reached_and_not_passed(
     monkeypatch.setattr(limit, "maximum", maximum)
     build(maximum).save(tmp_path)
     with pytest.raises(
-        UnsavableError, match=rf"npz was not saved: {maximum + 1:,} {limit.bounds}; at most {maximum:,} are"
+        UnsavableError, match=rf"npz was not saved: {maximum + 1:,} {limit.bounds}; the limit is {maximum:,}"
     ):
         build(maximum + 1).save(tmp_path)
 
@@ -93,7 +93,7 @@ def test_each_limit_of_depth_is_shared(
 ) -> None:
     limit = getattr(limits, name)
     monkeypatch.setattr(limit, "maximum", 40)
-    deep = re.escape(f"was not saved: 41 {limit.bounds}; at most 40 are saved and read. Nest less deeply")
+    deep = re.escape(f"was not saved: 41 {limit.bounds}; the limit is 40. Nest less deeply")
     saved = build(25)
     saved.save(tmp_path)
     for levels in (60, 80):
@@ -110,9 +110,7 @@ def test_a_document_as_large_as_may_be_is_read(tmp_path: Path, monkeypatch: pyte
     monkeypatch.setattr(limits.DOCUMENT_BYTES, "maximum", config.stat().st_size)
     by_model(model, "m").save(tmp_path)
     monkeypatch.setattr(limits.DOCUMENT_BYTES, "maximum", 1000)
-    with pytest.raises(
-        UnsavableError, match=r"bytes of JSON; at most 1,000 are saved and read\. Set a large vocabulary"
-    ):
+    with pytest.raises(UnsavableError, match=r"bytes of JSON; the limit is 1,000\. Set a large vocabulary"):
         by_model(model, "m").save(tmp_path)
 
 
@@ -123,7 +121,7 @@ def test_a_catalogue_that_could_not_be_read_is_not_written(tmp_path: Path, monke
     before = (tmp_path / "a.po").read_bytes()
     catalogue.add("x" * 1000)
     monkeypatch.setattr(limits.CATALOGUE_BYTES, "maximum", 500)
-    with pytest.raises(CommandError, match="bytes in one translation catalogue; at most 500"):
+    with pytest.raises(CommandError, match="bytes in one translation catalogue; the limit is 500"):
         translation.write(tmp_path / "a.po", catalogue)
 
     assert (tmp_path / "a.po").read_bytes() == before

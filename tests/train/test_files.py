@@ -77,7 +77,7 @@ def test_a_bomb_is_refused_before_it_takes_memory(tmp_path: Path) -> None:
     tracemalloc.start()
     try:
         for read in (tf.train.list_variables, tf.train.load_checkpoint, tf.train.Checkpoint(v=tf.Variable(1.0)).read):
-            with pytest.raises(DataLossError, match=r"bomb\.npz.*bytes are said to come of"):
+            with pytest.raises(DataLossError, match=r"bomb\.npz.*bytes declare a content of"):
                 read(tmp_path / "bomb")
         assert tracemalloc.get_traced_memory()[1] < 5_000_000
     finally:
@@ -119,7 +119,7 @@ def test_objects_that_would_need_a_pickle_are_refused(tmp_path: Path) -> None:
     with zipfile.ZipFile(tmp_path / "objects.npz") as archive:
         assert archive.namelist() == ["a.npy"]
 
-    with pytest.raises(DataLossError, match="a type or a header that is not read"):
+    with pytest.raises(DataLossError, match="an unsupported type or header"):
         tf.train.list_variables(tmp_path / "objects")
 
 

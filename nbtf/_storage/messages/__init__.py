@@ -1,1 +1,1 @@
-"""Messages in the manner of protocol buffers, without their library."""
+"""Messages compatible with protocol buffers, without their library."""

@@ -17,11 +17,11 @@ if TYPE_CHECKING:
 
 
 _LONGEST_SHIFT = 63
-"""Of the bits in the tenth byte of a number, which has none after it."""
+"""Allowed bits in the tenth and last byte of a number."""
 
 
 class DecodeError(Exception):
-    """Bytes that are not a message of this class."""
+    """Raised if bytes are not a message of the expected class."""
 
 
 def encoded(fields: Iterable[tuple[Field, Any]]) -> bytes:
@@ -37,7 +37,7 @@ def _field(field: Field, value: Any) -> bytes:
         return b"".join(
             [block(field.number, item.SerializeToString()) for item in (value if field.repeated else (value,))]
         )
-    if field.repeated and field.value_type.wire != 2:  # numbers follow each other
+    if field.repeated and field.value_type.wire != 2:  # numbers are packed
         return block(field.number, b"".join([_value(field.value_type, item) for item in value]))
     return b"".join(
         [_encode_field(field.number, field.value_type, item) for item in (value if field.repeated else (value,))]
@@ -64,13 +64,13 @@ def _value(field_type: FieldType, value: Any) -> bytes:
 
 
 def decoded(data: memoryview, fields: Mapping[int, Field], name: str) -> Iterator[tuple[Field, Any]]:
-    """Goes through the fields in some bytes; those that are not known are left out.
+    """Yields the fields in a buffer; unknown fields are skipped.
 
     Returns:
-      Fields with values: one value, a list of numbers that follow each other, bytes of a message, an entry of a map.
+      Fields with values: a single value, a list of packed numbers, the bytes of a message, or an entry of a map.
 
     Raises:
-      DecodeError: the bytes end too early, or are none.
+      DecodeError: if the bytes end too early or are malformed.
     """
     reader = _Reader(data)
     try:
@@ -85,14 +85,14 @@ def decoded(data: memoryview, fields: Mapping[int, Field], name: str) -> Iterato
 
 
 def _wire_types(field: Field) -> tuple[int, ...]:
-    """Returns the wire types that a field can have; one of another type is not known."""
+    """Returns the accepted wire types of a field; a field of any other type counts as unknown."""
     if field.key is not None or field.of_messages:
         return (LENGTH,)
     return (field.value_type.wire, LENGTH) if field.repeated else (field.value_type.wire,)
 
 
 class _Reader:
-    """A place in some bytes."""
+    """A position in a buffer."""
 
     def __init__(self, data: memoryview) -> None:
         self.data = data
@@ -111,7 +111,7 @@ class _Reader:
                 raise ValueError("a number of more than ten bytes")
 
     def raw(self, wire: int) -> Any:
-        """Returns a number, or bytes."""
+        """Returns a number or bytes."""
         if wire == 0:
             return self.varint()
         count = {1: 8, 5: 4}.get(wire) or (self.varint() if wire == 2 else -1)
@@ -137,7 +137,7 @@ def _read(field: Field, raw: Any, wire: int) -> Any:
 
 
 def _entry(field: Field, raw: Any) -> list[Any]:
-    """Returns key and value of an entry of a map; the bytes of a value that is a message."""
+    """Returns key and value of a map entry; a value that is a message is returned as bytes."""
     reader, entry = _Reader(raw), [field.key.default if field.key else None, b""]
     if not field.of_messages:
         entry[1] = field.value_type.default

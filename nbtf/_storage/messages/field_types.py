@@ -1,4 +1,4 @@
-"""Which values can a field of a message hold, how are they checked, and how are they printed?"""
+"""The types of values in message fields: how they are checked and printed."""
 
 from __future__ import annotations
 
@@ -10,33 +10,33 @@ from typing import Any, Literal
 import numpy as np
 
 WireType = Literal[0, 1, 2, 5]
-"""How a value is encoded: variable length, eight bytes, with its length in front, four bytes."""
+"""How a value is encoded: as a varint, as eight bytes, with a length prefix, or as four bytes."""
 
 _ESCAPES = {"\n": "\\n", "\r": "\\r", "\t": "\\t", '"': '\\"', "'": "\\'", "\\": "\\\\"}
 
 
 class FieldType:
-    """A kind of value; `default` is the value of a field that has not been set."""
+    """A type of values; `default` is the value of an unset field."""
 
     name: str
     default: Any
     wire: WireType = 0
 
     def checked(self, value: Any, field: str) -> Any:
-        """Returns a value as it is kept; `field` names the field in errors.
+        """Returns a value in stored form; `field` names the field in errors.
 
         Raises:
-          TypeError: a value of another kind.
-          ValueError: it cannot be held.
+          TypeError: if the value has the wrong type.
+          ValueError: if the value is out of range or cannot be stored.
         """
         raise NotImplementedError
 
     def text(self, value: Any) -> str:
-        """Returns a value as a text form has it."""
+        """Returns a value in text form."""
         return str(value)
 
     def is_default(self, value: Any) -> bool:
-        """Returns whether a value is that of a field that has not been set."""
+        """Returns whether a value equals that of an unset field."""
         return value == self.default
 
 
@@ -47,7 +47,7 @@ class Truth(FieldType):
     default = False
 
     def checked(self, value: Any, field: str) -> bool:
-        """Returns a truth value; whole numbers are as good."""
+        """Returns a bool; integers are accepted."""
         return bool(value if value.__class__ is np.bool_ else index(value))
 
     def text(self, value: Any) -> str:
@@ -56,7 +56,7 @@ class Truth(FieldType):
 
 
 class Whole(FieldType):
-    """A whole number of some bits."""
+    """An integer of a given number of bits."""
 
     default = 0
 
@@ -68,7 +68,7 @@ class Whole(FieldType):
         self._range = range(-(1 << bits - 1), 1 << bits - 1) if signed else range(1 << bits)
 
     def checked(self, value: Any, field: str) -> int:
-        """Returns a whole number in its range."""
+        """Returns an integer within range."""
         if isinstance(value, bool):
             raise TypeError(f"Field {field}: Expected an int, got a boolean.")
         number = index(value)
@@ -83,14 +83,14 @@ class Number(FieldType):
     default = 0.0
 
     def __init__(self, name: str, code: str, digits: tuple[int, int], wire: WireType) -> None:
-        """Takes the name, the code in `struct`, and how many digits are written: few where they are enough."""
+        """Stores the name, the `struct` code, and the numbers of digits to print: the smaller if it is exact."""
         self.name = name
         self.wire = wire
         self.code = code
         self._digits = digits
 
     def checked(self, value: Any, field: str) -> float:
-        """Returns the number, rounded to what the bytes can hold."""
+        """Returns the number, rounded to the field's precision."""
         if not hasattr(value, "__float__") and not hasattr(value, "__index__"):
             raise TypeError(f"must be real number, not {type(value).__name__}")
         return self._rounded(float(value))
@@ -102,12 +102,12 @@ class Number(FieldType):
             return float("inf") if number > 0 else float("-inf")
 
     def text(self, value: Any) -> str:
-        """Returns the shorter of two forms that still means the number."""
+        """Returns the shorter of two forms that represent the number exactly."""
         short_text, all_digits = (f"{value:.{count}g}" for count in self._digits)
         return short_text if self._rounded(float(short_text)) == value else all_digits
 
     def is_default(self, value: Any) -> bool:
-        """Tells whether it is zero, and not minus zero."""
+        """Returns whether it is positive zero."""
         return value == 0 and not str(value).startswith("-")
 
 
@@ -119,7 +119,7 @@ class Text(FieldType):
     wire = 2
 
     def checked(self, value: Any, field: str) -> str:
-        """Returns a text; bytes are read as UTF-8."""
+        """Returns a string; bytes are decoded as UTF-8."""
         if isinstance(value, bytes):
             return value.decode()
         if not isinstance(value, str):
@@ -127,7 +127,7 @@ class Text(FieldType):
         return value
 
     def text(self, value: Any) -> str:
-        """Returns it in quotation marks, control characters as octal numbers."""
+        """Returns it in quotation marks, with control characters as octal escapes."""
         return '"' + "".join([_escaped(character) for character in value]) + '"'
 
 
@@ -139,13 +139,13 @@ class Bytes(FieldType):
     wire = 2
 
     def checked(self, value: Any, field: str) -> bytes:
-        """Returns bytes as they are; a text is refused."""
+        """Returns bytes unchanged; rejects strings."""
         if not isinstance(value, bytes | bytearray):
             raise TypeError(f"expected bytes, {type(value).__name__} found")
         return bytes(value)
 
     def text(self, value: Any) -> str:
-        """Returns them in quotation marks, all but the characters of ASCII as octal numbers."""
+        """Returns them in quotation marks, with non-ASCII bytes as octal escapes."""
         return '"' + "".join([_escaped(chr(b)) if b < 0x80 else f"\\{b:03o}" for b in value]) + '"'
 
 
@@ -156,7 +156,7 @@ def _escaped(character: str) -> str:
 
 
 class Enum(FieldType):
-    """Whole numbers with names. In Python they are numbers."""
+    """Integers with names. In Python the values are plain integers."""
 
     default = 0
 
@@ -165,7 +165,7 @@ class Enum(FieldType):
         self._numbers = numbers
 
     def checked(self, value: Any, field: str) -> int:
-        """Returns a number; a name is as good."""
+        """Returns a number; names are accepted."""
         if isinstance(value, str):
             if value not in self._numbers:
                 raise ValueError(f'unknown enum label "{value}"')
@@ -173,24 +173,24 @@ class Enum(FieldType):
         return INT32.checked(value, field)
 
     def text(self, value: Any) -> str:
-        """Returns the name of a number; the number itself if it has none."""
+        """Returns the name of a number, or the number itself if it has none."""
         return next((name for name, number in self._numbers.items() if number == value), str(value))
 
-    def Name(self, number: int) -> str:  # noqa: N802  # the name of protocol buffers
+    def Name(self, number: int) -> str:  # noqa: N802  # the name in protocol buffers
         """Returns the name of a number.
 
         Raises:
-          ValueError: it has none.
+          ValueError: if it has none.
         """
         if number not in self._numbers.values():
             raise ValueError(f"Enum has no name defined for value {number!r}")
         return self.text(number)
 
-    def Value(self, name: str) -> int:  # noqa: N802  # the name of protocol buffers
+    def Value(self, name: str) -> int:  # noqa: N802  # the name in protocol buffers
         """Returns the number of a name.
 
         Raises:
-          ValueError: there is no such name.
+          ValueError: if the name does not exist.
         """
         if name not in self._numbers:
             raise ValueError(f"Enum has no value defined for name {name!r}")
@@ -205,7 +205,7 @@ class Enum(FieldType):
         return [*self._numbers.values()]
 
     def items(self) -> Iterable[tuple[str, int]]:
-        """Returns names with numbers."""
+        """Returns pairs of name and number."""
         return [*self._numbers.items()]
 
 
@@ -213,7 +213,7 @@ BOOL = Truth()
 INT32 = Whole("int32", 32)
 INT64 = Whole("int64", 64)
 FIXED64 = Whole("fixed64", 64, signed=False, wire=1)
-# How many digits are written. Source: upb, the C library of protocol buffers (float.h's DIG, and what always suffices).
+# Numbers of printed digits. Source: upb, the C library of protocol buffers (DIG of float.h, and a sufficient maximum).
 FLOAT = Number("float", "<f", (6, 9), 5)
 DOUBLE = Number("double", "<d", (15, 17), 1)
 STRING = Text()

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class Field(NamedTuple):
-    """A field. `value_type` is that of its value, or a class of messages; a map has the kind of its keys as well."""
+    """A field. `value_type` is its value type or message class; for a map, `key` is the type of its keys."""
 
     name: str
     number: int
@@ -22,7 +22,7 @@ class Field(NamedTuple):
     repeated: bool = False
     key: FieldType | None = None
     oneof: str = ""
-    """The group of which only one field can be there."""
+    """The group that it belongs to; only one field of a group can be set."""
 
     @property
     def of_messages(self) -> bool:
@@ -31,14 +31,14 @@ class Field(NamedTuple):
 
 
 class OneOf(NamedTuple):
-    """A line in a table: a field of a group of which only one can be there."""
+    """A line in a field table: a field of a group in which only one can be set."""
 
     group: str
     value_type: Any
 
 
 def field_of(name: str, number: int, owner: str, declared: Any) -> Field:
-    """Returns a field from its line in a table: a kind, `[kind]` for many, `{key: kind}` for a map."""
+    """Returns a field from its table entry: a type, `[type]` for repeated fields, `{key: type}` for maps."""
     full_name = f"{owner}.{name}"
     if isinstance(declared, OneOf):
         return Field(name, number, full_name, declared.value_type, oneof=declared.group)
@@ -53,7 +53,7 @@ def field_of(name: str, number: int, owner: str, declared: Any) -> Field:
 class Repeated(MutableSequence[Any]):
     """The values of a repeated field; each is checked."""
 
-    __hash__ = None  # pyright: ignore[reportAssignmentType]  # can be changed
+    __hash__ = None  # pyright: ignore[reportAssignmentType]  # mutable
 
     def __init__(self, field: Field, changed: Callable[[], None]) -> None:
         self._field = field
@@ -68,25 +68,25 @@ class Repeated(MutableSequence[Any]):
     @overload
     def __getitem__(self, index: slice) -> list[Any]: ...  # pyright: ignore[reportIncompatibleMethodOverride]
     def __getitem__(self, index: Any) -> Any:
-        """Returns a value, or a list of them."""
+        """Returns a value or a list of values."""
         return self._items[index]
 
     def __setitem__(self, index: Any, value: Any) -> None:
-        """Replaces a value, or several."""
+        """Replaces one or several values."""
         self._items[index] = (
             [self._checked(item) for item in value] if isinstance(index, slice) else self._checked(value)
         )
         self._changed()
 
     def __delitem__(self, index: Any) -> None:
-        """Removes a value, or several."""
+        """Removes one or several values."""
         del self._items[index]
 
     def __len__(self) -> int:
         return len(self._items)
 
     def insert(self, index: int, value: Any) -> None:
-        """Puts a value before another."""
+        """Inserts a value before an index."""
         self._items.insert(index, self._checked(value))
         self._changed()
 
@@ -98,11 +98,11 @@ class Repeated(MutableSequence[Any]):
             self.append(value)
 
     def sort(self, **options: Any) -> None:
-        """Sorts them, as a list does."""
+        """Sorts the values in place."""
         self._items.sort(**options)
 
-    def MergeFrom(self, items: Iterable[Any]) -> None:  # noqa: N802  # the name of protocol buffers
-        """Appends the values of another such field."""
+    def MergeFrom(self, items: Iterable[Any]) -> None:  # noqa: N802  # the name in protocol buffers
+        """Appends the values of another repeated field."""
         self.extend(items)
 
     def __eq__(self, other: object) -> bool:
@@ -133,7 +133,7 @@ class RepeatedMessages(Repeated):
 class Map(MutableMapping[Any, Any]):
     """The entries of a map field. Reading a key that does not exist adds an entry, as in protocol buffers."""
 
-    __hash__ = None  # pyright: ignore[reportAssignmentType]  # can be changed
+    __hash__ = None  # pyright: ignore[reportAssignmentType]  # mutable
 
     def __init__(self, field: Field, changed: Callable[[], None]) -> None:
         self._field = field
@@ -145,7 +145,7 @@ class Map(MutableMapping[Any, Any]):
         return self._field.key.checked(key, self._field.full_name)
 
     def __getitem__(self, key: Any) -> Any:
-        """Returns the value of a key, which is there from now on."""
+        """Returns the value of a key, adding an entry if it is missing."""
         key = self._key(key)
         if key not in self._items:
             self._items[key] = self._field.value_type.default
@@ -167,7 +167,7 @@ class Map(MutableMapping[Any, Any]):
         return key in self._items
 
     def get(self, key: Any, default: Any = None) -> Any:
-        """Returns the value of a key, or the default; makes no entry."""
+        """Returns the value of a key, or the default; adds no entry."""
         return self._items.get(key, default)
 
     def pop(self, key: Any, *default: Any) -> Any:
@@ -175,7 +175,7 @@ class Map(MutableMapping[Any, Any]):
         return self._items.pop(key, *default)
 
     def setdefault(self, key: Any, default: Any = None) -> Any:
-        """Returns the value of a key. A key that does not exist is added with the default."""
+        """Returns the value of a key. A missing key is added with the default."""
         if key not in self._items:
             self[key] = default
         return self._items[key]
@@ -186,8 +186,8 @@ class Map(MutableMapping[Any, Any]):
     def __len__(self) -> int:
         return len(self._items)
 
-    def MergeFrom(self, entries: Any) -> None:  # noqa: N802  # the name of protocol buffers
-        """Takes over the entries of another map."""
+    def MergeFrom(self, entries: Any) -> None:  # noqa: N802  # the name in protocol buffers
+        """Adds the entries of another map."""
         self.update(entries)
 
     def __eq__(self, other: object) -> bool:
@@ -198,10 +198,10 @@ class Map(MutableMapping[Any, Any]):
 
 
 class MapOfMessages(Map):
-    """The entries of a map field whose values are messages: a look at a key makes an empty one."""
+    """The entries of a map field whose values are messages. Reading a missing key adds an empty message."""
 
     def __getitem__(self, key: Any) -> Any:
-        """Returns the message of a key, which is there from now on."""
+        """Returns the message of a key, adding an empty one if it is missing."""
         key = self._key(key)
         if key not in self._items:
             self._items[key] = self._field.value_type()
@@ -209,11 +209,11 @@ class MapOfMessages(Map):
         return self._items[key]
 
     def get_or_create(self, key: Any) -> Any:
-        """Returns the message of a key, which is there from now on."""
+        """Returns the message of a key, adding an empty one if it is missing."""
         return self[key]
 
     def __setitem__(self, key: Any, value: Any) -> None:
-        """Refuses: the fields of a message are set one by one, or by `CopyFrom`.
+        """Raises an error: set the fields of a message one by one, or use `CopyFrom`.
 
         Raises:
           ValueError: always.
@@ -221,11 +221,11 @@ class MapOfMessages(Map):
         raise ValueError("Message objects may not be assigned")
 
     def update(self, *entries: Any, **fields: Any) -> None:
-        """Takes over messages, or dictionaries of their fields, by key."""
+        """Adds messages, or dictionaries of their fields, by key."""
         for key, value in dict(*entries, **fields).items():
             message = value if isinstance(value, self._field.value_type) else self._field.value_type(**value)
             self[key].CopyFrom(message)
 
-    def MergeFrom(self, entries: Any) -> None:  # noqa: N802  # the name of protocol buffers
-        """Takes over the messages of another map; one of the same key is replaced."""
+    def MergeFrom(self, entries: Any) -> None:  # noqa: N802  # the name in protocol buffers
+        """Adds the messages of another map; existing keys are replaced."""
         self.update(entries)

@@ -1,4 +1,4 @@
-"""Messages in the manner of protocol buffers: fixed fields with defaults, a text form, and errors for misuse."""
+"""Messages compatible with protocol buffers: fixed fields with defaults, a text form, and errors for misuse."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from nbtf._storage.messages.fields import Field, Map, MapOfMessages, Repeated, R
 
 
 class Descriptor(NamedTuple):
-    """The name of a class of messages, and its fields in the order of their numbers."""
+    """The name of a message class, and its fields sorted by number."""
 
     name: str
     full_name: str
@@ -24,23 +24,23 @@ class Descriptor(NamedTuple):
 
 
 Fields = Mapping[str, tuple[int, Any]]
-"""Number and kind of each field."""
+"""Number and type of each field."""
 
 
 class Message:
-    """A record whose fields `FIELDS` lists: number and kind by name; `[kind]` stands for many, `{key: kind}` for a map.
+    """A record with the fields in `FIELDS`: number and type by name; `[type]` if repeated, `{key: type}` for a map.
 
-    A message inside another one is there once something in it was set, even to its default.
+    A nested message counts as set once any of its fields is set, even to the default.
     """
 
     FIELDS: ClassVar[Fields] = {}
     DESCRIPTOR: ClassVar[Descriptor]
     _by_name: ClassVar[dict[str, Field]] = {}
 
-    __hash__ = None  # pyright: ignore[reportAssignmentType]  # can be changed
+    __hash__ = None  # pyright: ignore[reportAssignmentType]  # mutable
 
     def __init_subclass__(cls) -> None:
-        """Makes fields of the table, and constants of enums."""
+        """Creates the fields of the table, and constants for enums."""
         full_name = f"tensorflow.{cls.__qualname__}"
         fields = [field_of(name, number, full_name, declared) for name, (number, declared) in cls.FIELDS.items()]
         ordered = tuple(sorted(fields, key=lambda field: field.number))
@@ -53,7 +53,7 @@ class Message:
                 setattr(cls, name, number)
 
     def __init__(self, *none: Any, **fields: Any) -> None:
-        """Sets fields; a message field takes a message or a dictionary."""
+        """Sets fields; a message field accepts a message or a dictionary."""
         if none:
             raise TypeError("No positional arguments allowed")
         self._begin(None)
@@ -76,7 +76,7 @@ class Message:
         return cls._by_name[name]
 
     def _fill(self, field: Field, value: Any) -> None:
-        """Sets a field from an argument of the constructor."""
+        """Sets a field from a constructor argument."""
         if field.key is not None:
             self._of(field).update(value)
         elif field.repeated:
@@ -98,7 +98,7 @@ class Message:
             )
 
     def _of(self, field: Field) -> Any:
-        """Returns what a field holds; a container or a message that is kept from now on, and of which all know."""
+        """Returns the value of a field; containers and messages are created on first access and shared afterwards."""
         values = self._values
         content = values.get(field.name)
         if content is not None:
@@ -123,7 +123,7 @@ class Message:
         return self._of(field)
 
     def __setattr__(self, name: str, value: Any) -> None:
-        """Sets a field that is one value; the fields of a message inside are set one by one."""
+        """Sets a scalar field; the fields of a nested message are set one by one."""
         field = self._by_name.get(name)
         if field is None:
             raise AttributeError(f'Protocol message {type(self).__name__} has no "{name}" field.')
@@ -133,12 +133,12 @@ class Message:
         try:
             self._values[name] = field.value_type.checked(value, field.full_name)
         except (TypeError, ValueError) as error:
-            error.add_note(f"{name} of {type(self).__name__} takes {field.value_type.name}. Got {value!r}")
+            error.add_note(f"{name} of {type(self).__name__} must be a {field.value_type.name}. Got {value!r}")
             raise
         self.SetInParent()
 
     def __delattr__(self, name: str) -> None:
-        """Refuses: `ClearField` is what empties a field."""
+        """Raises an error: use `ClearField` to empty a field."""
         raise AttributeError("Cannot delete field attribute")
 
     def __dir__(self) -> list[str]:
@@ -148,7 +148,7 @@ class Message:
     # The methods of protocol buffers
 
     def SetInParent(self) -> None:  # noqa: N802
-        """Makes the message be there in the one around it, even if it says nothing."""
+        """Marks the message as set in its parent, even if it is empty."""
         attributes = self.__dict__
         if not attributes["_there"]:
             attributes["_there"] = True
@@ -157,16 +157,16 @@ class Message:
             attributes["_owner"].SetInParent()
 
     def _clear_others(self, field: Field) -> None:
-        """Empties the other fields of the group of a field."""
+        """Clears the other fields of a field's group."""
         for name, candidate in self._by_name.items():
             if candidate.oneof == field.oneof and candidate is not field:
                 self.ClearField(name)
 
     def WhichOneof(self, group: str) -> str | None:  # noqa: N802
-        """Returns the name of the field of a group that is there; None if none is.
+        """Returns the name of the field of a group that is set; None if there is none.
 
         Raises:
-          ValueError: there is no such group.
+          ValueError: if the group does not exist.
         """
         names = [name for name, field in self._by_name.items() if field.oneof == group]
         if not names:
@@ -174,10 +174,10 @@ class Message:
         return next((name for name in names if self._is_there(self._by_name[name])), None)
 
     def HasField(self, name: str) -> bool:  # noqa: N802
-        """Tells whether a message field is there.
+        """Returns whether a message field is set.
 
         Raises:
-          ValueError: if the field does not exist, or is not a message: other fields always have a value.
+          ValueError: if the field does not exist, or is not a message (other fields always have a value).
         """
         if name in {field.oneof for field in self._by_name.values()} - {""}:
             return self.WhichOneof(name) is not None
@@ -195,14 +195,14 @@ class Message:
         return value.__dict__["_there"] if field.of_messages else not field.value_type.is_default(value)
 
     def ListFields(self) -> list[tuple[Field, Any]]:  # noqa: N802
-        """Returns the fields that say anything, with their values, in the order of their numbers."""
+        """Returns the fields that are set, with their values, sorted by number."""
         return [(field, self._values[field.name]) for field in self._by_name.values() if self._is_there(field)]
 
     def ClearField(self, name: str) -> None:  # noqa: N802
-        """Empties a field.
+        """Clears a field.
 
         Raises:
-          ValueError: there is no such field.
+          ValueError: if the field does not exist.
         """
         content = self._values.pop(self._field(name).name, None)
         if isinstance(content, Message):
@@ -210,19 +210,19 @@ class Message:
         self.SetInParent()
 
     def Clear(self) -> None:  # noqa: N802
-        """Empties all fields."""
+        """Clears all fields."""
         for name in self._by_name:
             self.ClearField(name)
 
     def CopyFrom(self, message: Self) -> None:  # noqa: N802
-        """Becomes the same as another message of its class."""
+        """Replaces the content with that of another message of the same class."""
         self._check_same_class("CopyFrom", message)
         if message is not self:
             self.Clear()
             self.MergeFrom(message)
 
     def MergeFrom(self, message: Self) -> None:  # noqa: N802
-        """Takes over the fields of another message of its class; values of repeated fields are appended."""
+        """Merges the fields of another message of the same class; values of repeated fields are appended."""
         self._check_same_class("MergeFrom", message)
         self.SetInParent()
         for field, value in message.ListFields():
@@ -238,20 +238,20 @@ class Message:
             )
 
     def SerializeToString(self, deterministic: bool | None = None) -> bytes:  # noqa: N802
-        """Returns the bytes of protocol buffers; maps are always in the order of their keys."""
+        """Returns the message in the wire format of protocol buffers; maps are always sorted by key."""
         return encoding.encoded(self.ListFields())
 
     SerializePartialToString = SerializeToString
 
     def ByteSize(self) -> int:  # noqa: N802
-        """Returns how many bytes `SerializeToString` gives."""
+        """Returns the length of the result of `SerializeToString` in bytes."""
         return len(self.SerializeToString())
 
     def MergeFromString(self, data: bytes) -> int:  # noqa: N802
-        """Takes over what bytes of protocol buffers say, and returns how many there were.
+        """Merges a message in wire format; returns the number of bytes.
 
         Raises:
-          DecodeError: they are none.
+          DecodeError: if `data` is not a valid message.
         """
         self.SetInParent()
         by_number = {field.number: field for field in self._by_name.values()}
@@ -274,27 +274,27 @@ class Message:
             self._of(field)[key] = value
 
     def ParseFromString(self, data: bytes) -> int:  # noqa: N802
-        """Becomes what bytes of protocol buffers say, and returns how many there were.
+        """Replaces the content with a message in wire format; returns the number of bytes.
 
         Raises:
-          DecodeError: they are none.
+          DecodeError: if `data` is not a valid message.
         """
         self.Clear()
         return self.MergeFromString(data)
 
     @classmethod
     def FromString(cls, data: bytes) -> Self:  # noqa: N802
-        """Returns a message from bytes of protocol buffers.
+        """Returns a new message from bytes in wire format.
 
         Raises:
-          DecodeError: they are none.
+          DecodeError: if `data` is not a valid message.
         """
         message = cls()
         message.MergeFromString(data)
         return message
 
     def IsInitialized(self) -> bool:  # noqa: N802
-        """Returns True: no field is required."""
+        """Returns True, because no field is required."""
         return True
 
     # Python
@@ -314,7 +314,7 @@ class Message:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Message) or self.__class__ is not other.__class__:
             return False
-        # Two messages with NaN in the same field are equal, although NaN is not equal to itself.
+        # Messages with NaN in the same field are equal, although NaN is not equal to itself.
         return self.ListFields() == other.ListFields() or self.SerializeToString() == other.SerializeToString()
 
     def __str__(self) -> str:

@@ -1,1 +1,1 @@
-"""What happens to an op: the road it takes, where it runs and why, who hears of it."""
+"""How an op runs: the road, its placement, and the listeners that are notified of it."""

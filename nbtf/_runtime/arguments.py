@@ -35,7 +35,7 @@ def check_whole(value: Any, argument: str) -> int:
 def check_flag(value: Any) -> bool:
     """Returns a bool. Strings and lists raise a TypeError, although Python treats them as true or false."""
     if not hasattr(value, "__index__"):
-        raise TypeError(f"'{type(value).__name__}' object cannot be interpreted as an integer: give True or False")
+        raise TypeError(f"'{type(value).__name__}' object cannot be interpreted as an integer. Expected True or False.")
     return bool(value)
 
 

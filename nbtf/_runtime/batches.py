@@ -38,11 +38,11 @@ class _SceneSubject:
 
     @staticmethod
     def put_together(subject: _SceneSubject, details: None) -> _SceneSubject:
-        """Returns it."""
+        """Returns the subject unchanged."""
         return subject
 
     def events(self, note: Note, start: float | None = None) -> list[Event]:
-        """Returns nothing."""
+        """Returns an empty list."""
         return []
 
     events_afterwards = events

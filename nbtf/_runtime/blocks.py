@@ -68,7 +68,7 @@ class ScopeStack:
     _exit: MethodType | None
 
     def __init__(self) -> None:
-        """Starts outside."""
+        """Starts outside the block."""
         self._exit = None
 
     def enter(self, inner: Scope, change: Any = None) -> None:
@@ -141,7 +141,7 @@ class within(ScopeStack):  # noqa: N801  # named like a block
 
     @leaving
     def __exit__(self, *error: object) -> None:
-        """Closes it."""
+        """Closes the block."""
         self.leave("Exiting a scope without proper scope nesting")
 
 

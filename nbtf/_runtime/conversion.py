@@ -97,7 +97,7 @@ _ON_THE_HOST = frozenset({int, float, bool, str, bytes, np.ndarray, np.float32, 
 
 
 def _is_on_gpu(value: Any) -> bool:
-    """Returns whether a value is another library's array on a real GPU."""
+    """Returns whether a value is an array of another library that is stored on a real GPU."""
     if isinstance(value, type):
         return False
     if hasattr(value, "__cuda_array_interface__"):

@@ -55,7 +55,7 @@ def moved(context: Context, op: Reader, tensor: Any, runner: Device, call_site: 
 
 def _shown_buffer(variable: Any) -> Buffer:
     """Returns a variable's current buffer; another thread may update the variable before the op has run."""
-    array, allocation = variable._array, variable._allocation  # in this order: see `Variable._take`
+    array, allocation = variable._array, variable._allocation  # read in this order, see `Variable._take`
     return buffer_of(array, allocation)
 
 
@@ -127,7 +127,7 @@ def copy(
 def tell_collective(
     context: Context, tensors: Sequence[Sequence[Any]], attrs: Mapping[str, Any], call_site: CallSite
 ) -> None:
-    """Notifies listeners of an all-reduce's messages; the call with all inputs does it for all devices."""
+    """Notifies listeners of an all-reduce's messages; the op that has all inputs does it for all devices."""
     inputs = tensors[0]
     if len(inputs) > 1:
         devices = tuple([tensor._device for tensor in inputs])

@@ -170,7 +170,7 @@ class stage:  # noqa: N801  # named like a block
 
     @leaving
     def __exit__(self, *error: object) -> None:
-        """Ends it."""
+        """Closes the block."""
         _SAID.set(self._new.outer or _NOTHING)
 
 

@@ -112,7 +112,7 @@ def place_op(
 ) -> tuple[Device, Reason]:
     """Chooses the device of an op, from its arguments alone.
 
-    The order is: the device of a variable that the op changes, the open `tf.device`, the cell, the session's default
+    The order is: the device of the variable that the op works on, the open `tf.device`, the cell, the session's default
     device, the lowest-numbered GPU, the CPU.
 
     Raises:

@@ -50,7 +50,7 @@ class MemoryReplay:
         self._sizes: dict[int, int] = {}
         for region in regions:
             if not isinstance(region, RegionView):  # pyright: ignore[reportUnnecessaryIsInstance]  # from a user
-                raise TypeError(f"regions must be what tf.runtime.memory_map returns, got {region!r}")
+                raise TypeError(f"regions must come from tf.runtime.memory_map, got {region!r}")
             self._sizes[region.region] = region.size
             self._pieces[region.region] = {
                 chunk.offset: _Piece(chunk.size, chunk.requested, chunk.label)

@@ -241,7 +241,7 @@ class Here:
     __slots__ = ("device", "elsewhere", "first", "logged", "recorded", "watched")
 
     def __init__(self) -> None:
-        """Starts closed."""
+        """Starts with all lanes closed."""
         self.device: Device | None = None
         self.elsewhere: frozenset[Device] = frozenset()
         self.first: Device | None = None

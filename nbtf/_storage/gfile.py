@@ -92,7 +92,7 @@ class FileStatistics:
     """Length of a file, time of its last change, and whether it is a folder."""
 
     length: int
-    """Bytes."""
+    """Length in bytes."""
     mtime_nsec: int
     """Time of the last change, in nanoseconds since 1970."""
     is_directory: bool
@@ -132,7 +132,7 @@ class GFile:
 
     @property
     def name(self) -> Any:
-        """Its path."""
+        """Path of the file."""
         return self._name
 
     @property
@@ -289,7 +289,7 @@ def listdir(path: Any) -> list[str]:
     """Returns the names in a folder.
 
     Raises:
-      NotFoundError: if there is no such folder.
+      NotFoundError: if the folder does not exist.
 
     >>> tf.io.gfile.listdir(getfixture("tmp_path"))
     []

@@ -101,7 +101,7 @@ def _check_traceable(graph: Any, kwargs: Any) -> None:
     if hasattr(graph, "call") and not (SCOPE() or EMPTY).tapes:
         from nbtf._graph.lengths import NotKnownError
 
-        raise NotKnownError("a function with a gradient of its own runs where a tape hears it")
+        raise NotKnownError("a function with its own gradient is traced only under a tape")
 
 
 class _Watcher:

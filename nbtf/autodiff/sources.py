@@ -12,7 +12,7 @@ from nbtf._runtime.tensor import Tensor
 
 
 def flat(structure: Any) -> list[Any]:
-    """Returns the content of a structure as a list, with stand-ins replaced by their tensors and variables.
+    """Returns the content of a structure as a list, with wrappers replaced by their tensors and variables.
 
     Raises:
       TypeError: if the structure is None or a string, with TensorFlow's wording.

@@ -23,9 +23,7 @@ from nbtf.errors import InvalidArgumentError
 ITERATORS = frozenset({"make_initializable_iterator", "make_one_shot_iterator"})
 """TensorFlow 1 methods that a `for` loop replaces."""
 
-LOOP = (
-    "Write `for element in dataset:`; in a program with sessions, around the session's run, and feed `element.numpy()`."
-)
+LOOP = "Write `for element in dataset:`. With sessions, put the loop around `session.run` and feed `element.numpy()`."
 """The replacement for these methods."""
 
 
@@ -119,7 +117,7 @@ class Dataset(Transformations):
           name: accepted and ignored.
 
         Raises:
-          ValueError: if there is no argument, or more than three.
+          ValueError: if no argument or more than three are given.
           InvalidArgumentError: if the step is 0.
 
         >>> list(tf.data.Dataset.range(1, 7, 2).as_numpy_iterator())
@@ -398,7 +396,7 @@ def _signature(types: Any, shapes: Any, signature: Any) -> Any:
 
 
 def _with_shapes(types: Any, shapes: Any) -> Any:
-    """Returns specs in the structure of the dtypes; a dtype's position marks a complete shape."""
+    """Returns specs in the structure of the dtypes; a tuple below a dtype is a shape."""
     if is_sequence(types):
         return tuple(_with_shapes(dtype, shape) for dtype, shape in zip(types, shapes, strict=True))
     if is_mapping(types):

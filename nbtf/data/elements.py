@@ -266,5 +266,5 @@ def _nothing(xp: Any, **inputs: Any) -> list[Any]:
 
 
 def as_it_is(element: Any) -> Any:
-    """Returns it."""
+    """Returns the element unchanged."""
     return element

@@ -123,7 +123,7 @@ class Optional:
         """Returns the element.
 
         Raises:
-          InvalidArgumentError: if there is no value.
+          InvalidArgumentError: if the optional is empty.
         """
         graph = function_graph()
         if graph is None:

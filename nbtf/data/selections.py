@@ -223,7 +223,7 @@ class Filtered(Selection):
         self._predicate = predicate
 
     def cardinality(self) -> int:
-        """Nobody knows."""
+        """Returns `UNKNOWN`."""
         return UNKNOWN
 
     def select(self, start: Callable[[], Iterator[T]], element_of: Callable[[T], Any]) -> Iterator[T]:
@@ -270,7 +270,7 @@ class Distinct(Selection):
     op: str = "UniqueDataset"
 
     def cardinality(self) -> int:
-        """Nobody knows."""
+        """Returns `UNKNOWN`."""
         return UNKNOWN
 
     def select(self, start: Callable[[], Iterator[T]], element_of: Callable[[T], Any]) -> Iterator[T]:

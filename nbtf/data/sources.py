@@ -86,7 +86,7 @@ class Slices(Stage):
 
 
 class Whole(Stage):
-    """One element."""
+    """A single element."""
 
     class_name: str = "_TensorDataset"
     op: str = "TensorDataset"
@@ -124,7 +124,7 @@ class _Steps:
         return tensor_on_host(np.array(self._first + self._step * number, self._dtype.np_dtype), self._dtype)
 
     def rows(self, numbers: Sequence[int]) -> Tensor:
-        """Returns several."""
+        """Returns several numbers."""
         values = np.array(numbers, np.int64) * self._step + self._first
         return tensor_on_host(values.astype(self._dtype.np_dtype, copy=False), self._dtype)
 
@@ -156,7 +156,7 @@ class Numbers(Stage):
         return INFINITE if self._range is None else len(self._range)
 
     def picks(self) -> Iterator[int]:
-        """Starts counting."""
+        """Starts a pass over the row numbers."""
         return iter(range(2**63 if self._range is None else len(self._range)))
 
     def start(self) -> Iterator[Any]:

@@ -255,7 +255,7 @@ def stand_in(spec: Any, length: int, value: int, text: bytes, dataset: Callable[
             return _ragged_like(spec, length, text if spec.dtype is string else value)
         if isinstance(spec, NoneTensorSpec):
             return None
-        raise ValueError(f"cannot create an element for {spec}")
+        raise ValueError(f"cannot create an example of {spec}")
 
     return each(tensor_of, spec)
 

@@ -77,7 +77,7 @@ class Stage:
     """One step of a pipeline; together with its inputs, the pipeline up to this step."""
 
     class_name = "Dataset"
-    """The dataset's name in texts: TensorFlow's class name."""
+    """The name in the dataset's representation: TensorFlow's class name."""
     op = ""
     """TensorFlow's op, which the log shows when the dataset is created."""
     constants = 0

@@ -37,7 +37,7 @@ class SaveOptions:
         experimental_sharding_callback: Any = None,
         extra_tags: Any = None,
     ) -> None:
-        """Takes them."""
+        """Stores the options."""
         self.namespace_whitelist: list[str] = list(namespace_whitelist or ())
         self.save_debug_info = save_debug_info
         self.function_aliases: dict[Any, Any] = dict(function_aliases or {})
@@ -70,7 +70,7 @@ class LoadOptions:
         experimental_variable_policy: Any = None,
         experimental_load_function_aliases: bool = False,
     ) -> None:
-        """Takes them."""
+        """Stores the options."""
         self.allow_partial_checkpoint = allow_partial_checkpoint
         self.experimental_io_device = experimental_io_device
         self.experimental_skip_checkpoint = experimental_skip_checkpoint

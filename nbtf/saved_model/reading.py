@@ -155,7 +155,7 @@ class Reader:
     def _function(self, described: dict[str, Any]) -> Function:
         function = self.build(described["function"])
         if not isinstance(function, FunctionType | MethodType):
-            raise ValueError(f"a function is {function!r:.60}")
+            raise ValueError(f"{function!r:.60} is not a function.")
         return Function(function, self.build(described["signature"]))
 
     def _array(self, described: dict[str, Any]) -> Any:

@@ -33,7 +33,7 @@ class Signature:
         return dict(zip(names, several, strict=False))
 
     def __repr__(self) -> str:
-        """Returns a text that names the function."""
+        """Returns a representation with the function's name."""
         return f"<Signature {self.name}>"
 
 
@@ -41,14 +41,14 @@ class SignatureMap(Mapping[str, Signature]):
     """The signatures of a loaded object by name."""
 
     def __init__(self, signatures: dict[str, Signature]) -> None:
-        """Takes them."""
+        """Stores the signatures."""
         self._signatures = signatures
 
     def __getitem__(self, key: str) -> Signature:
         """Returns a signature.
 
         Raises:
-          KeyError: if there is no signature of that name.
+          KeyError: if no signature has this name.
         """
         return self._signatures[key]
 
@@ -61,5 +61,5 @@ class SignatureMap(Mapping[str, Signature]):
         return len(self._signatures)
 
     def __repr__(self) -> str:
-        """Returns a text with the names and functions."""
+        """Returns a representation with names and functions."""
         return f"_SignatureMap({self._signatures})"

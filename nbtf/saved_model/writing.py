@@ -98,13 +98,15 @@ def save(
     except UnkeptError:
         raise ValueError(
             f"Expected an object of type `Trackable`, such as `tf.Module`. Got {obj} with type {type(obj)}, which the "
-            "format has no place for."
+            "format cannot store."
         ) from None
     document = {"format": FORMAT, "root": root, "signatures": writer.signatures_of(obj, signatures)}
     with saving(export_dir):
         contents = writer.contents(document)
     if writer.left_out:
-        get_logger().warning("tf.saved_model.save leaves out what it cannot keep: %s", ", ".join(writer.left_out))
+        get_logger().warning(
+            "tf.saved_model.save leaves out attributes that it cannot store: %s", ", ".join(writer.left_out)
+        )
     folders.write(export_dir, contents)
 
 

@@ -34,7 +34,7 @@ class CheckpointOptions:
     """Accepted, without effect: this process alone writes the files."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
-        """Takes anything."""
+        """Accepts any arguments."""
 
 
 class Checkpoint(Trackable):

@@ -138,7 +138,7 @@ class CheckpointReader:
         """Returns a value.
 
         Raises:
-          NotFoundError: if there is no value of this name.
+          NotFoundError: if no value has this name.
           DataLossError: if the file is damaged.
         """
         if name not in self._specs:

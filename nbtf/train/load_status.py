@@ -100,7 +100,7 @@ class InitializationOnlyStatus:
         raise AssertionError("No checkpoint specified (save_path=None); nothing is being restored.")
 
     def assert_consumed(self) -> NoReturn:
-        """Raises an error, because there is no checkpoint.
+        """Raises an error, because no checkpoint was specified.
 
         Raises:
           AssertionError: always.
@@ -114,7 +114,7 @@ class InitializationOnlyStatus:
         return self
 
     def run_restore_ops(self, session: Any = None) -> NoReturn:
-        """Raises an error, because there is no checkpoint.
+        """Raises an error, because no checkpoint was specified.
 
         Raises:
           AssertionError: always.

@@ -26,7 +26,7 @@ class CheckpointManager:
       checkpoint_name: prefix of file names.
       step_counter: a variable that counts steps.
       checkpoint_interval: minimum number of steps between two checkpoints; before that, `save` does nothing.
-      init_fn: called by `restore_or_initialize` if there is no checkpoint.
+      init_fn: called by `restore_or_initialize` if the folder has no checkpoint.
 
     Raises:
       ValueError: if `max_to_keep` is not positive, or an interval is given without a counter.
@@ -80,7 +80,7 @@ class CheckpointManager:
 
     @property
     def directory(self) -> str:
-        """The folder."""
+        """The folder of the checkpoints."""
         return self._directory
 
     @property

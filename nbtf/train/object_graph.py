@@ -66,19 +66,19 @@ def check_is_ours(value: Any) -> None:
         value_class: Any = value.__class__
         raise ValueError(
             f"{value_class.__module__}.{value_class.__qualname__} cannot be saved or restored: {reason}. Expected an "
-            f"object of `tf.keras` or a `tf.Module`. Save this object by its own library; got {value!r:.200}."
+            f"object of `tf.keras` or a `tf.Module`. Save this object with its own library. Got {value!r:.200}."
         )
 
 
 def foreign_reason(value: Any) -> str:
-    """Returns why nbtf cannot save an object's values; empty if it can, or if there are no values."""
+    """Returns why nbtf cannot save an object's values; empty if it can, or if the object has none."""
     value_class: Any = value.__class__
     for name in _PROTOCOLS:
         if hasattr(value_class, name):
-            return f"its class saves values by `{name}`, which nbtf does not call"
+            return f"its class saves values with `{name}`, which nbtf does not call"
     library = value_class.__module__.partition(".")[0]
     if library in _LIBRARIES and any(hasattr(value_class, name) for name in ("variables", "weights", "assign")):
-        return f"it belongs to `{library}`, and nbtf saves its own objects alone"
+        return f"it belongs to `{library}`, and nbtf saves only its own objects"
     return ""
 
 

@@ -188,7 +188,7 @@ def test_what_cannot_be_kept_is_named(tmp_path: Path, caplog: pytest.LogCaptureF
     loaded = _again(module, tmp_path)
     logger.removeHandler(caplog.handler)
 
-    assert "leaves out what it cannot keep: Module.made_here (function)" in caplog.text
+    assert "leaves out attributes that it cannot store: Module.made_here (function)" in caplog.text
     assert loaded.v.numpy() == 1
     assert not hasattr(loaded, "made_here")
 

@@ -202,7 +202,7 @@ def test_an_object_whose_values_would_be_lost_is_refused_when_it_is_saved_and_wh
     name: str, inside: str, tmp_path: Path
 ) -> None:
     tf.train.Checkpoint(model=tf.Module()).write(tmp_path / "earlier")
-    message = "cannot be saved or restored: (its class saves values by `_|it belongs to `)"
+    message = "cannot be saved or restored: (its class saves values with `_|it belongs to `)"
     with pytest.raises(ValueError, match=message):
         tf.train.Checkpoint(model=INSIDE[inside](FOREIGN[name]())).write(tmp_path / "c")
     with pytest.raises(ValueError, match=message):

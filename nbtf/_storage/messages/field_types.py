@@ -41,7 +41,7 @@ class FieldType:
 
 
 class Truth(FieldType):
-    """`bool`."""
+    """A boolean."""
 
     name = "bool"
     default = False
@@ -112,7 +112,7 @@ class Number(FieldType):
 
 
 class Text(FieldType):
-    """A text."""
+    """A string."""
 
     name = "string"
     default = ""

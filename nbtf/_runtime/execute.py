@@ -131,7 +131,7 @@ def _place_op(
 ) -> tuple[Device, Device, Reason]:
     """Returns the device an op belongs to, the one that runs its kernel, and the reason.
 
-    They differ for results in host memory: shapes, and int32 values and strings that were computed from such values on a GPU.
+    They differ for results in host memory: shapes, and on a GPU int32 or string results of such inputs.
     """
     pinned = tensors[0]._device if op.resource else None
     if pinned is not None:

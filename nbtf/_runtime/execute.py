@@ -55,8 +55,8 @@ def execute(  # noqa: C901, PLR0915  # the steps of an op in order, each with it
 ) -> Any:
     """Runs an op and returns its results.
 
-    The steps are: convert values to tensors, check dtypes, choose a device, notify listeners, copy inputs to the
-    device, run the kernel, notify listeners again, and record the op on tapes.
+    First, values are converted to tensors, dtypes are checked, and a device is chosen. After listeners are notified,
+    inputs are copied to the device and the kernel runs. Finally, listeners are notified again and tapes record the op.
 
     Args:
       op: the op.

@@ -1,8 +1,8 @@
 """The record a tape keeps of ops, so that gradients can flow back through them.
 
 A tape is a list of entries, and a gradient is a walk through it from the end. Tensors are identified by `id`. Python
-may reuse an id after a tensor is freed, which is harmless: the life of every relevant tensor begins with an entry, and
-at that entry the walk removes everything that has arrived for the id.
+may reuse an id after a tensor is freed, which is harmless: every relevant tensor begins with an entry of its own. At
+that entry, the walk removes everything that has arrived for the id.
 """
 
 from __future__ import annotations

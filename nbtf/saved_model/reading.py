@@ -50,9 +50,8 @@ def load(export_dir: str | os.PathLike[str], tags: Any = None, options: Any = No
     """Loads an object that `tf.saved_model.save` wrote; inside a strategy's scope its variables are mirrored.
 
     Loading a folder from an untrusted source is safe: nothing in it is executed or imported. The folder can only name
-    three kinds of classes and functions: this program's classes that derive from nbtf's (`tf.Module`, Keras layers and
-    so on), public Keras classes, and those registered by `register_keras_serializable` or `custom_object_scope`.
-    Only Keras models and layers have their `__init__` called, with their configs. The object has `signatures`,
+    this program's classes that derive from nbtf's (`tf.Module`, Keras layers and so on), and public Keras classes.
+    Other classes and functions must be registered, by `register_keras_serializable` or `custom_object_scope`. Only Keras models and layers have their `__init__` called, with their configs. The object has `signatures`,
     functions by name that return dictionaries: the `tf.function`s of its class.
 
     Args:

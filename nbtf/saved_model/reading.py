@@ -51,8 +51,10 @@ def load(export_dir: str | os.PathLike[str], tags: Any = None, options: Any = No
 
     Loading a folder from an untrusted source is safe: nothing in it is executed or imported. The folder can only name
     this program's classes that derive from nbtf's (`tf.Module`, Keras layers and so on), and public Keras classes.
-    Other classes and functions must be registered, by `register_keras_serializable` or `custom_object_scope`. Only Keras models and layers have their `__init__` called, with their configs. The object has `signatures`,
-    functions by name that return dictionaries: the `tf.function`s of its class.
+    Other classes and functions must be registered, by `register_keras_serializable` or `custom_object_scope`.
+    Only Keras models and layers have their `__init__` called, with their configs.
+
+    The object has `signatures`, functions by name that return dictionaries: the `tf.function`s of its class.
 
     Args:
       export_dir: the folder.

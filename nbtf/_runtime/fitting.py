@@ -74,9 +74,7 @@ def fit_of_device(
     gpus = [gpu for gpu in CURRENT.context.gpus.made if device in (gpu.name, gpu.short_name)]
     allocator = gpus[0].fresh_allocator(limit) if gpus else None
     if allocator is None:
-        raise ValueError(
-            f"No matching devices found for '{device}'. Expected a simulated GPU: real ones cannot be replayed."
-        )
+        raise ValueError(f"No matching devices found for '{device}'. Only simulated GPUs have an allocator to replay.")
     gpu = gpus[0]
     number, regions = maps.get(gpu.name, (0, ()))
     device_events = [event for event in snapshot.memory_of(gpu.name) if event.seq > number]

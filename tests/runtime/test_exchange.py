@@ -157,7 +157,7 @@ def test_a_simulated_gpu_hands_over_a_copy(simulated: Any) -> None:
     ("how", "words"),
     [
         ({"dl_device": (2, 0)}, r"GPU:0 is simulated: its values are in this computer's memory"),
-        ({"copy": False}, "GPU:0 is simulated: only a copy"),
+        ({"copy": False}, "GPU:0 is simulated, so only a copy"),
     ],
 )
 def test_a_simulated_gpu_does_not_pretend(simulated: Any, how: dict[str, Any], words: str) -> None:

@@ -96,5 +96,5 @@ def test_a_recording_that_lost_its_beginning_says_so() -> None:
 def test_a_device_without_such_an_allocator_is_refused(device: str) -> None:
     with machine(1), tf.runtime.recording() as record:
         tf.zeros([1])
-        with pytest.raises(ValueError, match="only simulated GPUs"):
+        with pytest.raises(ValueError, match="Only simulated GPUs"):
             record.fits(device=device)

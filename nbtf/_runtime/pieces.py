@@ -17,7 +17,7 @@ SCRATCH = "scratch"
 
 
 class NamedMemory(Protocol):
-    """A device, or a stand-in for it if a library's allocator writes the journal."""
+    """A device, or a substitute for it if a library's allocator writes the journal."""
 
     @property
     def name(self) -> str:

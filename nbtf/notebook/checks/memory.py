@@ -90,7 +90,7 @@ def repair(answers: Answers) -> Verdict:
 @exercise
 def free(answers: Answers) -> Verdict:
     """Card 3 as GPU:0 and card 1 as GPU:1, seen from a process of its own."""
-    cards = answers.call("seen")(CUDA_VISIBLE_DEVICES=answers.read("value", str))
+    cards = answers.call("visible_gpus")(CUDA_VISIBLE_DEVICES=answers.read("value", str))
     expected = ["GPU:0 is card 3 (0000:84:00.0)", "GPU:1 is card 1 (0000:03:00.0)", "2 GPU(s)"]
     right = cards == expected
     return Verdict(right, ", ".join(expected[:2] if right else cards) + ".")

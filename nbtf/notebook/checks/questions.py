@@ -8,13 +8,13 @@ from types import MappingProxyType
 from nbtf.notebook.checks.answers import Verdict
 
 _BY_LESSON = """
-    01 computers abC · seven_names abC · hidden_card abC
-    02 four_gpus aBc · cpu_request aB · text_join aBc · two_additions aBc · traced_function abC · no_gpu abC
-    03 cpu_inputs aBc · inside_scope aBc · copy_before abC
-    04 gpu_2 aBc · no_soft_placement Abc · soft_request aBc · guide_cell abC · two_products abC
-    05 first_tensor abC · four_cards aBc · deleted_tensors abC · first_card abC · growth_words Abc
-    06 failed_request aBc · four_gib aBc · one_mib aBc · piece_between Ab · two_deletions abC
-    07 one_product aBc · card_1 aB · shell_quotes abC · card_7 aBc · set_in_python aB
+    01 computers Abc · seven_names Abc · hidden_card aBc
+    02 four_gpus aBc · cpu_request aB · text_join Abc · two_additions abC · traced_function aBc · no_gpu abC
+    03 cpu_inputs Abc · inside_scope abC · copy_before Abc
+    04 gpu_2 abC · no_soft_placement Abc · soft_request aBc · guide_cell aBc · two_products abC
+    05 first_tensor Abc · four_cards aBc · deleted_tensors abC · first_card aBc · growth_words Abc
+    06 failed_request abC · four_gib Abc · one_mib abC · piece_between Ab · two_deletions abC
+    07 one_product abC · card_1 Ab · shell_quotes abC · card_7 Abc · set_in_python aB
     08 tower_log aBc · tower_sum aB · result_bytes aBc · split_card abC
     09 loss aBc · weights aBc · batch_part aB · gradient_bytes abC
     10 described_product abC · five_spellings abC · graph_product aBc · graph_inputs aB

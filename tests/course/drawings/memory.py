@@ -23,9 +23,9 @@ _RIGHT = WIDTH - MARGIN
 def mapped(say: Say) -> Picture:
     """Three amounts, each inside the next, and a pool that grows and stays."""
     marks: list[Mark] = frame(MARGIN, 54, 330, 150, fill="paper")
-    marks += label(MARGIN + 14, 74, say("limit: what it may take"))
+    marks += label(MARGIN + 14, 74, say("limit: the most it can reserve"))
     marks += [Rectangle(MARGIN + 12, 84, 260, 108, "tint2", radius=6)]
-    marks += label(MARGIN + 26, 104, say("pool: what it has taken"))
+    marks += label(MARGIN + 26, 104, say("pool: what it has reserved"))
     marks += paragraph(MARGIN + 26, 122, say("nvidia-smi shows this"), 220)
     marks += block(MARGIN + 24, 144, 170, 36, say("in use: tensors"), "fwd", 12.5)
     pools = (2, 6, 14, 30, 30)
@@ -37,15 +37,15 @@ def mapped(say: Say) -> Picture:
     marks += [Line(396, 182, _RIGHT, 182, "line")]
     marks += label(497, 200, say("tensors are made"), "soft", SMALL, anchor="middle")
     marks += code(660, 200, "del", "soft", "middle")
-    return picture(say("In use, mapped, allowed: three amounts, one inside the other"), 218, marks)
+    return picture(say("In use, reserved, allowed: three amounts, one inside the other"), 218, marks)
 
 
 def out_of_memory(say: Say) -> Picture:
     """The three causes as three cards with a request that none of them can give."""
     texts = (
-        ("the limit", "It asks for more than the card may give."),
-        ("the holes", "Enough is free, but not in one piece."),
-        ("a holder", "Something you thought was gone is still there."),
+        ("the limit", "The request is larger than the limit."),
+        ("the holes", "Enough is free, but not contiguous."),
+        ("a holder", "Something you deleted is still held."),
     )
     marks: list[Mark] = []
     for number, (name, words) in enumerate(texts):
@@ -60,7 +60,7 @@ def out_of_memory(say: Say) -> Picture:
     marks += code(380, 203, "Out[7]", "on-py", "middle")
     for y in (122.0, 184.0):
         marks += [*_request(560, y, 124, say), Line(550, y + 15, 536, y + 15, "hot", 1.6, arrow=True)]
-    return picture(say("One error, three causes: read which it was before you buy memory"), 242, marks)
+    return picture(say("One error, three causes: find out which before you buy memory"), 242, marks)
 
 
 def _request(x: float, y: float, width: float, say: Say) -> list[Mark]:

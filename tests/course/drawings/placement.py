@@ -38,7 +38,7 @@ def start_here(say: Say) -> Picture:
     marks += frame(280, 154, _RIGHT - 280, 44)
     marks += label(290, 172, "CPU", weight=600)
     marks += label(290, 189, say("NumPy does all the work here: no GPU is used."), "soft", SMALL)
-    return picture(say("Three times Shift+Enter: four GPUs work, on a computer that has none"), 214, marks)
+    return picture(say("Press Shift+Enter three times: four GPUs work, on a computer that has none"), 214, marks)
 
 
 def names(say: Say) -> Picture:
@@ -56,15 +56,15 @@ def names(say: Say) -> Picture:
         marks += arrow((460, y + 12), (556, y + 12), stroke="hair2" if number else "focus", dashed=True)
         marks += code(564, y + 16, ("0000:02:00.0", "0000:03:00.0", "0000:83:00.0", "0000:84:00.0")[number])
     marks += label(_RIGHT, 212, say("The bus id stays with the card."), "soft", SMALL, anchor="end")
-    return picture(say("Many names, one place in a list; and a place is not a card"), 228, marks)
+    return picture(say("Many names for one place in a list; a place is not a card"), 228, marks)
 
 
 def where(say: Say) -> Picture:
     """The rule in three steps, and the rooms it leads to."""
     rules = (
-        ("1", "where you asked, with tf.device"),
-        ("2", "else the GPU with the lowest number"),
-        ("3", "else, without a GPU version: the CPU"),
+        ("1", "the device that tf.device names"),
+        ("2", "otherwise the lowest-numbered GPU"),
+        ("3", "without a GPU version: the CPU"),
     )
     marks: list[Mark] = []
     for number, (count, words) in enumerate(rules):
@@ -98,7 +98,7 @@ def placing(say: Say) -> Picture:
             marks += arrow((170, y + 46 + shift), (430, y + 46 + shift), stroke="cpy", width=1.6)
         marks += label(300, y + 20, say(words), weight=600, anchor="middle")
         marks += label(300, y + 76, sizes, "soft", SMALL, anchor="middle")
-    return picture(say("tf.device decides where operations run; the tensors stay, and copies travel"), 232, marks)
+    return picture(say("tf.device decides where operations run; tensors stay, and copies of them travel"), 232, marks)
 
 
 def missing(say: Say) -> Picture:
@@ -116,10 +116,10 @@ def missing(say: Say) -> Picture:
     marks += label(second + 165, 178, say("an error"), "hot", weight=600, anchor="middle")
     marks += arrow((third + 165, 100), (third + 165, 118), (third + 51, 118), (third + 51, 134), stroke="hot")
     marks += block(third + 10, 160, 82, 26, "MatMul", "fwd")
-    marks += label(third + 165, 178, say("not there"), "soft", SMALL, anchor="middle")
-    for x, words in ((first, "GPU:2 is there"), (second, "soft placement off"), (third, "soft placement on: no word")):
+    marks += label(third + 165, 178, say("does not exist"), "soft", SMALL, anchor="middle")
+    for x, words in ((first, "GPU:2 exists"), (second, "soft placement off"), (third, "soft placement on: no message")):
         marks += label(x, 216, say(words), "soft", SMALL)
-    return picture(say("GPU:2 was asked for: no error does not mean that it was obeyed"), 232, marks)
+    return picture(say("GPU:2 was requested: no error does not mean that the request was obeyed"), 232, marks)
 
 
 def mine(say: Say) -> Picture:
@@ -138,4 +138,4 @@ def mine(say: Say) -> Picture:
         marks += bow((196, 88 + card * 34.0), (500, y + 14), colour, 2.2)
         marks += block(500, y, 200, 28, f"GPU:{name}", colour, 12.5, 600)
     marks += label(MARGIN, 232, say("Dashed: hidden from this process."), "soft", SMALL)
-    return picture(say("The number of a card, and the name of a GPU: hiding cards numbers the rest again"), 248, marks)
+    return picture(say("Hiding cards renumbers the rest: GPU:0 is not always card 0"), 248, marks)

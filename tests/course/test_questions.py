@@ -134,9 +134,26 @@ def test_what_is_folded_can_be_unfolded(path: Path, language: str) -> None:
 
 
 def test_slips_of_the_guides_are_told() -> None:
-    texts = [cell.source for path in lessons() for cell in cells_of(path) if cell.cell_type == "markdown"]
+    assert len([path for path in lessons() if any(_has_slip(cell) for cell in cells_of(path))]) >= 9
 
-    assert len(re.findall(rf"<summary>{SLIP['']}", "".join(texts))) >= 15
+
+@pytest.mark.parametrize("path", lessons()[:9], ids=lambda path: path.stem)
+def test_slips_of_the_guides_are_an_appendix(path: Path) -> None:
+    cells = cells_of(path)
+
+    assert [cell.id for cell in cells if _has_slip(cell)] in ([], [cells[-1].id])
+    assert len(re.findall(rf"<summary>{SLIP['']}", cells[-1].source)) <= 1
+
+
+def _has_slip(cell: Any) -> bool:
+    return cell.cell_type == "markdown" and bool(re.search(SLIP[""], cell.source))
+
+
+def test_no_letter_is_right_much_more_often_than_another() -> None:
+    right = Counter(letter for letters in QUESTIONS.values() for letter in letters if letter.isupper())
+
+    assert set("ABC") == set(right)
+    assert max(right.values()) <= 2 * min(right.values())
 
 
 @pytest.mark.parametrize("name", sorted(QUESTIONS))

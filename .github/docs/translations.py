@@ -14,9 +14,9 @@ ENGLISH = ("reference/", "lessons/0", "lessons/1")
 
 
 FOLDED = {
-    "en": ("Show what it printed", "Hide what it printed"),
-    "ja": ("表示されたものを見る", "表示されたものを隠す"),
-    "zh_CN": ("显示它的输出", "隐藏它的输出"),
+    "en": ("Show", "Hide"),
+    "ja": ("表示する", "隠す"),
+    "zh_CN": ("显示", "隐藏"),
 }
 
 
@@ -38,7 +38,7 @@ def is_english(node: nodes.Element) -> bool:
 
 
 def name_folded(app: Sphinx, config: Config) -> None:
-    """Says in the page's language what opens the outputs that a lesson has folded."""
+    """Labels, in the page's language, the bar that opens code or outputs that a lesson has folded."""
     config["nb_code_prompt_show"], config["nb_code_prompt_hide"] = FOLDED[config.language]
 
 

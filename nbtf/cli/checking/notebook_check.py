@@ -122,7 +122,8 @@ class _Check:
         if plan.redirected:
             old = name_of_tensorflow_1(cell.source for _, cell in self._cells)
             startup.append(redirect.startup(bool(old)))
-        environment = {**plan.environment, **simulate_for([cell.source for _, cell in self._cells], plan.environment)}
+        sources = [cell.source for index, cell in self._cells if not self._marks[index].skipped]
+        environment = {**plan.environment, **simulate_for(sources, plan.environment)}
         if is_simulated_for_torch(environment):
             startup.append(STARTUP)
         if code_before:

@@ -59,6 +59,15 @@ def test_a_cell_that_needs_a_missing_module_is_left_alone_and_the_others_run(tmp
     assert b'<skipped message="not run: needs no_such_module" />' in junit([verdict])
 
 
+def test_a_library_that_only_a_left_out_cell_imports_is_not_simulated(tmp_path: Path) -> None:
+    needing = cell("import torch\nimport no_such_module")
+    needing["metadata"] = {"nbtf": {"needs": ["no_such_module"]}}
+    printed = cell("import os\nprint(os.environ.get('NBTF_SIMULATE'))", stream("None\n"))
+    verdict = wait_for(check(save(tmp_path / "lesson.ipynb", printed, needing), Plan({"NBTF_SIMULATED_GPUS": "2"})))
+
+    assert [State.SAME, State.NOT_RUN] == [each.state for each in verdict.cells]
+
+
 def test_a_cell_that_needs_modules_that_are_here_is_compared(tmp_path: Path) -> None:
     needing = cell("%load_ext nbtf\n", stream("")), cell("%%needs json\nprint('a')", stream("b\n"))
     needing[1]["metadata"] = {"nbtf": {"needs": ["json"]}}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import traceback
 from typing import Any
 
 import pytest
@@ -53,7 +54,7 @@ def test_a_line_of_the_cell_keeps_its_number(shell: Shell) -> None:
     ran = shell.run("%%needs json\n\n1 / 0")
 
     assert ran.error is not None
-    assert ran.error.__traceback__.tb_next.tb_lineno == 3
+    assert 3 == traceback.extract_tb(ran.error.__traceback__)[-1].lineno
 
 
 @pytest.mark.parametrize("words", ["", "torch==2.0", "torch.nn"], ids=["none", "version", "submodule"])

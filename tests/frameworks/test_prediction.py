@@ -335,7 +335,9 @@ x = torch.ones(1 << 10, device=device)"""
 
     with machine() as devices:
         cells = [Cell(1, IMPORTS, False), Cell(2, source, False)]
-        outcome = Program(torch, devices, [*cells, Cell(3, "%%placement --no-copies\ny = x + 1", True)], 600).run()
+        outcome = Program(
+            torch, devices, [*cells, Cell(3, "%%needs torch\n%%placement --no-copies\ny = x + 1", True)], 600
+        ).run()
 
     assert ((), "") == (outcome.unprepared, outcome.error)
     assert outcome.peak is not None

@@ -11,7 +11,10 @@ from nbtf._runtime.context import CURRENT
 from tests.machines import LOCAL
 from tests.notebook.conftest import Shell
 
-NAMES = {"line": {"device", "devices", "gpu_memory", "placement_log"}, "cell": {"device", "gpu_memory", "placement"}}
+NAMES = {
+    "line": {"device", "devices", "gpu_memory", "placement_log"},
+    "cell": {"device", "gpu_memory", "needs", "placement"},
+}
 
 
 def _added(shell: Any) -> tuple[dict[str, set[str]], list[int]]:

@@ -23,7 +23,7 @@ from nbtf.notebook.prediction.time_limit import TimeLimit, TimeUp
 
 _CODE_NAME = "<predicted cell {}>"
 _CODE_FILE = re.compile(r"<predicted cell (\d+)>")
-_OWN_MAGICS = "check|cluster|device|devices|gpu_memory|placement|placement_log|(?:load|unload|reload)_ext nbtf"
+_OWN_MAGICS = "check|cluster|device|devices|gpu_memory|needs|placement|placement_log|(?:load|unload|reload)_ext nbtf"
 _LEFT_OUT = re.compile(rf"^[^\S\n]*(?:!|%pip|%conda|%%?(?:{_OWN_MAGICS})(?![\w.])).*$", re.MULTILINE)
 """Lines that are not run again: they install, show or check what this computer has, or are the question itself."""
 

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 import nbtf as tf
+from nbtf.notebook.checks.questions import QUESTIONS
 from nbtf.notebook.magics.check import exercise_names
 from tests.notebook.conftest import Shell
 
@@ -39,8 +42,26 @@ def test_an_exercise_that_is_not_there_is_answered_with_those_that_are(shell: Sh
     ran = shell.run(line)
 
     assert ran.error is None
-    assert "there is no exercise" in ran.out
+    assert "Not yet: no exercise or question is called" in ran.out
     assert all(name in ran.out for name in NAMES)
+
+
+@pytest.mark.parametrize("name", [*NAMES, *QUESTIONS])
+def test_a_name_with_a_wrong_letter_is_answered_with_the_closest_one(shell: Shell, name: str) -> None:
+    known = {*NAMES, *QUESTIONS}
+    wrong = [name[:at] + letter + name[at + 1 :] for at in range(len(name)) for letter in "exz7"]
+
+    for typed in set(wrong) - known:
+        said = shell.run(f"%check {typed} b").out
+        meant = re.fullmatch(rf"Not yet: no exercise or question is called '{typed}'\. Did you mean (\w+)\?\n", said)
+
+        assert meant is not None, said
+        assert meant[1] in known
+        assert meant[1] == name or differ_by_one_letter(meant[1], typed)
+
+
+def differ_by_one_letter(one: str, other: str) -> bool:
+    return any(other[at + 1 :] in (one[at:], one[at + 1 :]) and one[:at] == other[:at] for at in range(len(other)))
 
 
 def test_without_a_name_the_exercises_are_listed(shell: Shell) -> None:

@@ -12,7 +12,7 @@ from typing import Any
 
 from IPython.core.error import UsageError
 
-from nbtf.notebook.magics.options import Options
+from nbtf.notebook.magics.options import Options, before_comment
 from nbtf.notebook.session import Session
 
 Begin = Callable[[Any], object]
@@ -69,7 +69,7 @@ class CellMagics:
             match = re.match(pattern, line)
             if match is None:
                 break
-            name, options = match[1], match[2] or ""
+            name, options = match[1], before_comment(match[2] or "").rstrip()
             heads.append(f"get_ipython().run_cell_magic({name!r}, {options!r}, '\\n')\n")
             if {"-h", "--help"} & set(options.split()):
                 return [heads[-1]]  # whoever asks for help does not want the body to run
@@ -82,7 +82,7 @@ class CellMagics:
 
 
 def _has(options: str, option: str) -> bool:
-    return any(word.partition("=")[0] == option for word in options.split())
+    return any(word.partition("=")[0] == option for word in before_comment(options).split())
 
 
 class _Transform:

@@ -1,4 +1,4 @@
-"""What do the lessons ask before a cell is run, and is a reader's choice right?"""
+"""The predictions that lessons ask for before a cell is run, and their right answers."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from nbtf.notebook.checks.answers import Verdict
+from nbtf.notebook.checks.wording import listed, phrase
 
 _BY_LESSON = """
     01 computers abC · seven_names abC · hidden_card abC
@@ -28,23 +29,24 @@ _BY_LESSON = """
 QUESTIONS: Mapping[str, str] = MappingProxyType(
     {entry.split()[-2]: entry.split()[-1] for line in _BY_LESSON.strip().splitlines() for entry in line.split(" · ")}
 )
-"""The letters of the answers, the right one a capital, by the question's name."""
+"""The letters of the answers, by the question's name; the right one is a capital."""
 
 
 def judge_choice(name: str, choice: str) -> Verdict:
-    """Returns what is said to a choice. The cell after it shows what happens, and the text after that says why.
+    """Returns the verdict on a choice. The next cell shows what happens, and the text below it explains why.
 
     Args:
       name: a key of `QUESTIONS`.
-      choice: a letter, in brackets or not; empty where none was chosen.
+      choice: a letter, with or without brackets; empty if none was chosen.
 
     >>> str(judge_choice("four_gpus", "b"))
     'Right: (b). Run the next cell and see.'
     """
     letters, letter = QUESTIONS[name], choice.strip("()").lower()
     if len(letter) != 1 or letter not in letters.lower():
-        there_are = " or ".join([", ".join(letters.lower()[:-1]), letters[-1].lower()])
-        return Verdict(False, f"choose {there_are}, as in %check {name} a. Then run the next cell.")
+        *others, last = letters.lower()
+        options = phrase("or", first=listed(others), last=last)
+        return Verdict(False, phrase("choose", letters=options, name=name, letter="a"))
     if letter.upper() in letters:
-        return Verdict(True, f"({letter}). Run the next cell and see.")
-    return Verdict(False, f"it is not ({letter}). Run the next cell and see.")
+        return Verdict(True, phrase("rightChoice", letter=letter))
+    return Verdict(False, phrase("wrongChoice", letter=letter))

@@ -6,6 +6,7 @@ import argparse
 import re
 from difflib import SequenceMatcher, get_close_matches
 
+from nbtf.notebook.checks.wording import listed, phrase
 from nbtf.notebook.magics.cell_magics import add_line_magic
 from nbtf.notebook.magics.options import Options
 from nbtf.notebook.session import Session, say
@@ -45,7 +46,7 @@ def _answer(session: Session, chosen: argparse.Namespace) -> None:
                 del words[0]  # the choice for a misspelled question
             say(_unknown(name, checks))
     if not chosen.name:
-        say(f"Which exercise? %check NAME checks your answer. {_names(checks)}")
+        say(phrase("sentences", first=phrase("which"), second=_names(checks)))
 
 
 def _unknown(name: str, checks: list[str]) -> str:
@@ -53,8 +54,8 @@ def _unknown(name: str, checks: list[str]) -> str:
     from nbtf.notebook.checks.questions import QUESTIONS
 
     close = _closest(name.lower(), [*checks, *QUESTIONS])
-    hint = f"Did you mean {close}?" if close else _names(checks)
-    return f"Not yet: no exercise or question is called {name!r}. {hint}"
+    hint = phrase("closest", name=close) if close else _names(checks)
+    return phrase("notYet", text=phrase("sentences", first=phrase("unknown", name=repr(name)), second=hint))
 
 
 def _closest(name: str, names: list[str]) -> str:
@@ -68,7 +69,7 @@ def _closest(name: str, names: list[str]) -> str:
 
 def _names(checks: list[str]) -> str:
     """Returns a list of the exercises; the questions are too many to be listed."""
-    return f"Exercises: {', '.join(checks)}. For a question, add your choice: %check four_gpus b."
+    return phrase("exercises", names=listed(checks))
 
 
 def exercise_names() -> list[str]:

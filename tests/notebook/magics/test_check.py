@@ -19,8 +19,8 @@ def test_a_check_before_anything_ran_says_what_is_missing(shell: Shell, name: st
     ran = shell.run(f"%check {name}")
 
     assert ran.error is None
-    assert ran.out.startswith("Not yet: there is no `")
-    assert "Run the cells above first." in ran.out
+    assert ran.out.startswith("Not yet: `")
+    assert "` is not defined. Run the cells above first." in ran.out
 
 
 @pytest.mark.parametrize("answer", ["None", "3.5", "'text'", "[1]", "{}", "tf", "print", "lambda *_, **__: 1 / 0"])
@@ -28,7 +28,7 @@ def test_a_check_before_anything_ran_says_what_is_missing(shell: Shell, name: st
 def test_a_check_of_an_odd_answer_never_fails_the_cell(shell: Shell, name: str, answer: str) -> None:
     shell.ip.user_ns["tf"] = tf
     ran = shell.run(f"%check {name}")
-    while "there is no `" in ran.out:  # an answer may be in several names: each that is asked for gets the odd one
+    while "` is not defined." in ran.out:  # an answer may be in several names: each that is asked for gets the odd one
         shell.run(f"{ran.out.split('`')[1]} = {answer}")
         ran = shell.run(f"%check {name}")
 
@@ -87,8 +87,8 @@ def test_a_setting_is_as_before_the_check(shell: Shell) -> None:
         ("%check four_gpus", ["Not yet: choose a, b or c"]),
         ("%check four_gpus d", ["Not yet: choose a, b or c"]),
         ("%check cpu_request nothing", ["Not yet: choose a or b"]),
-        ("%check four_gpus a cpu_request b odd", ["Not yet: it is not (a)", "Right: (b)", "Not yet: there is no `"]),
-        ("%check four_gpus odd", ["Not yet: choose a", "Not yet: there is no `"]),
+        ("%check four_gpus a cpu_request b odd", ["Not yet: it is not (a)", "Right: (b)", "Not yet: `"]),
+        ("%check four_gpus odd", ["Not yet: choose a", "Not yet: `"]),
     ],
 )
 def test_a_choice_is_judged_before_its_cell_is_run(shell: Shell, line: str, said: list[str]) -> None:

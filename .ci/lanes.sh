@@ -43,7 +43,7 @@ installed_packages() {
   PIP_QUIET=0 pip list --format=freeze
 }
 
-# Those of some notebooks that say what they need beside nbtf, a line each; what a cell needs it says itself.
+# Lists those of some notebooks that need more than nbtf, one a line: as a whole, so that "Run all" ends without it.
 notebooks_with_needs() {
   python - "$@" <<'END'
 import json
@@ -53,5 +53,21 @@ for path in sys.argv[1:]:
     with open(path, encoding="utf-8") as file:
         if "needs" in json.load(file)["metadata"].get("nbtf", {}):
             print(path)
+END
+}
+
+# Lists those of some notebooks that need a module, as a whole or in a cell: notebooks_that_need torch NOTEBOOK…
+notebooks_that_need() {
+  python - "$@" <<'END'
+import json
+import sys
+
+module, *paths = sys.argv[1:]
+for path in paths:
+    with open(path, encoding="utf-8") as file:
+        notebook = json.load(file)
+    needs = [part["metadata"].get("nbtf", {}).get("needs", []) for part in (notebook, *notebook["cells"])]
+    if any(module in names for names in needs):
+        print(path)
 END
 }

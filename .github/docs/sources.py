@@ -19,6 +19,7 @@ from sphinx.pycode import ModuleAnalyzer
 
 import nbtf
 from nbtf.cli.images import copy_images
+from nbtf.cli.install_cell import is_install_cell
 from nbtf.cli.notebook_file import read, write
 from nbtf.cli.variables import VARIABLES
 from nbtf.notebook.magics.export_schema import export_schema
@@ -81,13 +82,15 @@ def write_lessons(notebooks: Path, folder: Path, language: str, has_site: bool) 
 
 def lesson(notebook: Any) -> Any:
     """Returns a lesson as a page: without the cell that installs and the line of languages; what is folded stays so."""
-    cells = [cell for cell in notebook.cells if not cell.metadata.get("jupyter", {}).get("source_hidden")]
+    cells = [cell for cell in notebook.cells if not is_install_cell(cell)]
     for cell in cells:
         if cell.cell_type == "markdown":
             cell.source = re.sub(r"^.*\[English\]\(.*\n\n?", "", cell.source, flags=re.MULTILINE)
             continue
-        if cell.metadata.get("jupyter", {}).get("outputs_hidden"):
-            cell.metadata["tags"] = [*cell.metadata.get("tags", []), "hide-output"]
+        folded = cell.metadata.get("jupyter", {})
+        for name, tag in (("source_hidden", "hide-input"), ("outputs_hidden", "hide-output")):
+            if folded.get(name):
+                cell.metadata["tags"] = [*cell.metadata.get("tags", []), tag]
         for drawing in drawings(cell):
             cell.metadata["mystnb"] = {"image": {"alt": drawing.get("aria-label", "")}}
     notebook.cells = cells

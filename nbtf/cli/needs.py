@@ -1,7 +1,7 @@
-"""Which modules does a notebook, or a cell, say that it needs, and which of them are not here?
+"""Which modules does a notebook or cell need, and which of them are missing?
 
-A notebook that needs more than nbtf says so in its metadata: `{"nbtf": {"needs": ["torch"]}}`. Where that is not
-installed it is not run, and what is recorded in it stands. A cell that alone needs more says so in its own.
+A notebook that needs more than nbtf lists it in its metadata: `{"nbtf": {"needs": ["torch"]}}`. If a module is missing,
+the notebook is not run, and its recorded outputs stay. A single cell lists what it needs in its own metadata.
 """
 
 from __future__ import annotations

@@ -45,8 +45,7 @@ and no encoded data. Comparing a cell may take as long as running it (--timeout)
 Limits, as a tag (nbtf-tolerance=1e-6), a comment (# NBTF_TOLERANCE=1e-6), or {"nbtf": {"limits": {"tolerance": 1e-6}}}
 in the metadata of a cell or notebook: tolerance, pictures, and of devices at_most=2GiB and kept=0 (memory of each GPU),
 placement=MatMul=GPU:1, no_copies. Devices are those of nbtf; memory is that of PyTorch, CuPy and JAX, too.
-A notebook, or a cell, whose metadata say {"nbtf": {"needs": ["torch"]}} is not run where that module is missing, and
-not wrong.
+A notebook or cell with the metadata {"nbtf": {"needs": ["torch"]}} is reported as not run if that module is missing.
 A pyproject.toml at or above the working folder may have options in [tool.nbtf.check], and limits of notebooks in
 [tool.nbtf.check.limits."NAME*.ipynb"]; the command line goes before its options.
 """

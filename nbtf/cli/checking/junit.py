@@ -45,7 +45,9 @@ def _case(suite: ElementTree.Element, verdict: NotebookVerdict, cell: CellVerdic
     name = _text(f"cell {cell.number}: {cell.first_line}")
     attributes = {"name": name, "classname": _text(str(verdict.path)), "time": f"{cell.seconds:.3f}"}
     case = ElementTree.SubElement(suite, "testcase", attributes)
-    if cell.state is State.SKIPPED:
+    if cell.state is State.NOT_RUN:
+        ElementTree.SubElement(case, "skipped", message=cell.reason)
+    elif cell.state is State.SKIPPED:
         reason = summary(verdict) if verdict.missing else "marked as one that is not run"
         ElementTree.SubElement(case, "skipped", message=reason)
     elif cell.state.is_wrong:

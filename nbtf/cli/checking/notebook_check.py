@@ -160,6 +160,8 @@ class _Check:
         verdict = CellVerdict(number, index, cell.source, State.SKIPPED, recorded=list(cell.get("outputs", [])))
         marks, run = self._marks[index], self._runs.get(index)
         if marks.skipped:
+            verdict.missing = [] if self._verdict.missing else missing_modules(cell.metadata)
+            verdict.state = State.NOT_RUN if verdict.missing else State.SKIPPED
             return verdict
         if run is None:
             verdict.state, verdict.lines = State.NOT_REACHED, ["not reached: the kernel had ended"]

@@ -18,7 +18,10 @@ from nbtf.cli.checking.settings import find_settings
 from nbtf.cli.checking.text import lines_of, summary
 from nbtf.cli.checking.verdicts import NotebookVerdict
 from nbtf.cli.command_error import CommandError, require
-from nbtf.cli.execution import wait_for
+from nbtf.cli.execution import code_cells, wait_for
+from nbtf.cli.languages import original_of
+from nbtf.cli.needs import missing_modules
+from nbtf.cli.notebook_file import read
 
 
 class Notebooks:
@@ -73,6 +76,20 @@ class NotebookFile(pytest.File):
     def collect(self) -> Iterable[pytest.Item]:
         """Yields its one test: cells that are tests of their own would need a kernel that several workers share."""
         yield cast("Any", NotebookItem).from_parent(self, name="notebook")
+        for number, missing in _cells_not_run(self.path):
+            yield cast("Any", CellNotRun).from_parent(self, name=f"cell {number}", missing=missing)
+
+
+def _cells_not_run(path: Path) -> list[tuple[int, list[str]]]:
+    """Returns the number of each cell that alone needs a missing module, with those modules."""
+    try:
+        notebook = read(path)
+        if missing_modules(notebook.metadata) or original_of(path, notebook) is not None:
+            return []
+        cells = enumerate(code_cells(notebook), start=1)
+        return [(number, missing) for number, (_, cell) in cells if (missing := missing_modules(cell.metadata))]
+    except CommandError:
+        return []  # the notebook's own test fails with this error
 
 
 class NotebookItem(pytest.Item):
@@ -96,6 +113,23 @@ class NotebookItem(pytest.Item):
         if isinstance(excinfo.value, NotebookDiffersError):
             return str(excinfo.value)
         return super().repr_failure(excinfo, style)
+
+    def reportinfo(self) -> tuple[Path, None, str]:
+        """Returns what the test is called."""
+        return self.path, None, self.nodeid
+
+
+class CellNotRun(pytest.Item):
+    """A test that is always skipped: it shows that a cell of a notebook was not run, and why."""
+
+    def __init__(self, missing: list[str], **parts: Any) -> None:
+        """Takes the missing modules."""
+        super().__init__(**parts)
+        self._missing = missing
+
+    def runtest(self) -> None:
+        """Skips."""
+        pytest.skip(f"not run: needs {' and '.join(self._missing)}")
 
     def reportinfo(self) -> tuple[Path, None, str]:
         """Returns what the test is called."""

@@ -23,6 +23,8 @@ def lines_of(verdict: NotebookVerdict) -> list[str]:
     for cell in verdict.cells:
         if cell.state in (State.DIFFERS, State.FAILED):
             lines += [f"  {title(cell)}", *(f"    {line}" for line in cell.lines)]
+        if cell.state is State.NOT_RUN:
+            lines.append(f"  cell {cell.number} {cell.reason}")
         lines += [f"  cell {cell.number}: {note}" for note in cell.notes]
     missed = verdict.count(State.NOT_REACHED)
     if missed:
@@ -47,8 +49,9 @@ def summary(verdict: NotebookVerdict) -> str:
         return f"not run: {' and '.join(verdict.missing)} {'is' if len(verdict.missing) == 1 else 'are'} not installed"
     if not verdict.is_compared:
         return "ran; nothing is recorded to compare with"
-    cells = counted(verdict.updated, "cell")
-    return f"as recorded; {cells} updated" if verdict.updated else "as recorded"
+    not_run = verdict.count(State.NOT_RUN)
+    updated = [f"{counted(verdict.updated, 'cell')} updated"] * bool(verdict.updated)
+    return "; ".join(["as recorded", *updated, *[f"{counted(not_run, 'cell')} not run"] * bool(not_run)])
 
 
 def last_line(verdicts: Sequence[NotebookVerdict]) -> str:
@@ -62,6 +65,8 @@ def last_line(verdicts: Sequence[NotebookVerdict]) -> str:
     not_run = sum(bool(verdict.missing) for verdict in verdicts)
     unseen = sum(not (verdict.is_wrong or verdict.is_compared) for verdict in verdicts) - not_run
     remarks = [f"{unseen} with nothing to compare"] * bool(unseen) + [f"{not_run} not run"] * bool(not_run)
+    cells_not_run = sum(cell.state is State.NOT_RUN for cell in cells)
+    remarks += [f"{counted(cells_not_run, 'cell')} not run"] * bool(cells_not_run)
     remark = ", ".join(remarks) or "all as recorded"
     result = f"{wrong} not as recorded" if wrong else remark
     return f"{notebooks}, {result}; cells: {', '.join(outcomes) or 'none'}"

@@ -17,6 +17,7 @@ class State(Enum):
     SAME = "as recorded"
     RAN = "ran, not compared"
     SKIPPED = "skipped"
+    NOT_RUN = "not run"
     DIFFERS = "differs"
     FAILED = "failed"
     NOT_REACHED = "not reached"
@@ -29,7 +30,10 @@ class State(Enum):
 
 @dataclass(slots=True)
 class CellVerdict:
-    """What is said of a code cell; `number` counts them from 1, `index` counts all cells from 0."""
+    """What is said of a code cell; `number` counts them from 1, `index` counts all cells from 0.
+
+    `missing` lists the modules that it alone needs and this Python does not have: then it was not run.
+    """
 
     number: int
     index: int
@@ -40,6 +44,12 @@ class CellVerdict:
     recorded: list[Output] = field(default_factory=list[Output], repr=False)  # asyncio shows the results of its tasks
     printed: list[Output] = field(default_factory=list[Output], repr=False)
     seconds: float = 0.0
+    missing: list[str] = field(default_factory=list[str])
+
+    @property
+    def reason(self) -> str:
+        """Why it was not run, if a module is missing."""
+        return f"not run: needs {' and '.join(self.missing)}"
 
     @property
     def first_line(self) -> str:

@@ -17,6 +17,7 @@ from nbtf.notebook.session import Session
 
 Begin = Callable[[Any], object]
 Take = Callable[[Any, str], object]
+Takes = Callable[[str], bool]
 
 
 class CellMagics:
@@ -26,27 +27,28 @@ class CellMagics:
         """Has the shell's cells transformed until the session stops."""
         self._session = session
         self._names: list[str] = []
-        self._taking: dict[str, str] = {}
+        self._taking: dict[str, Takes] = {}
         transforms = session.shell.input_transformers_cleanup
         transform = self._transform  # one object: every look at a method makes another
         transforms.append(_Transform(transform))
         session.on_stop(lambda transform=transforms[-1]: transforms.remove(transform))
 
-    def add(self, name: str, options: Options, begin: Begin, take: tuple[str, Take] | None = None) -> None:
+    def add(self, name: str, options: Options, begin: Begin, take: tuple[Takes, Take] | None = None) -> None:
         """Adds a magic; `begin` is given its options before the body runs.
 
         Args:
           name: without its `%%`.
           options: what may stand behind it.
           begin: prepares.
-          take: an option with which the body does not run, and what is given the options and the body then.
+          take: tells from the options as typed whether the body does not run; called with the options and the body
+            if so.
         """
 
         def magic(line: str, cell: str) -> object:
             chosen = options.read(line)
             if chosen is None:
                 return None
-            if take is not None and _has(line, take[0]):
+            if take is not None and take[0](line):
                 return take[1](chosen, cell)
             if cell.strip():
                 own_name = cell.split()[0]
@@ -73,7 +75,7 @@ class CellMagics:
             heads.append(f"get_ipython().run_cell_magic({name!r}, {options!r}, '\\n')\n")
             if {"-h", "--help"} & set(options.split()):
                 return [heads[-1]]  # whoever asks for help does not want the body to run
-            if name in self._taking and _has(options, self._taking[name]):
+            if name in self._taking and self._taking[name](options):
                 body = "".join(lines[len(heads) :])
                 return [*heads[:-1], f"get_ipython().run_cell_magic({name!r}, {options!r}, {body!r})\n"]
         body = "".join(lines[len(heads) :]).strip()
@@ -81,8 +83,9 @@ class CellMagics:
         return [*heads, *lines[len(heads) :]] if heads and body and not body.startswith("%%") else lines
 
 
-def _has(options: str, option: str) -> bool:
-    return any(word.partition("=")[0] == option for word in before_comment(options).split())
+def has_option(options: str, option: str) -> bool:
+    """Tells whether an option stands among the options of a magic."""
+    return any(word.partition("=")[0] == option for word in options.split())
 
 
 class _Transform:

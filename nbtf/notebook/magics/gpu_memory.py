@@ -10,7 +10,7 @@ from IPython.core.error import UsageError
 from nbtf import config, runtime
 from nbtf.notebook.device_names import full_name, require, short
 from nbtf.notebook.holders.table import add_hint, build_table, forget
-from nbtf.notebook.magics.cell_magics import CellMagics, add_line_magic
+from nbtf.notebook.magics.cell_magics import CellMagics, add_line_magic, has_option
 from nbtf.notebook.magics.cluster_look import CLUSTER_HELP, cards, holders, look_of
 from nbtf.notebook.magics.compiled import plan_of
 from nbtf.notebook.magics.options import Options, add_without, typed
@@ -51,7 +51,11 @@ def add_memory_magics(session: Session, cells: CellMagics) -> None:
     def begin(chosen: Any) -> None:
         session.record_cell(lambda record, failed: _report(record, failed, chosen))
 
-    cells.add("gpu_memory", of_cell, begin, ("--predict", lambda chosen, body: predicted(session, chosen, body)))
+    predicts = (
+        lambda line: has_option(line, "--predict"),
+        lambda chosen, body: predicted(session, chosen, body),
+    )
+    cells.add("gpu_memory", of_cell, begin, predicts)
 
 
 def _of_cluster_or_here(session: Session, chosen: argparse.Namespace) -> Any:

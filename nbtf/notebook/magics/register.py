@@ -9,6 +9,7 @@ from nbtf.notebook.magics.completion import add_completion
 from nbtf.notebook.magics.device import add_device_magics
 from nbtf.notebook.magics.devices import add_devices_magic
 from nbtf.notebook.magics.gpu_memory import add_memory_magics
+from nbtf.notebook.magics.needs import add_needs_magic
 from nbtf.notebook.magics.placement import add_placement_magic
 from nbtf.notebook.magics.placement_log import Printer, add_log_magic
 from nbtf.notebook.magics.rich_display import add_rich_display
@@ -24,6 +25,7 @@ def add_magics(session: Session) -> None:
     add_log_magic(session, printer)
     add_placement_magic(session, cells)
     add_memory_magics(session, cells)
+    add_needs_magic(cells)
     add_check_magic(session)
     add_cluster_magic(session)
     add_rich_display(session)

@@ -150,3 +150,15 @@ def test_a_wheel_has_the_plugin_beside_the_package() -> None:
     assert project["project"]["entry-points"]["pytest11"] == {"nbtf": "pytest_nbtf"}
     wheel = project["tool"]["hatch"]["build"]["targets"]["wheel"]
     assert wheel["force-include"]["nbtf/cli/pytest_nbtf.py"] == "pytest_nbtf.py"
+
+
+def test_a_cell_that_needs_a_missing_module_is_a_skipped_test_with_the_reason(tmp_path: Path) -> None:
+    needing = cell("%%needs no_such_module\nprint(2)", stream("2\n"))
+    needing["metadata"] = {"nbtf": {"needs": ["no_such_module"]}}
+    save(tmp_path / "lesson.ipynb", cell("print(1)", stream("1\n")), needing)
+
+    outcome = run_pytest(tmp_path, "--nbtf", "-rs")
+
+    assert (0, {"notebook", "cell 2"}) == (outcome.status, set(outcome.failures)), outcome.said
+    assert "1 passed, 1 skipped" in outcome.said
+    assert "not run: needs no_such_module" in outcome.said

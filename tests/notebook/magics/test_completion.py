@@ -46,6 +46,7 @@ def test_every_option_in_the_help_of_a_magic_is_offered(shell: Shell) -> None:
         "%%placement",
         "%device",
         "%%device",
+        "%%needs",
     } == set(session.magic_words)
     for magic in session.magic_words:
         options = re.findall(r"^  (?:-\w, )?(--?[\w-]+)", shell.run(f"{magic} --help").out, re.MULTILINE)

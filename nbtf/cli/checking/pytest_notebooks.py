@@ -77,7 +77,9 @@ class NotebookFile(pytest.File):
         """Yields its one test: cells that are tests of their own would need a kernel that several workers share."""
         yield cast("Any", NotebookItem).from_parent(self, name="notebook")
         for number, missing in _cells_not_run(self.path):
-            yield cast("Any", CellNotRun).from_parent(self, name=f"cell {number}", missing=missing)
+            cell: CellNotRun = cast("Any", CellNotRun).from_parent(self, name=f"cell {number}")
+            cell.missing = missing
+            yield cell
 
 
 def _cells_not_run(path: Path) -> list[tuple[int, list[str]]]:
@@ -122,14 +124,11 @@ class NotebookItem(pytest.Item):
 class CellNotRun(pytest.Item):
     """A test that is always skipped: it shows that a cell of a notebook was not run, and why."""
 
-    def __init__(self, missing: list[str], **parts: Any) -> None:
-        """Takes the missing modules."""
-        super().__init__(**parts)
-        self._missing = missing
+    missing: list[str]
 
     def runtest(self) -> None:
         """Skips."""
-        pytest.skip(f"not run: needs {' and '.join(self._missing)}")
+        pytest.skip(f"not run: needs {' and '.join(self.missing)}")
 
     def reportinfo(self) -> tuple[Path, None, str]:
         """Returns what the test is called."""

@@ -51,11 +51,10 @@ def add_memory_magics(session: Session, cells: CellMagics) -> None:
     def begin(chosen: Any) -> None:
         session.record_cell(lambda record, failed: _report(record, failed, chosen))
 
-    predicts = (
-        lambda line: has_option(line, "--predict"),
-        lambda chosen, body: predicted(session, chosen, body),
-    )
-    cells.add("gpu_memory", of_cell, begin, predicts)
+    def is_predicted(line: str) -> bool:
+        return has_option(line, "--predict")
+
+    cells.add("gpu_memory", of_cell, begin, (is_predicted, lambda chosen, body: predicted(session, chosen, body)))
 
 
 def _of_cluster_or_here(session: Session, chosen: argparse.Namespace) -> Any:

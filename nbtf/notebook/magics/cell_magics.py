@@ -48,7 +48,7 @@ class CellMagics:
             chosen = options.read(line)
             if chosen is None:
                 return None
-            if take is not None and take[0](line):
+            if take is not None and take[0](before_comment(line)):
                 return take[1](chosen, cell)
             if cell.strip():
                 own_name = cell.split()[0]

@@ -18,10 +18,9 @@ _BY_LESSON = """
     07 one_product aBc · card_1 aB · shell_quotes abC · card_7 aBc · set_in_python aB
     08 tower_log aBc · tower_sum aB · result_bytes aBc · split_card abC
     09 loss aBc · weights aBc · batch_part aB · gradient_bytes abC
-    10 described_product abC · five_spellings abC · graph_product aBc · graph_inputs aB
-    10 session_copies abC · session_error abC · session_of_four aBc
-    11 default_pool abC · visible_cards aBc · closed_session aBc · forty_percent abC · second_session aBc
-    12 log_and_ladder abC · hidden_cards aBc · factor aBc
+    10 described_product Abc · session_copies abC · session_error aBc
+    11 default_pool Abc · visible_cards aBc · closed_session abC · forty_percent Abc · second_session aBc
+    12 log_and_ladder Abc · hidden_cards aBc · factor abC
     13 pytorch_losses Abc · backward_line aB · full_card abC
     14 bare_gpu aBc · host_copy abC · one_number Abc · thousand_gpus abC · lost_worker aBc
 """

@@ -24,6 +24,8 @@ _PATTERNS = {
     **{"text": ".+", "message": ".*", "first": rf"(?:{_WORD}, )*{_WORD}", "last": _WORD},
 }
 """Regular expressions of placeholders; others stand for any text within a sentence."""
+_LISTS = frozenset({"devices", "expected", "first", "got", "names", "places", "shares"})
+"""Placeholders that stand for lists."""
 _IN_SENTENCE = r"(?:(?![.?] [A-Z]).)+?"
 
 
@@ -62,13 +64,15 @@ def in_language(text: str, language: str) -> str:
     return "\n".join(_translated(line, catalogue.language_of(language)) for line in text.split("\n"))
 
 
-def _translated(text: str, language: str) -> str:
+def _translated(text: str, language: str, is_list: bool = False) -> str:
     """Returns an answer or one of its values in another language; unchanged if no text of the catalogue matches it."""
     words: dict[str, list[str]] = catalogue.read(language)[_SECTION]
     for pattern, name in _patterns():
         match = pattern.fullmatch(text)
         if match is not None:
-            values = {key: _translated(value, language) for key, value in match.groupdict().items()}
+            values = {
+                key: _translated(value, language, is_list=key in _LISTS) for key, value in match.groupdict().items()
+            }
             return catalogue.filled(words[name][1], **values)
     for end in re.finditer(r"(?<=[.?]) ", text):
         both = text[: end.start()], text[end.end() :]
@@ -78,7 +82,7 @@ def _translated(text: str, language: str) -> str:
     comma = words["comma"]
     parts = text.split(comma[0])
     translated = [_translated(part, language) for part in parts] if len(parts) > 1 else parts
-    return comma[1].join(translated) if translated != parts else text
+    return comma[1].join(translated) if is_list or translated != parts else text
 
 
 @cache

@@ -10,7 +10,7 @@ import pytest
 from nbtf.cli import languages
 from nbtf.notebook import catalogue
 from nbtf.notebook.checks.questions import QUESTIONS, judge_choice
-from nbtf.notebook.checks.wording import in_language, phrase
+from nbtf.notebook.checks.wording import in_language, listed, phrase
 from tests.course.scenarios import lessons
 from tests.notebook.conftest import Shell
 
@@ -18,6 +18,7 @@ nbformat = pytest.importorskip("nbformat", reason='needs the extra "lab"')
 
 TEXTS: dict[str, str] = catalogue.read(catalogue.ENGLISH)["checks"]
 VALUES = {"n": 2, "letter": "b", "device": "GPU:1", "op": "MatMul", "first": "a", "last": "b"}
+LISTS = ("devices", "expected", "got", "names", "places", "shares")
 PARTS = ("comma", "sentences", "right", "notYet", "shares")
 """Texts that join others."""
 
@@ -29,11 +30,17 @@ each_language = pytest.mark.parametrize("language", catalogue.LANGUAGES)
 def test_a_printed_answer_is_found_again_and_translated(
     monkeypatch: pytest.MonkeyPatch, language: str, name: str
 ) -> None:
-    values = {key: VALUES.get(key, f"⟨{key}⟩") for key in re.findall(r"\{(\w+)\}", TEXTS[name])}
-    english = phrase("notYet", text=phrase(name, **values))
+    keys = re.findall(r"\{(\w+)\}", TEXTS[name])
+
+    def answer() -> str:
+        several = dict.fromkeys(LISTS, listed(["⟨one⟩", "⟨two⟩"]))
+        values = {key: (VALUES | several).get(key, f"⟨{key}⟩") for key in keys}
+        return phrase("notYet", text=phrase(name, **values))
+
+    english = answer()
     monkeypatch.setenv(catalogue.VARIABLE, language)
 
-    assert phrase("notYet", text=phrase(name, **values)) == in_language(english, language)
+    assert answer() == in_language(english, language)
 
 
 @each_language

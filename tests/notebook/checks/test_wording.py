@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from pathlib import Path
 
 import pytest
 
 from nbtf.cli import languages
-from nbtf.notebook import catalogue
+from nbtf.notebook import catalogue, checks
 from nbtf.notebook.checks.questions import QUESTIONS, judge_choice
 from nbtf.notebook.checks.wording import in_language, listed, phrase
 from tests.course.scenarios import lessons
@@ -16,6 +17,7 @@ from tests.notebook.conftest import Shell
 
 nbformat = pytest.importorskip("nbformat", reason='needs the extra "lab"')
 
+FOLDER = Path(checks.__file__).parent
 TEXTS: dict[str, str] = catalogue.read(catalogue.ENGLISH)["checks"]
 VALUES = {"n": 2, "letter": "b", "device": "GPU:1", "op": "MatMul", "first": "a", "last": "b"}
 LISTS = ("devices", "expected", "got", "names", "places", "shares")
@@ -107,3 +109,16 @@ def test_other_text_stays_as_it_is(language: str, text: str) -> None:
 
 def test_english_stays_english() -> None:
     assert "Right: all five." == in_language("Right: all five.", "en")
+
+
+def test_every_sentence_is_in_the_catalogue() -> None:
+    written = [
+        (file.name, text.value)
+        for file in sorted(FOLDER.glob("*.py"))
+        for call in ast.walk(ast.parse(file.read_text(encoding="utf-8")))
+        if isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id in ("Verdict", "AnswerError")
+        for text in ast.walk(call)
+        if isinstance(text, ast.Constant) and isinstance(text.value, str) and re.search("[a-z] | [a-z]", text.value)
+    ]
+
+    assert [] == written, "add the text to static/words/*.json, section checks, and use phrase()"

@@ -6,6 +6,8 @@ it is `notebooks/ja/01.ipynb`. A message is a paragraph, a list, a table or a he
 
 from __future__ import annotations
 
+import copy
+import importlib
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -54,8 +56,27 @@ def pieces(text: str) -> Iterator[tuple[str, bool]]:
         yield code, False
 
 
+def answers_translated(notebook: Any, language: str) -> None:
+    """Translates the stored answers of a notebook's `%check` cells, in place.
+
+    A check prints its answer in the language of the lesson, so a translation stores what it would print there.
+
+    Args:
+      notebook: a copy of the original.
+      language: such as `ja`.
+    """
+    in_language: Any = importlib.import_module("nbtf.notebook.checks.wording").in_language
+    for cell in notebook.cells:
+        if {"check", "choice"} & set(cell.metadata.get("nbtf", {})):
+            for output in cell.get("outputs", ()):
+                if output.get("output_type") == "stream":
+                    output["text"] = in_language(output["text"], language)
+
+
 def differs(original: Any, translation: Any) -> bool:
-    """Tells whether a translation has other code, outputs or marks than its original."""
+    """Tells whether a translation has other code, outputs or marks than its original, apart from answers of checks."""
+    original = copy.deepcopy(original)
+    answers_translated(original, language_of(translation))
 
     def shared(notebook: Any) -> list[Any]:
         return [

@@ -15,7 +15,7 @@ from nbtf._storage.limits import CATALOGUE_BYTES, UnsavableError, saving
 from nbtf._storage.reading import open_bytes
 from nbtf._storage.refusal import RefusedFileError, refusing
 from nbtf.cli.command_error import CommandError, reading
-from nbtf.cli.languages import pieces
+from nbtf.cli.languages import answers_translated, pieces
 
 _SAYS_NOTHING = (
     '"POT-Creation-Date: ',
@@ -109,9 +109,10 @@ def missing(catalogue: Catalog, notebook: Any) -> Missing:
 
 
 def translated(notebook: Any, catalogue: Catalog, language: str) -> Any:
-    """Returns a notebook whose text cells are in another language; code, outputs and marks are the original's."""
+    """Returns a notebook with text cells and answers of checks in another language, and all else from the original."""
     copied = copy.deepcopy(notebook)
     copied.metadata.setdefault("nbtf", {})["language"] = language.replace("_", "-")
+    answers_translated(copied, language)
     for cell in copied.cells:
         if cell.cell_type == "markdown":
             texts = [_in_words(catalogue, piece) if is_text else piece for piece, is_text in pieces(cell.source)]

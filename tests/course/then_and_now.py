@@ -1,4 +1,4 @@
-"""What does one write today for a line of an old guide? The rows of the tables *then -> now*, and their programs."""
+"""The rows of the tables *then -> now*: a line of an old guide, the line that replaces it, and a program for each."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ with tf.device("/cpu:0"):
 
 @dataclass(frozen=True)
 class Row:
-    """A line then and what does the same now. `place` tells where the line stands in its program."""
+    """A line of an old guide and its replacement. `place` is the position of the line in its program."""
 
     scenarios: str
     what: str
@@ -35,15 +35,15 @@ class Row:
     place: Literal["start", "block", "towers", "session", "run", "shell"] = "start"
     gpus: int = 4
     asked: str = ""
-    """A device that the block asks for, whose line is not the one that the row is about."""
+    """A device that the block requests, in rows about another line."""
     year: int = 2017
 
     def environment(self, line: str) -> dict[str, str]:
-        """Returns the environment variable that a line sets, if it sets one."""
+        """Returns the environment variable that a line sets, if any."""
         return dict(re.findall(r'(CUDA_VISIBLE_DEVICES)"?\]? ?= ?"?([\d,]+)', line))
 
     def program_then(self) -> str:
-        """Returns a program of the guide's time with the line in it."""
+        """Returns a program from the time of the guide that contains the line."""
         if self.year == 2019:  # TensorFlow 2.0 alpha: no sessions
             return self._program("nbtf", self.then, "")
         session = self.then if self.place == "session" else SESSION
@@ -63,10 +63,10 @@ class Row:
 
 
 CALLS = (
-    Row("S03 S19 S64", "run it and see the result", "print(sess.run(c))", "print(c)", "run"),
+    Row("S03 S19 S64", "run it and print the result", "print(sess.run(c))", "print(c)", "run"),
     Row(
         "S03 S19 S64 S65",
-        "log which GPUs there are, and where it runs",
+        "list the GPUs and log where ops run",
         "sess = tf.Session(config=tf.ConfigProto(log_device_placement=True))",
         'tf.debugging.set_log_device_placement(True)\nprint(tf.config.list_logical_devices("GPU"))',
         "session",
@@ -76,7 +76,7 @@ CALLS = (
     Row("S28", "choose a GPU", "with tf.device('/device:GPU:2'):", 'with tf.device("GPU:2"):', "block", year=2018),
     Row(
         "S13 S29",
-        "fail when the device is missing",
+        "fail if the device is missing",
         "sess = tf.Session()",
         "tf.config.set_soft_device_placement(False)",
         "session",
@@ -85,17 +85,17 @@ CALLS = (
     ),
     Row(
         "S14 S30",
-        "take another when it is missing",
+        "use another device if it is missing",
         "sess = tf.Session(config=tf.ConfigProto(allow_soft_placement=True))",
         "tf.config.set_soft_device_placement(True)  # the default",
         "session",
         gpus=1,
         asked="/device:GPU:2",
     ),
-    Row("S15", "one tower for each GPU", "for d in ['/gpu:2', '/gpu:3']:", 'for d in ["GPU:2", "GPU:3"]:', "towers"),
+    Row("S15", "one tower per GPU", "for d in ['/gpu:2', '/gpu:3']:", 'for d in ["GPU:2", "GPU:3"]:', "towers"),
     Row(
         "S32",
-        "one tower for each GPU",
+        "one tower per GPU",
         "for d in ['/device:GPU:2', '/device:GPU:3']:",
         'for d in ["GPU:2", "GPU:3"]:',
         "towers",
@@ -124,13 +124,13 @@ OPTIONS = (
     ),
     Row(
         "S09 S25",
-        "take 40 percent of each card",
+        "use 40 % of each GPU",
         "config.gpu_options.per_process_gpu_memory_fraction = 0.4",
         _limit(0.4),
     ),
     Row(
         "S60",
-        "take 70 percent of each card",
+        "use 70 % of each GPU",
         "gpu_options = tf.GPUOptions(per_process_gpu_memory_fraction=0.7)\n"
         "config = tf.ConfigProto(gpu_options=gpu_options)",
         _limit(0.7),
@@ -138,7 +138,7 @@ OPTIONS = (
     ),
     Row(
         "S52",
-        "see one card only",
+        "make one GPU visible",
         "CUDA_VISIBLE_DEVICES=1 python my_script.py",
         'tf.config.set_visible_devices(gpus[1], "GPU")',
         "shell",
@@ -146,7 +146,7 @@ OPTIONS = (
     ),
     Row(
         "S58",
-        "see one card only",
+        "make one GPU visible",
         'os.environ["CUDA_VISIBLE_DEVICES"] = "2"',
         'tf.config.set_visible_devices(gpus[2], "GPU")',
         "shell",
@@ -155,7 +155,7 @@ OPTIONS = (
     Row("S40", "start small and grow", "tf.config.gpu.set_per_process_memory_growth()", _GROW, year=2019),
     Row(
         "S42",
-        "take 40 percent of each card",
+        "use 40 % of each GPU",
         "tf.config.gpu.set_per_process_memory_fraction(0.4)",
         _limit(0.4),
         year=2019,

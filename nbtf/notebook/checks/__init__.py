@@ -1,1 +1,1 @@
-"""What do the exercises of the tutorials check? One function for each exercise, by its name."""
+"""Checks of the answers to the exercises and questions of the tutorials."""

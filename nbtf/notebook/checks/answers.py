@@ -1,4 +1,4 @@
-"""What did a reader answer, and is it right? The ground that all checks stand on."""
+"""Answers of readers and verdicts about them: what all checks share."""
 
 from __future__ import annotations
 
@@ -7,88 +7,95 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from nbtf import runtime
+from nbtf.notebook.checks.wording import listed, phrase
 
 
 class Verdict(NamedTuple):
-    """Whether an answer is right, and the sentence about it."""
+    """Whether an answer is right, and a sentence about it."""
 
     right: bool
     text: str
 
     def __str__(self) -> str:
         """Returns the line that a reader sees."""
-        return f"{'Right' if self.right else 'Not yet'}: {self.text}"
+        return phrase("right", text=self.text) if self.right else phrase("notYet", text=self.text)
 
 
 class AnswerError(Exception):
-    """There is nothing to check; the text says what is missing."""
+    """Raised if an answer is missing or has the wrong type; the message names it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Answers:
-    """The names that a notebook's cells have bound so far."""
+    """The variables that the notebook's cells have defined so far."""
 
     names: Mapping[str, Any]
 
     def read(self, name: str, *types: type[Any]) -> Any:
-        """Returns what a name stands for.
+        """Returns the value of a variable.
 
         Args:
-          name: a variable of the notebook.
-          *types: what the answer may be; none: anything.
+          name: the variable.
+          *types: accepted types; without any, every type is accepted.
 
         Raises:
-          AnswerError: the name is not bound, or what it stands for is of another type.
+          AnswerError: if the variable is not defined, or its value has another type.
         """
         if name not in self.names:
-            raise AnswerError(f"there is no `{name}`. Run the cells above first.")
+            raise AnswerError(phrase("undefined", name=name))
         answer = self.names[name]
         if types and not isinstance(answer, types):
-            expected = " or ".join(each.__name__ for each in types)
-            raise AnswerError(f"`{name}` is of type {type(answer).__name__}. Wanted: {expected}.")
+            raise AnswerError(phrase("wrongType", name=name, found=type(answer).__name__, expected=_either(types)))
         return answer
 
     def call(self, name: str) -> Callable[..., Any]:
-        """Returns a function of the notebook.
+        """Returns a function that the notebook has defined.
 
         Raises:
-          AnswerError: the name is not bound, or cannot be called.
+          AnswerError: if the name is not defined, or its value cannot be called.
         """
         function = self.read(name)
         if not callable(function):
-            raise AnswerError(f"`{name}` is of type {type(function).__name__}. Wanted: a function.")
+            found = type(function).__name__
+            raise AnswerError(phrase("wrongType", name=name, found=found, expected=phrase("function")))
         return function
+
+
+def _either(types: tuple[type[Any], ...]) -> str:
+    """Returns the names of types, such as `float or int`."""
+    *others, last = (each.__name__ for each in types)
+    return phrase("or", first=listed(others), last=last) if others else last
 
 
 Check = Callable[[Answers], Verdict]
 
 CHECKS: dict[str, Check] = {}
-"""The checks by the names of their exercises."""
+"""The checks, by the names of their exercises."""
 
 
 def exercise(check: Check) -> Check:
-    """Enters a check under its function's name."""
+    """Registers a check under the name of its function."""
     CHECKS[check.__name__] = check
     return check
 
 
 def verdict(name: str, names: Mapping[str, Any]) -> Verdict:
-    """Returns what is said about an answer. A check that fails has not seen a right answer, and says why.
+    """Returns the verdict on an answer. If the check raises an error, the answer is not right.
 
     Args:
       name: the exercise, a key of `CHECKS`.
-      names: what the notebook's cells have bound.
+      names: the variables that the notebook's cells have defined.
     """
     try:
         return CHECKS[name](Answers(names))
     except AnswerError as error:
         return Verdict(False, str(error))
-    except Exception as error:  # whatever a reader's function raises is an answer, too
+    except Exception as error:  # a reader's function may raise anything
         first_line = str(error).partition("\n")[0]
-        return Verdict(False, f"checking it raised {type(error).__name__}: {first_line}")
+        return Verdict(False, phrase("raised", error=type(error).__name__, message=first_line))
 
 
 def short_device(tensor: Any) -> str:
-    """Returns where a tensor is, as in `GPU:1`; `no device` for what is no tensor."""
+    """Returns the short name of a tensor's device, such as `GPU:1`; `no device` for other values."""
     full = getattr(tensor, "device", "")
-    return runtime.short_name(full) if isinstance(full, str) and full else "no device"
+    return runtime.short_name(full) if isinstance(full, str) and full else phrase("noDevice")

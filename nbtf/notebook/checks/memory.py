@@ -1,59 +1,59 @@
-"""Who takes the memory, and which cards are mine? Checks of the lessons on memory and visibility."""
+"""Checks of the lessons about memory and visible GPUs."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
 import nbtf as tf
-from nbtf._counts import counted
+from nbtf._devices.exhausted import SHORTAGES
 from nbtf.notebook.checks.answers import Answers, Verdict, exercise, short_device
+from nbtf.notebook.checks.wording import listed, phrase
 
 _MIB = 2**20
 
 
 @exercise
 def guest(answers: Answers) -> Verdict:
-    """The product on GPU:0, with a small pool."""
+    """The product is on GPU:0, and the pool is small."""
     product = answers.read("product", tf.Tensor)
     pool = sum(device.pool or 0 for device in tf.runtime.devices() if device.name == "GPU:0") / _MIB
     if short_device(product) == "GPU:0" and pool < 64:
-        return Verdict(True, f"a pool of {pool:.0f} MiB.")
-    device = short_device(product)
-    report = f"a pool of {pool:.0f} MiB, and the product is on {device}."
-    return Verdict(False, f"{report} Wanted: less than 64 MiB, on GPU:0.")
+        return Verdict(True, phrase("smallPool", mib=f"{pool:.0f}"))
+    return Verdict(False, phrase("largePool", mib=f"{pool:.0f}", device=short_device(product)))
 
 
 @exercise
 def loss_history(answers: Answers) -> Verdict:
-    """What is kept of a loss of PyTorch: its value, and not the graph behind it."""
+    """`remember` stores the value of a PyTorch loss without its graph."""
     remember, torch = answers.call("remember"), answers.read("torch")
     weight = torch.full((3,), 2.0, requires_grad=True)
     remember(weight.sum())
     history: list[Any] = answers.read("history", list)
     if not history:
-        return Verdict(False, "`remember` has added nothing to `history`.")
+        return Verdict(False, phrase("nothingKept"))
     last = history.pop()
     if getattr(last, "grad_fn", None) is not None:
-        return Verdict(False, "what is kept has a graph behind it. Keep the value alone.")
+        return Verdict(False, phrase("graphKept"))
     if float(last) != 6.0:
-        return Verdict(False, f"the loss was 6.0, and {float(last)} is kept.")
-    return Verdict(True, "the value, without its graph.")
+        return Verdict(False, phrase("otherLoss", value=float(last)))
+    return Verdict(True, phrase("valueKept"))
 
 
 @exercise
 def causes(answers: Answers) -> Verdict:
-    """The causes of three errors, compared with what the errors say."""
+    """The named causes of three errors are those in the error messages."""
     answer: dict[Any, Any] = answers.read("causes", dict)
     really = {name: _cause(_message_of(answers.call(name))) for name in ("first", "second", "third")}
     wrong = [name for name in really if answer.get(name) != really[name]]
     if wrong:
-        return Verdict(False, f"{', '.join(wrong)}. Read what the errors say.")
-    return Verdict(True, "all three.")
+        return Verdict(False, phrase("wrongCauses", names=listed(wrong)))
+    return Verdict(True, phrase("allThree"))
 
 
 def _message_of(function: Callable[[], object]) -> str:
-    """The text of the error; empty where there is none."""
+    """Returns the error message of a call, or an empty string if it succeeds."""
     try:
         function()
     except tf.errors.ResourceExhaustedError as error:
@@ -62,34 +62,39 @@ def _message_of(function: Callable[[], object]) -> str:
 
 
 def _cause(text: str) -> str:
-    """The cause that an error names."""
+    """Returns the cause that an error message names."""
     if not text:
         return "it did not fail"
-    return "holes" if "not in one piece" in text else "limit" if "Its limit is" in text else "holder"
+    return "holes" if _names(text, "in pieces") else "limit" if _names(text, "too large") else "holder"
+
+
+def _names(text: str, reason: str) -> bool:
+    """Tells whether an error message contains the sentence for a reason, whatever the sizes."""
+    return all(piece in text for piece in re.split(r"\{\w+\}", SHORTAGES[reason]))
 
 
 @exercise
 def repair(answers: Answers) -> Verdict:
-    """The same steps on the same card, without the error."""
+    """The same steps run on the same GPU without an error."""
     third = answers.call("third")
     with tf.runtime.recording() as attempt:
         failed = bool(_message_of(third))
     gpu = next((device for device in tf.runtime.devices() if device.name == "GPU:0"), None)
     fills = sum(op == "Fill" for op, _ in attempt.ops)
     if gpu is None or gpu.memory_limit != 4 * _MIB:
-        problem = "the card has another size"
+        problem = phrase("otherSize")
     elif failed:
-        problem = "it runs out of memory"
+        problem = phrase("outOfMemory")
     elif fills != 21:
-        problem = f"it makes {counted(fills, 'tensor')}"
+        problem = phrase("tensorsMade", n=fills)
     else:
-        return Verdict(True, f"{(gpu.peak or 0) / _MIB:.2f} MiB at the peak.")
-    return Verdict(False, f"{problem}. Wanted: 20 steps and one more tensor, within 4 MiB.")
+        return Verdict(True, phrase("repaired", mib=f"{(gpu.peak or 0) / _MIB:.2f}"))
+    return Verdict(False, phrase("repairs", problem=problem))
 
 
 @exercise
 def free(answers: Answers) -> Verdict:
-    """Card 3 as GPU:0 and card 1 as GPU:1, seen from a process of its own."""
+    """A separate process sees card 3 as GPU:0 and card 1 as GPU:1."""
     cards = answers.call("visible_gpus")(CUDA_VISIBLE_DEVICES=answers.read("value", str))
     expected = ["GPU:0 is card 3 (0000:84:00.0)", "GPU:1 is card 1 (0000:03:00.0)", "2 GPU(s)"]
     right = cards == expected
@@ -98,7 +103,7 @@ def free(answers: Answers) -> Verdict:
 
 @exercise
 def fractions(answers: Answers) -> Verdict:
-    """Two fractions that share a card, each for a process of its own. Sessions are those of the notebook's `tf`."""
+    """Two fractions fit on one GPU, each for a separate process. The sessions are those of the notebook's `tf`."""
     compat: Any = answers.read("tf")
     limits: list[int] = []
     for name in ("first_fraction", "second_fraction"):
@@ -108,5 +113,6 @@ def fractions(answers: Answers) -> Verdict:
         compat.Session(config=compat.ConfigProto(gpu_options=options))
         limits += [(d.memory_limit or 0) // _MIB for d in tf.runtime.devices() if d.name == "GPU:0"]
     right = limits[0] >= 4500 and limits[1] >= 6500 and sum(limits) <= 12288
-    expected = "" if right else " Wanted: at least 4500 and 6500, together at most 12288."
-    return Verdict(right, f"{limits[0]} and {limits[1]} MiB, together {sum(limits)}.{expected}")
+    first, second, total = map(str, (*limits, sum(limits)))
+    report = phrase("fractions", first=first, second=second, total=total)
+    return Verdict(right, report if right else phrase("sentences", first=report, second=phrase("fractionsGoal")))

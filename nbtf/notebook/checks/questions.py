@@ -1,4 +1,4 @@
-"""What do the lessons ask before a cell is run, and is a reader's choice right?"""
+"""The predictions that lessons ask for before a cell is run, and their right answers."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from nbtf.notebook.checks.answers import Verdict
+from nbtf.notebook.checks.wording import listed, phrase
 
 _BY_LESSON = """
     01 computers Abc · seven_names Abc · hidden_card aBc
@@ -17,10 +18,9 @@ _BY_LESSON = """
     07 one_product abC · card_1 Ab · shell_quotes abC · card_7 Abc · set_in_python aB
     08 tower_log aBc · tower_sum aB · result_bytes aBc · split_card abC
     09 loss aBc · weights aBc · batch_part aB · gradient_bytes abC
-    10 described_product abC · five_spellings abC · graph_product aBc · graph_inputs aB
-    10 session_copies abC · session_error abC · session_of_four aBc
-    11 default_pool abC · visible_cards aBc · closed_session aBc · forty_percent abC · second_session aBc
-    12 log_and_ladder abC · hidden_cards aBc · factor aBc
+    10 described_product Abc · session_copies abC · session_error aBc
+    11 default_pool Abc · visible_cards aBc · closed_session abC · forty_percent Abc · second_session aBc
+    12 log_and_ladder Abc · hidden_cards aBc · factor abC
     13 pytorch_losses Abc · backward_line aB · full_card abC
     14 bare_gpu aBc · host_copy abC · one_number Abc · thousand_gpus abC · lost_worker aBc
 """
@@ -28,23 +28,24 @@ _BY_LESSON = """
 QUESTIONS: Mapping[str, str] = MappingProxyType(
     {entry.split()[-2]: entry.split()[-1] for line in _BY_LESSON.strip().splitlines() for entry in line.split(" · ")}
 )
-"""The letters of the answers, the right one a capital, by the question's name."""
+"""The letters of the answers, by the question's name; the right one is a capital."""
 
 
 def judge_choice(name: str, choice: str) -> Verdict:
-    """Returns what is said to a choice. The cell after it shows what happens, and the text after that says why.
+    """Returns the verdict on a choice. The next cell shows what happens, and the text below it explains why.
 
     Args:
       name: a key of `QUESTIONS`.
-      choice: a letter, in brackets or not; empty where none was chosen.
+      choice: a letter, with or without brackets; empty if none was chosen.
 
     >>> str(judge_choice("four_gpus", "b"))
     'Right: (b). Run the next cell and see.'
     """
     letters, letter = QUESTIONS[name], choice.strip("()").lower()
     if len(letter) != 1 or letter not in letters.lower():
-        there_are = " or ".join([", ".join(letters.lower()[:-1]), letters[-1].lower()])
-        return Verdict(False, f"choose {there_are}, as in %check {name} a. Then run the next cell.")
+        *others, last = letters.lower()
+        options = phrase("or", first=listed(others), last=last)
+        return Verdict(False, phrase("choose", letters=options, name=name, letter="a"))
     if letter.upper() in letters:
-        return Verdict(True, f"({letter}). Run the next cell and see.")
-    return Verdict(False, f"it is not ({letter}). Run the next cell and see.")
+        return Verdict(True, phrase("rightChoice", letter=letter))
+    return Verdict(False, phrase("wrongChoice", letter=letter))

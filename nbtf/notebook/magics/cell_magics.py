@@ -12,7 +12,7 @@ from typing import Any
 
 from IPython.core.error import UsageError
 
-from nbtf.notebook.magics.options import Options
+from nbtf.notebook.magics.options import Options, before_comment
 from nbtf.notebook.session import Session
 
 Begin = Callable[[Any], object]
@@ -48,7 +48,7 @@ class CellMagics:
             chosen = options.read(line)
             if chosen is None:
                 return None
-            if take is not None and take[0](line):
+            if take is not None and take[0](before_comment(line)):
                 return take[1](chosen, cell)
             if cell.strip():
                 own_name = cell.split()[0]
@@ -71,7 +71,7 @@ class CellMagics:
             match = re.match(pattern, line)
             if match is None:
                 break
-            name, options = match[1], match[2] or ""
+            name, options = match[1], before_comment(match[2] or "").rstrip()
             heads.append(f"get_ipython().run_cell_magic({name!r}, {options!r}, '\\n')\n")
             if {"-h", "--help"} & set(options.split()):
                 return [heads[-1]]  # whoever asks for help does not want the body to run

@@ -1,22 +1,29 @@
-"""`%check`: is the answer to an exercise or to a question of the tutorials right?"""
+"""`%check`: checks the answer to an exercise or a question of the tutorials."""
 
 from __future__ import annotations
 
 import argparse
+import re
+from difflib import SequenceMatcher, get_close_matches
 
+from nbtf.notebook.checks.wording import listed, phrase
 from nbtf.notebook.magics.cell_magics import add_line_magic
 from nbtf.notebook.magics.options import Options
 from nbtf.notebook.session import Session, say
 
+_LIKE = 0.6
+"""How similar a name must be to be suggested, from 0 to 1: `ode` and `odd` are 0.67."""
+_LETTER = re.compile(r"\(?[a-zA-Z]\)?")
+
 
 def add_check_magic(session: Session) -> None:
     """Adds the magic."""
-    options = Options("%check", "Says whether the answer to an exercise or a question is right. It never fails a cell.")
+    options = Options("%check", "Checks your answer to an exercise or a question. It never fails a cell.")
     options.add_argument(
         "name",
         metavar="NAME",
         nargs="*",
-        help="the exercise, or a question and your choice: four_gpus b; without it: which exercises there are",
+        help="an exercise, or a question and your choice: four_gpus b; without it: list the exercises",
     )
     add_line_magic(session, "check", options, lambda chosen: _answer(session, chosen))
 
@@ -35,14 +42,39 @@ def _answer(session: Session, chosen: argparse.Namespace) -> None:
 
             say(str(verdict(name, session.shell.user_ns)))
         else:
-            say(f"Not yet: there is no exercise {name!r}. There are: {', '.join(checks)}.")
+            if words and _LETTER.fullmatch(words[0]):
+                del words[0]  # the choice for a misspelled question
+            say(_unknown(name, checks))
     if not chosen.name:
-        say(f"Which exercise? %check NAME says whether its answer is right. There are: {', '.join(checks)}.")
+        say(phrase("sentences", first=phrase("which"), second=_names(checks)))
+
+
+def _unknown(name: str, checks: list[str]) -> str:
+    """Returns the answer to a name that is neither an exercise nor a question."""
+    from nbtf.notebook.checks.questions import QUESTIONS
+
+    close = _closest(name.lower(), [*checks, *QUESTIONS])
+    hint = phrase("closest", name=close) if close else _names(checks)
+    return phrase("notYet", text=phrase("sentences", first=phrase("unknown", name=repr(name)), second=hint))
+
+
+def _closest(name: str, names: list[str]) -> str:
+    """Returns the most similar name; among equally similar ones, the one with most letters in place; else empty."""
+
+    def similarity(other: str) -> tuple[float, int]:
+        return SequenceMatcher(None, other, name).ratio(), sum(map(str.__eq__, other, name))
+
+    return max(get_close_matches(name, names, 3, _LIKE), key=similarity, default="")
+
+
+def _names(checks: list[str]) -> str:
+    """Returns a list of the exercises; the questions are too many to be listed."""
+    return phrase("exercises", names=listed(checks))
 
 
 def exercise_names() -> list[str]:
-    """Returns the names that may be checked, in the order of the lessons."""
-    # Late: models and strategies are loaded with them, and few notebooks are tutorials.
+    """Returns the names of the exercises, in the order of the lessons."""
+    # Late, because these imports load models and strategies, and few notebooks are tutorials.
     from nbtf.notebook.checks import memory, placement, several_gpus
     from nbtf.notebook.checks.answers import CHECKS
 

@@ -12,6 +12,7 @@ from nbtf.notebook.checks.questions import QUESTIONS
 from nbtf.notebook.device_names import AUTO
 from nbtf.notebook.magics.check import exercise_names
 from nbtf.notebook.magics.export import FORMATS
+from nbtf.notebook.magics.options import before_comment
 from nbtf.notebook.magics.placement_log import ACTIONS
 from nbtf.notebook.session import Session
 
@@ -36,7 +37,7 @@ def add_completion(session: Session) -> None:
 def words(session: Session, line: str) -> list[str]:
     """Returns what may stand at the end of a line, given what is typed of it."""
     match = re.match(r"\s*(%%?\w+)\s+(?:(.*)\s)?(\S*)$", line)
-    if match is None or match[1] not in session.magic_words:
+    if match is None or match[1] not in session.magic_words or before_comment(line) != line:
         return []
     words_before, typed = (match[2] or "").split(), match[3].lower()
     fitting = _fitting(match[1], words_before, session.magic_words[match[1]])

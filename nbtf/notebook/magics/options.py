@@ -69,9 +69,27 @@ class Options(argparse.ArgumentParser):
             raise UsageError(f"{self.prog}: {error}{self._suggestion(words)}") from None
 
 
+def before_comment(line: str) -> str:
+    """Returns a magic's line without its comment: a `#` after a space, outside quotes, and all that follows.
+
+    >>> before_comment("show  # why?"), before_comment("--op '* # *'"), before_comment("a#b")
+    ('show  ', "--op '* # *'", 'a#b')
+    """
+    quote, before = "", " "
+    for index, letter in enumerate(line):
+        if quote:
+            quote = "" if letter == quote else quote
+        elif letter in "'\"":
+            quote = letter
+        elif letter == "#" and before.isspace():
+            return line[:index]
+        before = letter
+    return line
+
+
 def _words(line: str) -> list[str]:
     """Returns the words of a line; quotes keep blanks together, and a backslash is a letter, as in a Windows path."""
-    reader = shlex.shlex(line, posix=True)
+    reader = shlex.shlex(before_comment(line), posix=True)
     reader.whitespace_split, reader.commenters, reader.escape = True, "", ""
     return list(reader)
 

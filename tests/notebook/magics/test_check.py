@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 import nbtf as tf
+from nbtf.notebook.checks.questions import QUESTIONS
 from nbtf.notebook.magics.check import exercise_names
 from tests.notebook.conftest import Shell
 
@@ -16,8 +19,8 @@ def test_a_check_before_anything_ran_says_what_is_missing(shell: Shell, name: st
     ran = shell.run(f"%check {name}")
 
     assert ran.error is None
-    assert ran.out.startswith("Not yet: there is no `")
-    assert "Run the cells above first." in ran.out
+    assert ran.out.startswith("Not yet: `")
+    assert "` is not defined. Run the cells above first." in ran.out
 
 
 @pytest.mark.parametrize("answer", ["None", "3.5", "'text'", "[1]", "{}", "tf", "print", "lambda *_, **__: 1 / 0"])
@@ -25,7 +28,7 @@ def test_a_check_before_anything_ran_says_what_is_missing(shell: Shell, name: st
 def test_a_check_of_an_odd_answer_never_fails_the_cell(shell: Shell, name: str, answer: str) -> None:
     shell.ip.user_ns["tf"] = tf
     ran = shell.run(f"%check {name}")
-    while "there is no `" in ran.out:  # an answer may be in several names: each that is asked for gets the odd one
+    while "` is not defined." in ran.out:  # an answer may be in several names: each that is asked for gets the odd one
         shell.run(f"{ran.out.split('`')[1]} = {answer}")
         ran = shell.run(f"%check {name}")
 
@@ -39,8 +42,26 @@ def test_an_exercise_that_is_not_there_is_answered_with_those_that_are(shell: Sh
     ran = shell.run(line)
 
     assert ran.error is None
-    assert "there is no exercise" in ran.out
+    assert "Not yet: no exercise or question is called" in ran.out
     assert all(name in ran.out for name in NAMES)
+
+
+@pytest.mark.parametrize("name", [*NAMES, *QUESTIONS])
+def test_a_name_with_a_wrong_letter_is_answered_with_the_closest_one(shell: Shell, name: str) -> None:
+    known = {*NAMES, *QUESTIONS}
+    wrong = [name[:at] + letter + name[at + 1 :] for at in range(len(name)) for letter in "exz7"]
+
+    for typed in set(wrong) - known:
+        said = shell.run(f"%check {typed} b").out
+        meant = re.fullmatch(rf"Not yet: no exercise or question is called '{typed}'\. Did you mean (\w+)\?\n", said)
+
+        assert meant is not None, said
+        assert meant[1] in known
+        assert meant[1] == name or differ_by_one_letter(meant[1], typed)
+
+
+def differ_by_one_letter(one: str, other: str) -> bool:
+    return any(other[at + 1 :] in (one[at:], one[at + 1 :]) and one[:at] == other[:at] for at in range(len(other)))
 
 
 def test_without_a_name_the_exercises_are_listed(shell: Shell) -> None:
@@ -66,8 +87,8 @@ def test_a_setting_is_as_before_the_check(shell: Shell) -> None:
         ("%check four_gpus", ["Not yet: choose a, b or c"]),
         ("%check four_gpus d", ["Not yet: choose a, b or c"]),
         ("%check cpu_request nothing", ["Not yet: choose a or b"]),
-        ("%check four_gpus a cpu_request b odd", ["Not yet: it is not (a)", "Right: (b)", "Not yet: there is no `"]),
-        ("%check four_gpus odd", ["Not yet: choose a", "Not yet: there is no `"]),
+        ("%check four_gpus a cpu_request b odd", ["Not yet: it is not (a)", "Right: (b)", "Not yet: `"]),
+        ("%check four_gpus odd", ["Not yet: choose a", "Not yet: `"]),
     ],
 )
 def test_a_choice_is_judged_before_its_cell_is_run(shell: Shell, line: str, said: list[str]) -> None:

@@ -26,6 +26,7 @@ from tests.shells import OLD_IPYTHON
         ("%gpu_memory --live G", ["GPU:0", "GPU:1"]),
         ("%check one_ch", ["one_character"]),
         ("%check tower_", ["tower_log", "tower_sum"]),
+        ("%gpu_memory # --l", []),
         ("%timeit ", []),
         ("x = 1", []),
     ],

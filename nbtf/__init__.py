@@ -16,7 +16,7 @@ from typing import Any as _Any
 from nbtf import _types
 from nbtf import errors as errors
 from nbtf._devices.names import DeviceSpec as DeviceSpec
-from nbtf._ops import operators as _operators  # noqa: F401  # pyright: ignore[reportUnusedImport]  # + and its kin
+from nbtf._ops import operators as _operators  # noqa: F401  # pyright: ignore[reportUnusedImport]  # +, - and so on
 from nbtf._ops.arrays.broadcasting import broadcast_to as broadcast_to
 from nbtf._ops.arrays.broadcasting import reshape as reshape
 from nbtf._ops.arrays.creation import constant as constant
@@ -109,7 +109,7 @@ from nbtf._types import uint64 as uint64
 from nbtf._types import variant as variant
 from nbtf.version import VERSION as _VERSION
 
-if _typing.TYPE_CHECKING:  # what is loaded on first use, for editors and type checkers
+if _typing.TYPE_CHECKING:  # loaded on first use; listed here for editors and type checkers
     from nbtf import autodiff as autodiff
     from nbtf import autograph as autograph
     from nbtf import bitwise as bitwise
@@ -240,7 +240,7 @@ if _typing.TYPE_CHECKING:  # what is loaded on first use, for editors and type c
     from nbtf.autodiff import hessians as hessians
     from nbtf.autodiff import recompute_grad as recompute_grad
     from nbtf.compat._v1._graph.graph import Graph as Graph
-    from nbtf.config import gpu as gpu  # the 2.0 alpha guide's prose says tf.gpu, its code tf.config.gpu
+    from nbtf.config import gpu as gpu  # the 2.0 alpha guide's text says tf.gpu, its code tf.config.gpu
     from nbtf.data.specs import RaggedTensorSpec as RaggedTensorSpec
     from nbtf.data.specs import SparseTensorSpec as SparseTensorSpec
     from nbtf.debugging import Assert as Assert
@@ -256,7 +256,7 @@ if _typing.TYPE_CHECKING:  # what is loaded on first use, for editors and type c
     from nbtf.notebook import unload_ipython_extension as unload_ipython_extension
 
 __version__ = _VERSION
-"""TensorFlow's version that is followed; that of nbtf is `tf.runtime.version`."""
+"""The TensorFlow version whose behaviour nbtf follows; nbtf's own version is `tf.runtime.version`."""
 
 bool: DType = _types.bool_
 half = float16
@@ -270,7 +270,7 @@ _LOADED_ON_FIRST_USE = frozenset(
         "version"
     ).split()
 )
-"""Namespaces that `import nbtf` leaves out, so that it costs little more than `import numpy`."""
+"""Namespaces that `import nbtf` does not load, so that it costs little more than `import numpy`."""
 
 _FETCHED_ON_FIRST_USE = {
     name: module
@@ -328,24 +328,24 @@ _FETCHED_ON_FIRST_USE = {
     }.items()
     for name in names.split()
 }
-"""Single names that it leaves out, and the files they come from."""
+"""Single names that `import nbtf` does not load, and the modules that define them."""
 
 _OF_KERAS = frozenset({"initializers", "losses", "metrics", "optimizers"})
-"""Namespaces of `tf.keras` that can be reached without it."""
+"""Namespaces of `tf.keras` that are accessible before `tf.keras` is loaded."""
 
 _FOR_IPYTHON = frozenset({"load_ipython_extension", "unload_ipython_extension"})
-"""What `%load_ext nbtf` looks for; no part of what `tf.` offers."""
+"""The names that `%load_ext nbtf` needs; they are not part of the public `tf.` namespace."""
 
 
 def _save_page(record: runtime.Recording, path: _Any) -> None:  # pyright: ignore[reportUnusedFunction]  # by records
-    _import_module("nbtf.notebook").save_page(record, path)  # late: few programs draw
+    _import_module("nbtf.notebook").save_page(record, path)  # imported late, as few programs draw
 
 
-if _environ.get("NBTF_SIMULATE"):  # what is imported from now on finds simulated GPUs
+if _environ.get("NBTF_SIMULATE"):  # libraries imported from now on find simulated GPUs
     _import_module("nbtf._frameworks.simulating").share_from_environment()
 
 
-if not _typing.TYPE_CHECKING:  # a type checker would take it for a promise that any name exists
+if not _typing.TYPE_CHECKING:  # a type checker would conclude that any name exists
 
     def __getattr__(name: str) -> _Any:
         if name in _LOADED_ON_FIRST_USE:
@@ -360,7 +360,7 @@ if not _typing.TYPE_CHECKING:  # a type checker would take it for a promise that
 
 
 def __dir__() -> list[str]:
-    # Files that something has loaded are no part of what is offered.
+    # Submodules that have been loaded are not part of the public names.
     names = (name for name, value in globals().items() if name[0] != "_" and not isinstance(value, _ModuleType))
     lazy_names = _LOADED_ON_FIRST_USE.union(_FETCHED_ON_FIRST_USE, _OF_KERAS)
     return sorted(lazy_names.union(names, ("errors",)) - {"annotations"})

@@ -1,4 +1,4 @@
-"""`python -m nbtf` is `nbtf`, for where scripts are not on the path."""
+"""Runs the `nbtf` command as `python -m nbtf`, for systems without the scripts folder on the path."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""When does Python's garbage collector wait?"""
+"""When is Python's garbage collector paused?"""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from contextlib import contextmanager
 
 @contextmanager
 def collector_paused() -> Generator[None]:
-    """Has the garbage collector wait in a block that makes very many objects: each of its rounds looks at them all."""
+    """Pauses the garbage collector in a block that makes very many objects, all of which it would visit repeatedly."""
     was_enabled = gc.isenabled()
     try:
         gc.disable()

@@ -1,22 +1,22 @@
-"""Where is nbtf installed from? One answer for messages, lessons and pages."""
+"""Where is nbtf installed from? The single source for messages, lessons and pages."""
 
 from __future__ import annotations
 
 SOURCE = ""
-"""`nbtf` once an index of packages has it; before that `git+https://...`, the address of its repository; empty while
-neither can be reached: then it is installed from its folder. Who publishes it changes this line, and then runs
-`nbtf notebooks badges notebooks`, which brings the lessons along."""
+"""`nbtf` once a package index has it; before that, `git+https://...` with the address of its repository; empty if
+neither is available, so that it is installed from its folder. To publish nbtf, change this line, then run
+`nbtf notebooks badges notebooks`, which updates the lessons."""
 
 INDEX = "nbtf"
 
 
 def requirement(extra: str, folder: str = ".", source: str | None = None) -> str:
-    """Returns what pip is given, without quotes.
+    """Returns the requirement to pass to pip, without quotes.
 
     Args:
-      extra: of pyproject.toml, such as `lab`; several with commas between them.
-      folder: of the repository, seen from where pip runs.
-      source: instead of `SOURCE`.
+      extra: an extra of pyproject.toml, such as `lab`; separate several with commas.
+      folder: the repository, relative to the folder in which pip runs.
+      source: overrides `SOURCE`.
 
     >>> requirement("lab", source="nbtf")
     'nbtf[lab]'
@@ -32,5 +32,5 @@ def requirement(extra: str, folder: str = ".", source: str | None = None) -> str
 
 
 def pip_install(extra: str) -> str:
-    """Returns the line that installs nbtf with an extra, to be said in a message."""
+    """Returns the command that installs nbtf with an extra, for use in a message."""
     return f'pip install "{requirement(extra)}"' + ("" if SOURCE else ", in the folder of nbtf")

@@ -1,12 +1,12 @@
-"""Which locks there are: a forked process must find all of them free, and nothing half done behind them.
+"""Which locks exist, and how does a fork find all of them free, with no operation left half done?
 
-Only the thread that forks goes on in the child. What another thread had begun under a lock would stay half done there
-for ever, and the lock taken. So a fork first waits until it holds every lock, and lets them all go afterwards, in
-both processes.
+Only the thread that forks continues in the child. Operations that other threads had begun under a lock would stay
+incomplete there forever, and the locks taken. So a fork first waits until it holds every lock, and releases them all
+afterwards, in both processes.
 
-Who holds several takes them in this order: a session's, that of optimizers that are built, those of variables (by
-`id`), the context's, those of observers and recorders, those of devices, a card's. Only the first three call the
-user's code, such as observers, under a lock.
+A thread that takes several locks must take them in this order: a session's, that of optimizers being built, those of
+variables (by `id`), the context's, those of observers and recorders, those of devices, a card's. Only the first three
+may call the user's code, such as observers, while they are held.
 """
 
 from __future__ import annotations
@@ -22,26 +22,26 @@ from weakref import ref
 Item = TypeVar("Item")
 
 Lock = Any
-"""A `threading.RLock`, whose class has no name. It knows which thread has it, and a finalizer that the garbage
-collector runs does not wait for its own thread."""
+"""A `threading.RLock`, whose class has no public name. It knows the thread that holds it, so a finalizer that the
+garbage collector runs does not wait for its own thread."""
 
 _LOCKS: set[ref[Lock]] = set()
 _TAKEN: dict[int, list[Lock]] = {}
-"""What the threads that are about to fork hold."""
+"""The locks held by threads that are about to fork."""
 
 _PATIENCE, _STEP = 2.0, 0.02
-"""Seconds that a fork waits for all locks, and for each: the thread that has one may be waiting for this one."""
+"""Seconds that a fork waits for all locks, and for each: the thread that holds one may be waiting for this thread."""
 
 
 def new_lock() -> Lock:
-    """Returns a lock that a forked process finds free, and the next cell."""
+    """Returns a lock that is free in a forked process and in the next cell."""
     lock = threading.RLock()
     _LOCKS.add(ref(lock, _LOCKS.discard))
     return lock
 
 
 def new_event() -> threading.Event:
-    """Returns an event that a forked process can set: its lock is one of these."""
+    """Returns an event that a forked process can set, because its lock is one of ours."""
     event: Any = threading.Event()
     event._cond = threading.Condition(new_lock())
     return event
@@ -52,24 +52,22 @@ def _all_locks() -> list[Lock]:
 
 
 def drain(queue: deque[Item]) -> Iterator[Item]:
-    """Yields and removes what waits in a queue, the oldest first.
+    """Yields and removes the items waiting in a queue, oldest first.
 
     Several threads may drain a queue at the same time. Each item goes to one of them.
     """
     while True:
         try:
             item = queue.popleft()
-        except (
-            IndexError
-        ):  # asking first whether the queue is empty would let another thread take the last item meanwhile
+        except IndexError:  # checking for an empty queue first would let another thread take the last item in between
             return
         yield item
 
 
 def release_abandoned() -> None:
-    """Lets go of what this thread still has: when a cell is over, none of its code that took a lock still runs.
+    """Releases the locks that this thread still holds after a cell, when none of the cell's code is running.
 
-    An interrupt may come after a lock was taken and before Python knows that there is a block that will let it go.
+    An interrupt may arrive after a lock was taken, but before Python enters the block that would release it.
     """
     for lock in _all_locks():
         while lock._is_owned():
@@ -77,7 +75,7 @@ def release_abandoned() -> None:
 
 
 def _take_all() -> None:
-    """Takes all locks; after some time goes on without: a child with one thing half done is better than a deadlock."""
+    """Takes all locks, but gives up after some time: an incomplete operation in the child is better than a deadlock."""
     locks = _TAKEN[threading.get_ident()] = []
     until = monotonic() + _PATIENCE
     while True:
@@ -99,7 +97,7 @@ def _let_go() -> None:
 
 
 def _begin_child() -> None:
-    """Lets go of all locks; those of threads that are no longer there are made anew."""
+    """Releases all locks, and replaces those of threads that do not exist in the child."""
     _let_go()
     _TAKEN.clear()
     for lock in _all_locks():
@@ -109,5 +107,5 @@ def _begin_child() -> None:
             lock._at_fork_reinit()
 
 
-if hasattr(os, "register_at_fork"):  # not on Windows, which has no fork
+if hasattr(os, "register_at_fork"):  # missing on Windows, which has no fork
     os.register_at_fork(before=_take_all, after_in_parent=_let_go, after_in_child=_begin_child)

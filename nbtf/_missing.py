@@ -1,4 +1,4 @@
-"""What to write instead of a name that is not here: TensorFlow 1's names, and those that moved."""
+"""What can be used in place of a missing name? Advice for TensorFlow 1's names, and for those that moved."""
 
 from __future__ import annotations
 
@@ -52,10 +52,10 @@ _IN_BOTH = frozenset(
         "random_uniform_initializer realdiv shape_n tuple zeros_initializer"
     ).split()
 )
-"""Those that TensorFlow 2 has as well; here they belong to graphs."""
+"""Those that TensorFlow 2 has as well; in nbtf they belong to graphs."""
 
 IN_TENSORFLOW_1_ALONE = _TF1 - _IN_BOTH
-"""Names by which a program of TensorFlow 1 is told from one of TensorFlow 2."""
+"""Names that distinguish a TensorFlow 1 program from a TensorFlow 2 program."""
 
 _TODAY = {
     "mul": "tf.multiply",
@@ -85,30 +85,30 @@ _TODAY = {
     "gfile": "Python's own files",
     "py_func": "tf.py_function",
 }
-"""Today's names of things that were renamed."""
+"""Current names of things that were renamed."""
 
 _AT_ONCE = {
-    "Session": "Ops run at once here: call `tf.compat.v1.disable_eager_execution()` before the first of a graph.",
-    "global_variables_initializer": "Variables have their value at once here.",
-    "placeholder": "Ops run at once here: write a function with an argument.",
+    "Session": "Ops run immediately: call `tf.compat.v1.disable_eager_execution()` before building a graph.",
+    "global_variables_initializer": "Variables have their value immediately.",
+    "placeholder": "Ops run immediately: write a function with an argument.",
 }
-"""What is no longer there because ops run at once."""
+"""Advice for names that no longer exist because ops run immediately."""
 
 CONTRIB = (
-    "tf.contrib ended with TensorFlow 1; its parts live on as tf.keras, tf.distribute and tf.data, "
-    "or in libraries of their own."
+    "tf.contrib ended with TensorFlow 1. Its parts are now in tf.keras, tf.distribute and tf.data, "
+    "or in separate libraries."
 )
 
 
 def missing(name: str) -> AttributeError:
-    """Returns the AttributeError for a name of the root namespace."""
+    """Returns the AttributeError for a missing name of the root namespace."""
     return absence("nbtf", name, hint(name))
 
 
 def absence(module: str, name: str, advice: str = "") -> AttributeError:
-    """Returns the AttributeError for a name that a module lacks, in Python's words; advice stands below, as a note.
+    """Returns the AttributeError for a name that a module lacks, in Python's words; a note below gives the advice.
 
-    Where there is advice, Python adds no guess: `obj` alone keeps it from looking for similar names.
+    With advice, `obj=None` keeps Python from adding a guess of its own.
     """
     text = f"module '{module}' has no attribute '{name}'"
     if not advice:
@@ -119,12 +119,12 @@ def absence(module: str, name: str, advice: str = "") -> AttributeError:
 
 
 def hint(name: str) -> str:
-    """Returns what to write instead of a name of the root namespace; nothing for a name that never was."""
+    """Returns what to use in place of a name of the root namespace; empty for a name that never existed."""
     if name == "contrib":
         return CONTRIB
-    today = f"Today's name: {_TODAY[name]}." if name in _TODAY else ""
+    today = f"Current name: {_TODAY[name]}." if name in _TODAY else ""
     if name in _IN_BOTH:
-        return f"It is there for graphs: write `tf.compat.v1.{name}`."
+        return f"It exists for graphs: write `tf.compat.v1.{name}`."
     if name in _TF1:
         both = f"`tf.compat.v1.{name}`, or `import nbtf.compat.v1 as tf` for a whole program"
         return f"It belongs to TensorFlow 1: write {both}. {today or _AT_ONCE.get(name, '')}".rstrip()
@@ -132,7 +132,7 @@ def hint(name: str) -> str:
 
 
 def of_namespace(module: str, name: str, offered: Sequence[str]) -> AttributeError:
-    """Returns the AttributeError for a name of a namespace of which nbtf has only a part; a note lists the part."""
+    """Returns the AttributeError for a name of a namespace that nbtf has in part; a note lists the available names."""
     error = AttributeError(f"module '{module}' has no attribute '{name}'")
-    error.add_note(f"It has: {', '.join(sorted(public for public in offered if public[0] != '_'))}.")
+    error.add_note(f"Available: {', '.join(sorted(public for public in offered if public[0] != '_'))}.")
     return error

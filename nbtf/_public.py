@@ -1,6 +1,6 @@
-"""Which names does a module show? Those that it defines, and those that it imports to hand them on.
+"""Which names does a module show? Those that it defines, and those that it re-exports.
 
-`from a import b as b` and `as c` hand a name on, `from a import b` does not. Source: PEP 484, "Stub Files".
+`from a import b as b` and `as c` re-export a name; `from a import b` does not. Source: PEP 484, "Stub Files".
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from functools import cache
 
 @cache
 def public_names(module: str) -> list[str]:
-    """Returns the names that a module's `dir` shows: public ones, and those that Python has given it.
+    """Returns the names that a module's `dir` shows: public ones, and those that Python adds.
 
     Args:
-      module: its name.
+      module: the module's name.
     """
     spec = sys.modules[module].__spec__
     if spec is None or spec.origin is None or not os.path.exists(spec.origin):
-        return sorted(vars(sys.modules[module]))  # a module without a text, such as that of a zip
+        return sorted(vars(sys.modules[module]))  # a module without source text, such as one in a zip file
     with open(spec.origin, encoding="utf-8") as file:
         tree = ast.parse(file.read())
     names = {name for statement in tree.body for name in _defined(statement) if name[0] != "_"}

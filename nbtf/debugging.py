@@ -40,16 +40,16 @@ def __dir__() -> list[str]:
 
 
 def set_log_device_placement(enabled: bool | None) -> None:
-    """Prints, or no longer prints, `Executing op MatMul in device ...` for every op, before it runs.
+    """Starts or stops printing `Executing op MatMul in device ...` for every op before it runs.
 
-    Works at any time, in both directions (TensorFlow's works before the first op only). Lines go to the stdout of
-    the running cell in a notebook, to stderr in a script.
+    Works at any time, in both directions (in TensorFlow only before the first op). In a notebook, lines go to the
+    stdout of the running cell; in a script, to stderr.
 
     Args:
       enabled: whether to print; None means no.
 
     Raises:
-      TypeError: not a truth value.
+      TypeError: if `enabled` is not a truth value.
     """
     prints = enabled is not None and check_flag(enabled)
     in_notebook = "__IPYTHON__" in builtins.__dict__
@@ -57,13 +57,13 @@ def set_log_device_placement(enabled: bool | None) -> None:
 
 
 def enable_check_numerics(stack_height_limit: int = 30, path_length_limit: int = 50) -> None:
-    """Makes every op raise that gives an infinity or NaN, eager ones and those of sessions. Slow: meant for searching.
+    """Makes every op raise an error if its result contains an infinity or NaN, in eager code and in sessions. Slow.
 
-    Ops that only pass values on, such as `tf.reshape`, are not looked at, nor are constants.
+    Constants are not checked, nor are ops that only pass values on, such as `tf.reshape`.
 
     Args:
       stack_height_limit: accepted and ignored; Python's traceback shows where the op was called.
-      path_length_limit: as `stack_height_limit`.
+      path_length_limit: accepted and ignored, like `stack_height_limit`.
 
     >>> tf.debugging.enable_check_numerics()
     >>> tf.math.log(-1.0)
@@ -76,7 +76,7 @@ def enable_check_numerics(stack_height_limit: int = 30, path_length_limit: int =
 
 
 def disable_check_numerics() -> None:
-    """Ends what `enable_check_numerics` began."""
+    """Undoes `enable_check_numerics`."""
     CURRENT.context.change(check_numerics=False)
 
 
@@ -86,17 +86,17 @@ def get_log_device_placement() -> bool:
 
 
 def disable_traceback_filtering() -> None:
-    """Switches `is_traceback_filtering_enabled`; tracebacks name every line in any case."""
+    """Makes `is_traceback_filtering_enabled` return False; tracebacks show every line in any case."""
     CURRENT.context.change(filters_tracebacks=False)
 
 
 def enable_traceback_filtering() -> None:
-    """Switches `is_traceback_filtering_enabled`; tracebacks name every line in any case."""
+    """Makes `is_traceback_filtering_enabled` return True; tracebacks show every line in any case."""
     CURRENT.context.change(filters_tracebacks=True)
 
 
 def is_traceback_filtering_enabled() -> bool:
-    """Returns what was switched last, True at first."""
+    """Returns the last setting of traceback filtering; True by default."""
     return CURRENT.context.settings.filters_tracebacks
 
 
@@ -115,16 +115,16 @@ def _print_to_stderr(op: str, device: str) -> None:
 
 
 _UNWRITABLE = (OSError, ValueError, AttributeError)
-"""What a stream raises that is full, closed, or not there."""
+"""Errors of a stream that is full, closed, or missing."""
 
 
 def _switch_off(error: Exception) -> None:
-    """Ends the log: that it cannot be written is no reason to stop computing."""
+    """Stops the log, because a log that cannot be written must not stop the program."""
     CURRENT.context.set_log(None)
     warn(f"the placement log was switched off: {type(error).__name__}: {error}")
 
 
 def is_numeric_tensor(tensor: Any) -> bool:
-    """Tells whether something is a tensor of numbers."""
+    """Returns whether a value is a tensor of numbers."""
     dtype = getattr(tensor, "dtype", None)
     return dtype is not None and hasattr(tensor, "numpy") and dtype.is_numeric

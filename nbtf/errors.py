@@ -1,11 +1,11 @@
-"""Which kinds of errors an operation can end with.
+"""Which kinds of errors can an operation raise?
 
     Exception
     ├── OpError                          has .message, .error_code, .node_def, .op
     │   ├── CancelledError            1
     │   ├── UnknownError              2
     │   ├── InvalidArgumentError      3
-    │   │   └── MissingDeviceError       and a RuntimeError: the device asked for is not there
+    │   │   └── MissingDeviceError       and a RuntimeError: the requested device does not exist
     │   ├── DeadlineExceededError     4
     │   ├── NotFoundError             5
     │   ├── AlreadyExistsError        6
@@ -50,16 +50,16 @@ UNAUTHENTICATED = 16
 
 
 class OpError(Exception):
-    """An operation failed; the base of all errors with a TensorFlow error code.
+    """The base class of all errors with a TensorFlow error code: an operation failed.
 
-    TensorFlow's form is `InvalidArgumentError(node_def, op, message)`; a message alone will do:
+    TensorFlow's form is `InvalidArgumentError(node_def, op, message)`. A message alone is enough:
     `InvalidArgumentError("text")` is `InvalidArgumentError(None, None, "text")`.
 
     Args:
-      node_def: the graph node that failed, None outside graphs.
-      op: the graph operation that failed, None outside graphs. Stays behind when the error is pickled.
-      message: what went wrong; `str()` of the error.
-      error_code: one of the constants of this module; the class's own when left out.
+      node_def: the graph node that failed; None outside graphs.
+      op: the graph operation that failed; None outside graphs. It is not pickled.
+      message: what went wrong, also the `str()` of the error.
+      error_code: one of the constants of this module; the class's own by default.
 
     >>> tf.errors.InvalidArgumentError(None, None, "no such axis").error_code == tf.errors.INVALID_ARGUMENT
     True
@@ -70,10 +70,10 @@ class OpError(Exception):
     def __init__(
         self, node_def: Any = None, op: Any = None, message: str | None = None, error_code: int | None = None
     ) -> None:
-        """Keeps what is known of the failure."""
+        """Stores the details of the failure."""
         if message is None and op is None and isinstance(node_def, str):
             node_def, message = None, node_def
-        super().__init__()  # `args` are empty, as in TensorFlow; the message stands alone
+        super().__init__()  # `args` is empty, as in TensorFlow; the message is stored separately
         self._node_def = node_def
         self._op = op
         self._message = "" if message is None else message
@@ -81,7 +81,7 @@ class OpError(Exception):
 
     @property
     def message(self) -> str:
-        """What went wrong."""
+        """The description of the failure."""
         return self._message
 
     @property
@@ -104,39 +104,39 @@ class OpError(Exception):
         return self._message
 
     def __reduce__(self) -> tuple[Callable[..., Any], tuple[Any, ...], dict[str, Any]]:
-        """Pickles all but `op`, which belongs to a graph of this process."""
-        # Not through __init__: a subclass may ask for other arguments than we have.
+        """Returns the state for pickling: everything except `op`, which belongs to a graph of this process."""
+        # Bypasses __init__, because a subclass may require other arguments.
         return _blank, (self.__class__, *self.args), {**self.__dict__, "_op": None}
 
 
 class CancelledError(OpError):
-    """An operation was stopped before it ended."""
+    """An operation was cancelled before it ended."""
 
     _code = CANCELLED
 
 
 class UnknownError(OpError):
-    """An operation failed in a way that has no other code."""
+    """An operation failed for a reason that has no other code."""
 
     _code = UNKNOWN
 
 
 class InvalidArgumentError(OpError):
-    """An operation was given something it cannot work with: shapes, dtypes, values, a device."""
+    """An operation received invalid input: shapes, dtypes, values, a device."""
 
     _code = INVALID_ARGUMENT
 
 
 class MissingDeviceError(InvalidArgumentError, RuntimeError):
-    """The device asked for is not there, and soft placement is off.
+    """The requested device does not exist, and soft placement is off.
 
-    TensorFlow raises a plain `InvalidArgumentError`. The `except RuntimeError` of its own guide does not catch that;
-    it catches this one.
+    TensorFlow raises a plain `InvalidArgumentError`, which the `except RuntimeError` in its own guide does not catch.
+    It does catch this error.
     """
 
 
 class DeadlineExceededError(OpError):
-    """An operation did not end in the time it was given."""
+    """An operation did not finish in the given time."""
 
     _code = DEADLINE_EXCEEDED
 
@@ -148,73 +148,73 @@ class NotFoundError(OpError):
 
 
 class AlreadyExistsError(OpError):
-    """Something to be created exists already."""
+    """The object to be created already exists."""
 
     _code = ALREADY_EXISTS
 
 
 class PermissionDeniedError(OpError):
-    """The caller may not do this."""
+    """The caller lacks permission for this operation."""
 
     _code = PERMISSION_DENIED
 
 
 class ResourceExhaustedError(OpError):
-    """Something ran out, mostly the memory of a device."""
+    """A resource is exhausted, usually the memory of a device."""
 
     _code = RESOURCE_EXHAUSTED
 
 
 class FailedPreconditionError(OpError):
-    """Something has to be done first, such as initialising a variable."""
+    """The system is not in the required state: for example, a variable must be initialised first."""
 
     _code = FAILED_PRECONDITION
 
 
 class AbortedError(OpError):
-    """An operation gave up, mostly because another one was in its way."""
+    """An operation was aborted, usually because of a conflict with another one."""
 
     _code = ABORTED
 
 
 class OutOfRangeError(OpError):
-    """An iteration went past the end, such as the end of a dataset."""
+    """An iteration went past its end, such as the end of a dataset."""
 
     _code = OUT_OF_RANGE
 
 
 class UnimplementedError(OpError):
-    """An operation does not exist for these inputs or this device."""
+    """An operation is not implemented for these inputs or this device."""
 
     _code = UNIMPLEMENTED
 
 
 class InternalError(OpError):
-    """Something that must hold inside the runtime does not."""
+    """An internal invariant of the runtime is broken."""
 
     _code = INTERNAL
 
 
 class UnavailableError(OpError):
-    """The runtime, or the machine it is on, cannot be reached at the moment."""
+    """The runtime, or the machine it runs on, is currently unreachable."""
 
     _code = UNAVAILABLE
 
 
 class DataLossError(OpError):
-    """Data is lost or damaged beyond repair."""
+    """Data is lost or corrupted beyond repair."""
 
     _code = DATA_LOSS
 
 
 class UnauthenticatedError(OpError):
-    """The caller did not say, or prove, who they are."""
+    """The caller did not provide valid credentials."""
 
     _code = UNAUTHENTICATED
 
 
 class OperatorNotAllowedInGraphError(TypeError):
-    """A graph tensor was used where Python needs its value, such as `if tensor:`."""
+    """A graph tensor was used where Python needs its value, such as in `if tensor:`."""
 
 
 def _blank(error_class: type[OpError], *args: Any) -> OpError:

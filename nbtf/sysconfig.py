@@ -1,4 +1,4 @@
-"""`tf.sysconfig`: what this was built for."""
+"""`tf.sysconfig`: which hardware can this installation use?"""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ def __dir__() -> list[str]:
 
 
 def get_build_info() -> OrderedDict[str, bool]:
-    """Returns what can be used here: `is_cuda_build` is True where CuPy is installed and CUDA sees a GPU.
+    """Returns what is available: `is_cuda_build` is True if CuPy is installed and CUDA sees a GPU.
 
-    There are no versions of CUDA and cuDNN in it, as in TensorFlow for CPUs: those of CuPy show in `nbtf doctor`.
+    As in TensorFlow for CPUs, it lists no versions of CUDA and cuDNN. `nbtf doctor` shows those that CuPy uses.
 
     >>> tf.sysconfig.get_build_info()["is_rocm_build"]
     False

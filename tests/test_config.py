@@ -391,7 +391,7 @@ def test_functions_that_run_eagerly_return_what_their_code_returns() -> None:
 def test_memory_info_takes_names_and_not_devices() -> None:
     (device,) = tf.config.list_logical_devices()
 
-    with pytest.raises(TypeError, match=r'^a device is named by a text such as "GPU:0", got LogicalDevice'):
+    with pytest.raises(TypeError, match=r'^Expected a device name such as "GPU:0", got LogicalDevice'):
         anything.experimental.get_memory_info(device)
 
 
@@ -469,4 +469,4 @@ def test_listing_devices_says_that_the_environment_may_be_wrong(name: str) -> No
     with use_context(Context(environ={"NBTF_SIMULATED_GPUS": "banana"})), pytest.raises(ValueError, match="banana"):
         function()
 
-    assert "`NBTF_SIMULATED_GPUS` cannot be read" in function.__doc__
+    assert "`NBTF_SIMULATED_GPUS` is invalid" in function.__doc__

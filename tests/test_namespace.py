@@ -155,14 +155,14 @@ def test_renamed_name_says_todays(name: str, today: str) -> None:
     with pytest.raises(AttributeError) as caught:
         getattr(tf, name)
 
-    assert caught.value.__notes__[0].endswith(f"Today's name: {today}.")
+    assert caught.value.__notes__[0].endswith(f"Current name: {today}.")
 
 
 def test_contrib_says_what_became_of_it() -> None:
     with pytest.raises(AttributeError, match=r"^module 'nbtf' has no attribute 'contrib'") as caught:
         tf.contrib  # noqa: B018  # pyright: ignore[reportAttributeAccessIssue]  # as a checker says, too
 
-    assert caught.value.__notes__[0].startswith("tf.contrib ended with TensorFlow 1; its parts live on as tf.keras")
+    assert caught.value.__notes__[0].startswith("tf.contrib ended with TensorFlow 1. Its parts are now in tf.keras")
 
 
 def test_name_that_never_was_is_just_not_there() -> None:

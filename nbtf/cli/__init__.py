@@ -1,4 +1,4 @@
-"""What `nbtf` does when typed in a shell: `nbtf lab`, `run`, `predict`, `devices`, `top` and others."""
+"""The `nbtf` command of a shell: `nbtf lab`, `run`, `predict`, `devices`, `top` and others."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Runs one command and returns its exit status.
 
     Args:
-      arguments: the words after `nbtf`; those of the shell when None.
+      arguments: the words after `nbtf`; None reads them from the command line.
 
     Returns:
-      0 when all went well, 1 when a notebook's cell failed or the doctor found something wrong, 2 when the command
-      could not do what was asked, 130 when it was stopped with Ctrl-C, 141 when nobody read its output to the end.
+      0 on success; 1 if a notebook's cell failed or `nbtf doctor` found a problem; 2 if the command could not be
+      carried out; 130 after Ctrl-C; 141 if the program reading its output closed the pipe.
     """
     write_out_foreign_letters(sys.stdout)
     chosen = _parser().parse_args(arguments)
@@ -32,7 +32,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except CommandError as error:
         print(printable(f"nbtf: {error}"), file=sys.stderr)
         return 2
-    except BrokenPipeError:  # who reads has enough, such as `head`
+    except BrokenPipeError:  # the reading program, such as `head`, has closed the pipe
         with contextlib.suppress(BrokenPipeError):
             sys.stdout.close()
         return 141
@@ -51,7 +51,7 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(title="commands", metavar="COMMAND")
 
     def show_commands(chosen: argparse.Namespace) -> int:
-        """Answers who types `nbtf` alone."""
+        """Prints the help when `nbtf` is called without a command."""
         parser.exit(2, parser.format_help())
 
     parser.set_defaults(command=show_commands)

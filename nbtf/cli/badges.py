@@ -1,4 +1,4 @@
-"""Which buttons open a notebook without installing? Binder's and Colab's, where the project says where it lives."""
+"""Which buttons open a notebook without installing anything? Binder's and Colab's, for a project hosted on GitHub."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ _LINE = re.compile(rf"\n\n{_BADGE}(?: {_BADGE})*")
 
 
 def address_in(project: Path) -> str:
-    """Returns where a project lives on GitHub, from `[project.urls]` of its pyproject.toml; empty if it does not say.
+    """Returns a project's address on GitHub, from `[project.urls]` of its pyproject.toml; empty without one.
 
     Args:
-      project: the file.
+      project: the pyproject.toml file.
     """
     with reading(project):
         text = read_text(project)
@@ -33,14 +33,14 @@ def address_in(project: Path) -> str:
 
 
 def badges(address: str, notebook: str) -> str:
-    """Returns the buttons for a notebook, as Markdown in one line.
+    """Returns a notebook's buttons as one line of Markdown.
 
     Args:
-      address: `https://github.com/OWNER/NAME`; both Binder and Colab read from there.
+      address: `https://github.com/OWNER/NAME`, from which Binder and Colab load the notebook.
       notebook: its path in the repository.
 
     Returns:
-      Nothing without an address, or for one that is not on GitHub.
+      The buttons; empty if `address` is empty or not on GitHub.
 
     >>> "mybinder.org/v2/gh/me/course/main?" in badges("https://github.com/me/course", "a.ipynb")
     True
@@ -58,11 +58,11 @@ def badges(address: str, notebook: str) -> str:
 
 
 def with_badges(notebook: Any, line: str) -> Any:
-    """Puts the buttons below a notebook's title, in place of those that are there.
+    """Puts the buttons below a notebook's title, replacing any that are already there.
 
     Args:
-      notebook: as nbformat reads it; changed in place. Without a title it stays as it is.
-      line: the buttons; empty to take them away.
+      notebook: as nbformat reads it; changed in place. A notebook without a title is not changed.
+      line: the buttons; empty to remove them.
     """
     for cell in notebook.cells:
         if cell.cell_type == "markdown" and cell.source.startswith("# "):

@@ -1,4 +1,4 @@
-"""What do the cards of this machine do, and for whom? Real ones as NVML tells of them, then the simulated ones."""
+"""What are this machine's GPUs doing, and for whom? Real GPUs as NVML reports them, then the simulated ones."""
 
 from __future__ import annotations
 
@@ -9,37 +9,37 @@ from nbtf import runtime
 from nbtf.cli.command_error import CommandError
 
 IDLE = 600.0
-"""Seconds after which a kernel that holds memory of a card is called idle: long enough to read what it has printed."""
+"""Seconds without activity after which a kernel that holds GPU memory is idle: long enough to read its output."""
 
 CONTEXT = 64 << 20
-"""Bytes of a card on which nobody is: a CUDA context alone takes some hundred MiB."""
+"""Bytes in use below which a GPU counts as free: a CUDA context alone uses some hundred MiB."""
 
-_HINT = "NBTF_SIMULATED_GPUS=4 before the command simulates four of them."
+_HINT = "Set NBTF_SIMULATED_GPUS=4 before the command to simulate four."
 
 
 class Holding(NamedTuple):
-    """What a process has of a card, in bytes; None where the driver does not tell."""
+    """A process's share of a GPU's memory, in bytes; None if the driver does not report it."""
 
     owner: runtime.ProcessOwner
     nbytes: int | None
 
     @property
     def is_idle(self) -> bool:
-        """Whether it is the user's own kernel, and its main thread has not run for long."""
+        """Whether it is the user's own kernel and its main thread has been inactive for a long time."""
         return self.owner.kernel and self.owner.idle is not None and self.owner.idle >= IDLE
 
     @property
     def text(self) -> str:
-        """Whose it is; how long a kernel has not run is told once that is long."""
+        """The process's owner, and how long a kernel has been idle if it has been idle for long."""
         owner = self.owner
         return (owner if owner.idle is None or self.is_idle else owner._replace(idle=None)).text
 
 
 class Card(NamedTuple):
-    """A card; sizes are in bytes, `utilization` in percent, `temperature` in degrees Celsius, `power` in watts.
+    """A GPU; sizes are in bytes, `utilization` in percent, `temperature` in degrees Celsius, `power` in watts.
 
-    `label` is its number as `nvidia-smi` shows it, or the name of a simulated one. `holdings` is None where the driver
-    does not tell who is on it, and `missing` says why, as it does for each figure that is None.
+    `label` is its number in `nvidia-smi`, or the name of a simulated GPU. `holdings` is None if the driver does not
+    report its processes. `missing` gives the reason for that, and for every figure that is None.
     """
 
     label: str
@@ -56,24 +56,24 @@ class Card(NamedTuple):
 
     @property
     def is_free(self) -> bool:
-        """Whether nobody is on it; where processes are not told, whether it does nothing and holds nearly nothing."""
+        """Whether no process uses it; if processes are not reported, whether it is inactive and nearly empty."""
         if self.holdings is not None:
             return not self.holdings
         return self.utilization == 0 and self.used is not None and self.used < CONTEXT
 
 
 def cards(monitor: runtime.CardMonitor) -> list[Card]:
-    """Returns all cards, as they are now.
+    """Returns the current state of all GPUs.
 
     Args:
-      monitor: reads the real ones.
+      monitor: reads the real GPUs.
 
     Raises:
-      CommandError: there are none, or `NBTF_SIMULATED_GPUS` makes no sense.
+      CommandError: if there are no GPUs, or `NBTF_SIMULATED_GPUS` is invalid.
     """
     all_cards = [*_real(monitor), *_simulated()]
     if not all_cards:
-        raise CommandError(f"no card to look at: {monitor.missing or 'NVML lists none'}. {_HINT}")
+        raise CommandError(f"no GPU found: {monitor.missing or 'NVML lists none'}. {_HINT}")
     return all_cards
 
 
@@ -86,7 +86,7 @@ def _real(monitor: runtime.CardMonitor) -> Iterator[Card]:
             )
         yield Card(
             label=str(index if reading.number is None else reading.number),
-            name=reading.name or "a card that does not tell its name",
+            name=reading.name or "a card without a name",
             uuid=reading.uuid or "",
             used=reading.used,
             total=reading.total,
@@ -99,10 +99,10 @@ def _real(monitor: runtime.CardMonitor) -> Iterator[Card]:
 
 
 def _simulated() -> Iterator[Card]:
-    """Yields those of this process, which nobody else can see: of their temperature there is nothing to tell."""
+    """Yields the simulated GPUs, which belong to this process alone and have no temperature or power."""
     try:
         devices = runtime.devices()
-    except ValueError as error:  # NBTF_SIMULATED_GPUS makes no sense
+    except ValueError as error:  # NBTF_SIMULATED_GPUS is invalid
         raise CommandError(str(error)) from None
     for device in devices:
         if device.simulated:

@@ -1,4 +1,4 @@
-"""Why a command cannot do what was asked: said on stderr in a sentence, exit status 2."""
+"""Why did a command fail? The reason is printed on stderr in one sentence, and the exit status is 2."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ LAB = pip_install("lab")
 
 
 class CommandError(Exception):
-    """What the user reads instead of a traceback: what is wrong, and what to do."""
+    """The message that users see instead of a traceback: what is wrong, and what to do."""
 
 
 def require(packages: Sequence[str], command: str, install: str = LAB) -> None:
-    """Refuses when a package is not installed, with the line that installs it.
+    """Raises an error that contains the install command if a package is not installed.
 
     Args:
       packages: names as they are imported.
-      command: who needs them, for the sentence.
-      install: the line to type.
+      command: the command that needs them, for the message.
+      install: the command that installs them.
 
     Raises:
-      CommandError: one of them is missing.
+      CommandError: if one of them is not installed.
     """
     missing = [name for name in packages if importlib.util.find_spec(name) is None]
     if missing:
@@ -34,7 +34,7 @@ def require(packages: Sequence[str], command: str, install: str = LAB) -> None:
 
 @contextlib.contextmanager
 def reading(path: Path) -> Generator[None]:
-    """Turns the system's error about a file that cannot be read into a sentence.
+    """Converts the system's error about an unreadable file into a one-sentence message.
 
     Args:
       path: the file.
@@ -50,13 +50,13 @@ def reading(path: Path) -> Generator[None]:
 
 @contextlib.contextmanager
 def writing(path: Path) -> Generator[None]:
-    """Turns what the system says about a file that cannot be written into a sentence.
+    """Converts the system's error about an unwritable file into a one-sentence message.
 
     Args:
       path: the file or folder.
 
     Raises:
-      CommandError: the block raised an `OSError`.
+      CommandError: if the block raised an `OSError`.
     """
     try:
         yield

@@ -1,4 +1,4 @@
-"""Did a cell print what is recorded in the notebook, and if it failed: what is missing?"""
+"""Did a cell print its recorded output, and if it failed, what is missing?"""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from nbtf.compat._v1._surface import absent
 LINES_SHOWN = 8
 
 _PLACED = re.compile(r"Executing op (\S+) in device (\S+)")
-# TensorFlow's log in the recorded output: prefixed lines of its C++ side, and the placer's view of a new kernel.
+# TensorFlow's log in the recorded output: prefixed lines from its C++ code, and the placer's line for a new kernel.
 _NOISE = re.compile(
     r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d+: [IWEF] |[IWEF]\d{4} [\d:. ]+|\S+: \(\S+\): /job:\S+$"
     r"|WARNING: All log messages before absl|To enable the following instructions"
@@ -40,16 +40,16 @@ def recorded_error(cell: Any) -> str | None:
 
 
 def may_raise(cell: Any, error: CellError) -> bool:
-    """Whether the notebook wants this error: it is recorded, or the cell is tagged for it."""
+    """Whether the notebook expects this error: it is recorded, or the cell carries the tag that allows it."""
     tags: Sequence[str] = cell.get("metadata", {}).get("tags", [])
     return recorded_error(cell) == error.name or "raises-exception" in tags
 
 
 def difference(cell: Any, run: CellRun) -> list[str]:
-    """Returns how the output differs from the recorded one, as lines with - and +; nothing if it does not.
+    """Returns the differences from the recorded output as lines marked - and +; empty if there are none.
 
-    Compared are the printed text, the texts of results, and the placement log where it was recorded. Pictures, warnings
-    on stderr and memory addresses are not.
+    Compares printed text, the text of results, and the placement log if it was recorded. Pictures, warnings on stderr
+    and memory addresses are ignored.
     """
     if _texts(cell.get("outputs", [])) == _texts(run.outputs):
         return []
@@ -64,30 +64,30 @@ def difference(cell: Any, run: CellRun) -> list[str]:
 
 
 def printed(outputs: Iterable[Output]) -> list[str]:
-    """Returns the lines of printed text and of results, without log lines and what varies from run to run."""
+    """Returns the lines of printed text and of results, without log lines or parts that vary between runs."""
     text = "\n".join(_text(output) for output in outputs if output.get("name") != "stderr")
     lines = [_ADDRESS.sub("0x…", _COLOUR.sub("", line.rpartition("\r")[2])).rstrip() for line in text.split("\n")]
     return [line for line in lines if line and not _PLACED.search(line) and not _NOISE.match(line)]
 
 
 def placements(outputs: Iterable[Output]) -> list[str]:
-    """Returns the lines of the placement log, on either stream, without what stands before them."""
+    """Returns the lines of the placement log from both streams, without their prefixes."""
     return [match[0] for output in outputs for match in _PLACED.finditer(_text(output))]
 
 
 def _texts(outputs: Iterable[Output]) -> list[tuple[bool, str]]:
-    """Returns the texts of outputs as they are, each with whether it is an error stream's."""
+    """Returns the texts of outputs unchanged, each with whether it comes from an error stream."""
     return [(output.get("name") == "stderr", _text(output)) for output in outputs]
 
 
 def _text(output: Output) -> str:
-    """The text of an output. A stream that came in pieces was joined before; a recorded text may be a list."""
+    """The text of an output. The pieces of a stream have been joined by now; a recorded text may be a list."""
     text = output.get("text") or output.get("data", {}).get("text/plain", "")
     return (text if isinstance(text, str) else "".join(text)).rstrip("\n")
 
 
 def what_is_missing(error: CellError) -> str:
-    """Returns the error in a sentence: what nbtf or this computer lacks, or what was raised.
+    """Returns the error as a sentence: what nbtf or this computer lacks, or what was raised.
 
     >>> what_is_missing(CellError("AttributeError", "module 'nbtf.image' has no attribute 'resize'"))
     'tf.image.resize is not in nbtf yet'
@@ -107,7 +107,7 @@ def what_is_missing(error: CellError) -> str:
 
 
 def _advice(namespace: str, name: str) -> str:
-    """What the note of the error says, of which a kernel tells the text alone; nothing where there is no note."""
+    """The advice in the error's note, which a kernel does not send; empty without a note."""
     if not namespace:
         return hint(name)
     within = namespace.removeprefix(".compat.v1")

@@ -1,4 +1,4 @@
-"""`nbtf devices`: which devices are there? A table; looking starts none of them."""
+"""`nbtf devices`: which devices are available? Prints a table and starts none of them."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from nbtf.cli.table import table
 
 HEAD = ("device", "model", "memory", "limit", "in use", "card", "bus id", "visible")
 NOTHING = "–"
-HINT = "To see GPUs, simulated by NumPy on this computer's CPU: NBTF_SIMULATED_GPUS=4 nbtf devices"
+HINT = "To simulate GPUs with NumPy on this computer's CPU: NBTF_SIMULATED_GPUS=4 nbtf devices"
 
 
 def add_command(commands: Any) -> None:
     """Adds `devices` to the command line."""
     parser: argparse.ArgumentParser = commands.add_parser(
         "devices",
-        help="list the devices there are",
-        description="Lists the CPU, the real GPUs and the simulated GPUs. Looking starts no device and takes no "
-        "memory. GPUs are simulated where NBTF_SIMULATED_GPUS says so, as in 4 or 4xTesla K20m.",
+        help="list the available devices",
+        description="List the CPU, the real GPUs and the simulated GPUs. The command starts no device and allocates "
+        "no GPU memory. To simulate GPUs, set NBTF_SIMULATED_GPUS, for example to 4 or '4xTesla K20m'.",
     )
     parser.set_defaults(command=devices)
 
@@ -33,7 +33,7 @@ def devices(chosen: argparse.Namespace) -> int:
     """Prints the table."""
     try:
         infos = runtime.devices()
-    except ValueError as error:  # NBTF_SIMULATED_GPUS makes no sense
+    except ValueError as error:  # NBTF_SIMULATED_GPUS is invalid
         raise CommandError(str(error)) from None
     monitor = runtime.CardMonitor()
     no_gpu_reason = "" if any(device.device_type == "GPU" for device in infos) else probe(os.environ).reason
@@ -43,25 +43,25 @@ def devices(chosen: argparse.Namespace) -> int:
 
 
 def describe_devices(infos: Sequence[runtime.DeviceInfo], no_gpu_reason: str = "") -> str:
-    """Returns the table, without columns that say nothing, and what is to be known below it.
+    """Returns the table, without empty columns, followed by explanations.
 
     Args:
       infos: the devices.
-      no_gpu_reason: why there is no real GPU.
+      no_gpu_reason: why no real GPU is available.
 
     Returns:
-      Below the table all names of real cards; where there is no GPU at all, why, and how to simulate some.
+      The table, then the names of all real GPUs; without any GPU, the reason and how to simulate some.
     """
     columns = zip(HEAD, *map(_row, infos), strict=True)
     text = table(zip(*(column for column in columns if any(cell != NOTHING for cell in column[1:])), strict=True))
     below = [device.naming for device in infos if device.naming is not None]
     if not any(device.device_type == "GPU" for device in infos):
-        below = [*([f"No real GPU: {no_gpu_reason} nbtf doctor says what mends it."] if no_gpu_reason else []), HINT]
+        below = [*([f"No real GPU: {no_gpu_reason} Run `nbtf doctor` for a fix."] if no_gpu_reason else []), HINT]
     return "\n".join([text, "", *below]) if below else text
 
 
 def _numbered(device: runtime.DeviceInfo, monitor: runtime.CardMonitor) -> runtime.DeviceInfo:
-    """Returns a real device with its card's number as nvidia-smi has it, where the driver tells."""
+    """Returns a real device with its number in nvidia-smi, if the driver reports it."""
     number = None if device.cuda is None else monitor.card(device.uuid, device.bus_id).number
     return device if number is None else device._replace(card=number)
 

@@ -1,4 +1,4 @@
-"""`nbtf doctor`: what is installed here, what is missing, and for what? Imports nothing that opens a device."""
+"""`nbtf doctor`: what is installed, what is missing, and what is it needed for? Imports nothing that opens a device."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from nbtf.cli.real_gpus import real_gpus
 from nbtf.cli.table import table
 from nbtf.cli.variables import variables
 
-# What each package of the extra `lab` is for.
+# The purpose of each package in the extra `lab`.
 LAB_PACKAGES: Mapping[str, str] = {
     "jupyterlab": "`nbtf lab`",
     "ipykernel": "notebooks",
@@ -28,7 +28,7 @@ LAB_PACKAGES: Mapping[str, str] = {
     "matplotlib": "the plots in the tutorials",
     "scikit-learn": "the data in the tutorials",
 }
-# These two raise in the thread that feeds the live views. Source: ipython/ipykernel#1450.
+# These two versions raise in the thread that feeds the live views. Source: ipython/ipykernel#1450.
 BROKEN_IPYKERNELS = ("7.0.0", "7.0.1")
 
 
@@ -36,23 +36,23 @@ def add_command(commands: Any) -> None:
     """Adds `doctor` to the command line."""
     parser: argparse.ArgumentParser = commands.add_parser(
         "doctor",
-        help="say what is installed, and what is missing for what",
-        description="Looks at Python, NumPy, CuPy, the NVIDIA driver, the Jupyter packages, PyTorch, JAX and our "
-        "environment variables, one line each. What is missing comes with its purpose and the line that installs it, "
-        "what is wrong with the line that mends it; then the exit status is 1. No device is opened.",
+        help="check the installation and suggest fixes",
+        description="Check Python, NumPy, CuPy, the NVIDIA driver, the Jupyter packages, PyTorch, JAX and nbtf's "
+        "environment variables, and print one line for each. For a missing package, the line gives its purpose and the "
+        "command that installs it; for a problem, the fix. Exit status 1 if there is a problem. No device is opened.",
     )
     parser.set_defaults(command=doctor)
 
 
 def doctor(chosen: argparse.Namespace) -> int:
-    """Prints the findings; the status is 1 when something is wrong."""
+    """Prints the findings and returns the exit status: 1 if there is a problem."""
     lines = list(findings())
     print(table((finding.state, finding.subject, finding.text) for finding in lines))
     return int(any(finding.state == "wrong" for finding in lines))
 
 
 def findings() -> Iterator[Finding]:
-    """Yields one finding after the other, what everything needs first."""
+    """Yields the findings in order of importance."""
     yield Finding("ok", "Python", platform.python_version())
     yield _numpy(installed("numpy"))
     yield from real_gpus(os.environ)
@@ -73,9 +73,9 @@ def _lab_package(package: str, purpose: str, version: str | None) -> Finding:
     if version is None:
         return Finding("missing", package, f"for {purpose}: {LAB}")
     if package == "ipykernel" and version in BROKEN_IPYKERNELS:
-        return Finding("wrong", package, f"{version} stops the live views: pip install --upgrade ipykernel")
+        return Finding("wrong", package, f"{version} breaks the live views: pip install --upgrade ipykernel")
     if package == "anywidget" and not (0, 9) <= _minor(version) < (0, 12):
-        return Finding("wrong", package, f'{version} is not tried with nbtf: pip install "anywidget>=0.9,<0.12"')
+        return Finding("wrong", package, f'{version} is not tested with nbtf: pip install "anywidget>=0.9,<0.12"')
     if package == "anywidget" and (error := import_error(package)):
         return Finding("wrong", package, f"{version} cannot be imported: {error}")
     return Finding("ok", package, version)

@@ -1,4 +1,4 @@
-"""What happens to each cell of a notebook? Runs the cells in a kernel of this Python and tells one after the other."""
+"""What happens in each cell of a notebook? Runs the cells in a kernel of this Python and reports them one by one."""
 
 from __future__ import annotations
 
@@ -23,23 +23,23 @@ T = TypeVar("T")
 Output = dict[str, Any]
 
 LEFT_OUT = "application/vnd.nbtf.left-out"
-"""An output of this kind is no output of the cell: it says what was left out of it."""
+"""Outputs of this type are not the cell's own: they name a command that was left out of it."""
 
 BROKEN = "application/vnd.nbtf.broken"
-"""The same: it says in a line what a check in the kernel has found."""
+"""Outputs of this type are not the cell's own either: each is one finding of a check that ran in the kernel."""
 
 START_SECONDS = 120
-"""What a kernel may take to start, or to hand over what a cell has printed: a busy computer needs its time."""
+"""Seconds for a kernel to start, or to send what a cell has printed; generous, because the computer may be busy."""
 
 WAKE_SECONDS = 0.2
 
-# The kernel sits in the notebook's folder, where the nbtf that runs this command may not be on its path.
+# The kernel runs in the notebook's folder, where the nbtf that runs this command may not be on its path.
 _PATH = "__import__('sys').path.append({folder!r})\n"
 
 
 @dataclass(frozen=True, slots=True)
 class CellError:
-    """What a cell raised: the name of the class, and its text."""
+    """The error that a cell raised: the name of its class, and its text."""
 
     name: str
     text: str
@@ -63,14 +63,14 @@ class CellRun:
 
 
 class KernelDiedError(Exception):
-    """The kernel ended inside a cell, or was ended; the cells after it were not reached."""
+    """The kernel died or was stopped during a cell; the cells after it did not run."""
 
 
 DEATH = CellError(KernelDiedError.__name__, "the kernel died: out of memory, or a crash below Python")
 
 
 def code_cells(notebook: Any) -> list[tuple[int, Any]]:
-    """Returns the code cells that have text, each with its index in the notebook."""
+    """Returns the non-empty code cells, each with its index in the notebook."""
     return [
         (index, cell) for index, cell in enumerate(notebook.cells) if cell.cell_type == "code" and cell.source.strip()
     ]
@@ -80,10 +80,10 @@ def code_cells(notebook: Any) -> list[tuple[int, Any]]:
 class Conditions:
     """How cells are run.
 
-    `folder` is the kernel's working directory, `environment` its environment variables, `seconds` what a cell may take
-    at most (None: any time). `startup` is code that runs before the first cell and can import this nbtf; `code_before`
-    and `code_after` run around a cell, by its index. None of them is counted as a cell. Cells of `skipped` are not run.
-    `joined_streams` makes one output of what a cell prints in pieces.
+    `folder` is the kernel's working directory, `environment` its environment variables, `seconds` the time limit of a
+    cell (None: no limit). `startup` is code that runs before the first cell and can import this nbtf; `code_before`
+    and `code_after` run around a cell, by its index. None of this code counts as a cell. Cells in `skipped` do not run.
+    `joined_streams` joins the pieces of a cell's printed text into one output.
     """
 
     folder: Path
@@ -97,30 +97,30 @@ class Conditions:
 
 
 def run_to_end(notebook: Any, conditions: Conditions, tell: Callable[[CellRun], None]) -> Any:
-    """Runs all code cells of a notebook, as `run_cells` does, for who waits for it."""
+    """Runs all code cells of a notebook, as `run_cells` does, and waits until they are done."""
     return wait_for(run_cells(notebook, conditions, tell))
 
 
 def wait_for(work: Coroutine[Any, Any, T]) -> T:
-    """Runs a coroutine to its end, in a loop of its own; Ctrl-C cancels it, and its kernels end."""
-    with asyncio.Runner(loop_factory=asyncio.SelectorEventLoop) as runner:  # ZeroMQ wants this loop, also on Windows
+    """Runs a coroutine to its end in its own event loop; Ctrl-C cancels it, and its kernels end."""
+    with asyncio.Runner(loop_factory=asyncio.SelectorEventLoop) as runner:  # ZeroMQ needs this loop, even on Windows
         return runner.run(work)
 
 
 async def run_cells(notebook: Any, conditions: Conditions, tell: Callable[[CellRun], None]) -> Any:
-    """Runs all code cells of a notebook in one kernel, whatever they raise.
+    """Runs all code cells of a notebook in one kernel, even after a cell has raised an error.
 
     Args:
-      notebook: as nbformat reads it. Its cells are left as they are.
-      conditions: where, with what, and for how long.
-      tell: called with each cell once it has run; what it raises ends the run.
+      notebook: as nbformat reads it. Its cells are not changed.
+      conditions: the folder, environment and time limits.
+      tell: called with each cell once it has run; an error that it raises ends the run.
 
     Returns:
-      The metadata that the kernel gives a notebook: its language, and the state of the widgets.
+      The notebook metadata that the kernel provides: its language, and the state of the widgets.
 
     Raises:
-      KernelDiedError: the kernel ended, or a cell took too long; the cell in which it did has been told.
-      CommandError: the kernel did not start, or the startup code failed.
+      KernelDiedError: if the kernel ended or a cell took too long; that cell has been reported.
+      CommandError: if the kernel did not start, or the startup code failed.
     """
     from nbclient.exceptions import CellTimeoutError, DeadKernelError
 
@@ -147,9 +147,9 @@ async def run_cells(notebook: Any, conditions: Conditions, tell: Callable[[CellR
 
 
 def _end(cells: _Cells, run: CellRun, error: CellError, tell: Callable[[CellRun], None], cause: Exception) -> NoReturn:
-    """Tells the cell in which the kernel ended."""
+    """Reports the cell during which the kernel ended."""
     task = asyncio.current_task()
-    if task is not None and task.cancelling():  # nbclient takes the end of this program for the kernel's
+    if task is not None and task.cancelling():  # nbclient mistakes the end of this program for the kernel's
         raise asyncio.CancelledError from cause
     cells.collect(run)
     run.error = error
@@ -158,12 +158,12 @@ def _end(cells: _Cells, run: CellRun, error: CellError, tell: Callable[[CellRun]
 
 
 class _Cells:
-    """The cells of a notebook in the client that executes them: the first is for code that is none of the notebook."""
+    """The notebook's cells in the client that executes them; the first cell is for code outside the notebook."""
 
     def __init__(self, notebook: Any, conditions: Conditions) -> None:
         from nbclient import NotebookClient
 
-        v4: Any = importlib.import_module("nbformat.v4")  # has no types
+        v4: Any = importlib.import_module("nbformat.v4")  # has no type annotations
         self._copy: Any = v4.new_notebook(cells=[v4.new_code_cell(), *map(_copied(v4), code_cells(notebook))])
         self._replies: dict[int, Any] = {}
         self._conditions = conditions
@@ -182,7 +182,7 @@ class _Cells:
         self._replies[cell_index] = execute_reply["content"]
 
     async def execute(self, run: CellRun) -> None:
-        """Executes a cell, and the code around it."""
+        """Executes a cell, with the code that runs before and after it."""
         code_before = self._conditions.code_before.get(run.index)
         if code_before is not None:
             await self.execute_helper(code_before)
@@ -202,18 +202,18 @@ class _Cells:
                 run.broken.append(f"{checked.error.name}: {checked.error.text}")
 
     async def _wake(self) -> None:
-        """Looks at the kernel's sockets now and then.
+        """Polls the kernel's sockets periodically.
 
-        nbclient answers an `Output` widget through a socket on which it waits for the cell's end: sending may take
-        the signal that something has come, and the cell would seem to run until its time is over.
+        nbclient answers an `Output` widget through a socket on which it also waits for the end of the cell. Sending may
+        consume the signal that a message has arrived; without polling, the cell would then run into its time limit.
         """
         while True:
             await asyncio.sleep(WAKE_SECONDS)
             for channel in (self.client.kc.shell_channel, self.client.kc.iopub_channel):
-                await channel.socket.poll(1)  # a millisecond; it is the wait that looks at what has come
+                await channel.socket.poll(1)  # one millisecond; polling is what notices a message that has arrived
 
     async def execute_helper(self, code: str) -> CellRun:
-        """Executes code that is no cell of the notebook."""
+        """Executes code that does not belong to the notebook."""
         self._copy.cells[0].source = code
         await self.client.async_execute_cell(self._copy.cells[0], 0, store_history=False)
         run = CellRun(0, -1, code, error=_error(self._replies[0]))
@@ -221,7 +221,7 @@ class _Cells:
         return run
 
     def collect(self, run: CellRun) -> None:
-        """Sorts the messages that are ours from a cell's outputs, and joins streams that came in pieces."""
+        """Separates our own messages from a cell's outputs, and joins streams that came in pieces."""
         outputs: list[Output] = []
         for output in self._copy.cells[run.number].outputs:
             data = output.get("data", {})
@@ -234,7 +234,7 @@ class _Cells:
         run.outputs = joined_streams(outputs) if self._conditions.joined_streams else joined_neighbours(outputs)
 
     async def metadata(self) -> Any:
-        """Returns what the kernel says of its language, and the widgets that it has made."""
+        """Returns the kernel's description of its language, and the widgets it has created."""
         reply = await self.client.async_wait_for_reply(self.client.kc.kernel_info())
         if reply is not None:
             self._copy.metadata["language_info"] = reply["content"]["language_info"]
@@ -247,12 +247,12 @@ def _copied(v4: Any) -> Callable[[tuple[int, Any]], Any]:
 
 
 _SILENT = logging.Logger("nbtf.cli.execution", logging.CRITICAL)
-"""For nbclient: what it would log is told as an error of the cell."""
+"""For nbclient: messages that it would log are reported as an error of the cell instead."""
 
 
 @asynccontextmanager
 async def _started(client: Any, conditions: Conditions) -> AsyncGenerator[None]:
-    """Starts the client's kernel and ends it, without the handlers of signals that nbclient would install for each."""
+    """Starts the client's kernel and ends it, without the signal handlers that nbclient installs for each kernel."""
     manager = client.km
     settings = {"cwd": str(conditions.folder), "env": dict(conditions.environment)}
     try:
@@ -277,7 +277,7 @@ async def _end_kernel(client: Any, manager: Any) -> None:
 
 
 def kernel() -> Any:
-    """Returns a manager of kernels of this interpreter, whatever the user has installed under the name python3."""
+    """Returns a kernel manager for this interpreter, regardless of the installed kernel named python3."""
     from jupyter_client.kernelspec import KernelSpec, KernelSpecManager
     from jupyter_client.manager import AsyncKernelManager
 
@@ -297,5 +297,5 @@ def _package_folder() -> str:
 
 
 def _error(reply: Mapping[str, Any]) -> CellError | None:
-    """What the reply says was raised. A magic that does not exist is found here only: it makes no error output."""
+    """The error in the reply. An unknown magic is reported only here: it makes no error output."""
     return CellError(reply["ename"], reply["evalue"]) if reply["status"] == "error" else None

@@ -1,9 +1,9 @@
-"""Where are the exercises of a notebook, and what are their solutions? Said by the metadata of the cells.
+"""Which cells of a notebook are exercises, and what are their solutions? The metadata of the cells say it.
 
 An exercise is three cells with the metadata `{"nbtf": {"exercise": NAME}}`, `{"nbtf": {"check": NAME}}` and
-`{"nbtf": {"solution": NAME}}`. The exercise runs as it stands, the check (in our lessons the line `%check NAME`) says
-"Not yet: ..." or "Right: ...", and the solution is a text cell whose first block of Python code solves it when it
-stands in the exercise cell. `"wrong"`, a list beside the exercise's name, has likely answers that are not right.
+`{"nbtf": {"solution": NAME}}`. The exercise runs unchanged; the check (in our lessons the line `%check NAME`) answers
+"Not yet: ..." or "Right: ...". The solution is a text cell whose first block of Python code solves the exercise when
+put into the exercise cell. `"wrong"`, a list beside the exercise's name, contains likely wrong answers.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _CODE = re.compile(r"^```python\n((?:(?!```).*\n)*+)```$", re.MULTILINE)
 
 @dataclass(frozen=True, slots=True)
 class Exercise:
-    """One exercise of a notebook: the indices of its three cells, its solution, and answers that are wrong."""
+    """One exercise of a notebook: the indices of its three cells, its solution, and wrong answers."""
 
     name: str
     cell: int
@@ -33,14 +33,14 @@ def exercises(notebook: Any) -> list[Exercise]:
     """Returns the exercises of a notebook, in order.
 
     Raises:
-      CommandError: a name stands on another number of cells, or a solution has no code.
+      CommandError: if a name does not mark exactly three cells, or a solution has no code.
     """
     marked = {role: _marked(notebook, role) for role in ("exercise", "check", "solution")}
     for role in ("check", "solution"):
         if marked[role].keys() != marked["exercise"].keys():
             odd = sorted(marked[role].keys() ^ marked["exercise"].keys())
             names = ", ".join(odd)
-            raise CommandError(f"an exercise needs an exercise, a check and a solution cell; not every {role}: {names}")
+            raise CommandError(f"exercise cells and {role} cells do not match: {names}. Every exercise needs both.")
     return [
         Exercise(
             name,
@@ -68,5 +68,5 @@ def _marked(notebook: Any, role: str) -> dict[str, int]:
 def _solution(name: str, cell: Any) -> str:
     code = _CODE.search(cell.source)
     if cell.cell_type != "markdown" or code is None:
-        raise CommandError(f"the solution of {name!r} is no text cell with a block of Python code")
+        raise CommandError(f"the solution of {name!r} is not a text cell with a block of Python code")
     return code[1].removesuffix("\n")

@@ -1,4 +1,4 @@
-"""What does `nbtf doctor` say in one line?"""
+"""What is one line of `nbtf doctor`?"""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One line: `ok`, `missing`, `wrong` or `note`, of what, and the version or what to do."""
+    """One line: the state (`ok`, `missing`, `wrong` or `note`), the subject, and its version or what to do."""
 
     state: str
     subject: str

@@ -1,4 +1,4 @@
-"""Which outputs of a lesson does a reader see only after running their cells? Those whose metadata fold them."""
+"""Which outputs of a lesson stay hidden until readers run their cells? Those that the cells' metadata fold."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 
 def is_folded(cell: Any) -> bool:
-    """Tells whether a cell's outputs are folded: they answer the question above it.
+    """Returns whether a cell's outputs are folded because they answer the question above it.
 
     >>> is_folded({"metadata": {"jupyter": {"outputs_hidden": True}}})
     True
@@ -16,13 +16,13 @@ def is_folded(cell: Any) -> bool:
 
 
 def empty_folded_cells(cells: Iterable[Any]) -> bool:
-    """Takes folded outputs out of cells, and the mark that folds them: JupyterLab shows their first line.
+    """Removes folded outputs from cells, and the mark that folds them, because JupyterLab shows their first line.
 
     Args:
       cells: as a file has them, or as nbformat reads them; changed in place.
 
     Returns:
-      Whether there were any.
+      Whether any cell was changed.
     """
     folded = [cell for cell in cells if cell["cell_type"] == "code" and is_folded(cell)]
     for cell in folded:

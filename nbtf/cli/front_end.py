@@ -1,4 +1,4 @@
-"""Can a JupyterLab of this environment draw the live views? One that runs elsewhere cannot be asked from here."""
+"""Can this environment's JupyterLab draw the live views? A JupyterLab elsewhere cannot be checked from here."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from nbtf._storage.reading import read_text
 from nbtf.cli.command_error import LAB
 from nbtf.cli.finding import Finding
 
-# The browser's half of each package: the folder in share/jupyter/labextensions.
+# The browser part of each package: its folder in share/jupyter/labextensions.
 EXTENSIONS: Mapping[str, str] = {
     "anywidget": "anywidget",
     "ipywidgets": "@jupyter-widgets/jupyterlab-manager",
@@ -22,16 +22,16 @@ EXTENSIONS: Mapping[str, str] = {
 ELSEWHERE = Finding(
     "note",
     "JupyterLab elsewhere",
-    "the live views need anywidget where JupyterLab runs, not only in this kernel; from here that cannot be seen",
+    "the live views need anywidget where JupyterLab runs, not only in this kernel; nbtf cannot check that from here",
 )
 
 
 def front_end(data: Sequence[Path] | None = None, config: Sequence[Path] | None = None) -> Iterator[Finding]:
-    """Yields what is known of the browser's half of the live views.
+    """Yields what is known about the browser part of the live views.
 
     Args:
-      data: the folders share/jupyter; those of this environment when left out.
-      config: the folders with Jupyter's settings; likewise.
+      data: the share/jupyter folders; by default those of this environment.
+      config: the folders with Jupyter's settings; by default those of this environment.
     """
     data = jupyter_folders("jupyter_path", Path("share/jupyter")) if data is None else data
     config = jupyter_folders("jupyter_config_path", Path("etc/jupyter")) if config is None else config
@@ -42,7 +42,7 @@ def front_end(data: Sequence[Path] | None = None, config: Sequence[Path] | None 
 
 
 def jupyter_folders(function: str, default: Path) -> list[Path]:
-    """Returns the folders in which a JupyterLab of this environment looks."""
+    """Returns the folders that JupyterLab searches in this environment."""
     try:
         folders: list[str] = getattr(importlib.import_module("jupyter_core.paths"), function)()
     except ImportError:
@@ -60,10 +60,10 @@ def disabled(config: Sequence[Path]) -> set[str]:
 
 
 def import_error(package: str) -> str | None:
-    """Returns why a package that is installed cannot be imported, None where it can."""
+    """Returns why an installed package cannot be imported; None if it can."""
     try:
         importlib.import_module(package)
-    except Exception as error:  # whatever a broken installation raises
+    except Exception as error:  # a broken installation may raise anything
         return f"{type(error).__name__}: {error}"
     return None
 

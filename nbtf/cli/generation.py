@@ -1,4 +1,4 @@
-"""Which TensorFlow was a notebook written for, 1 or 2? Its names tell."""
+"""Was a notebook written for TensorFlow 1 or 2? The names it uses show it."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ _IN_NAMESPACES = frozenset(
     "train.GradientDescentOptimizer train.MomentumOptimizer train.RMSPropOptimizer train.MonitoredTrainingSession "
     "train.Saver".split()
 )
-"""Names that only TensorFlow 1 has, other than those of its root."""
+"""Names that only TensorFlow 1 has, apart from those at its top level."""
 
 
 def name_of_tensorflow_1(sources: Iterable[str]) -> str | None:
-    """Returns a name that only TensorFlow 1 has, and that a program takes from `import tensorflow`: `tf.Session`.
+    """Returns a name that only TensorFlow 1 has and that a program uses through `import tensorflow`: `tf.Session`.
 
     Args:
-      sources: its cells. What is not Python, such as lines of magics, is passed over.
+      sources: the program's cells. Lines that are not Python, such as magics, are ignored.
 
     Returns:
-      The name as the program writes it; None if there is none, or the program says `compat.v1` or the like itself.
+      The name as the program writes it; None if there is none, or if the program itself requests `compat.v1`.
     """
     trees = [tree for source in sources for tree in _trees(source)]
     nodes = [node for tree in trees for node in ast.walk(tree)]
@@ -33,7 +33,7 @@ def name_of_tensorflow_1(sources: Iterable[str]) -> str | None:
         for alias in node.names
     ]
     roots = {alias for name, alias in imports if name == "tensorflow"}
-    roots -= {alias for name, alias in imports if name != "tensorflow"}  # `import tensorflow.compat.v1 as tf`, too
+    roots -= {alias for name, alias in imports if name != "tensorflow"}  # including `import tensorflow.compat.v1 as tf`
     roots -= {alias.asname or alias.name for node in nodes if isinstance(node, ast.ImportFrom) for alias in node.names}
     dotted = (_dotted(node) for node in nodes if isinstance(node, ast.Attribute))
     return next((name for name in dotted if name is not None and _is_old(name, roots)), None)
@@ -45,7 +45,7 @@ def _is_old(dotted: str, roots: set[str]) -> bool:
 
 
 def _dotted(node: ast.expr) -> str | None:
-    """Returns `tf.train.Saver` for the expression of that text."""
+    """Returns `tf.train.Saver` for the corresponding expression."""
     if isinstance(node, ast.Name):
         return node.id
     outer = _dotted(node.value) if isinstance(node, ast.Attribute) else None
@@ -53,7 +53,7 @@ def _dotted(node: ast.expr) -> str | None:
 
 
 def _trees(source: str) -> Iterator[ast.Module]:
-    """Yields the Python of a cell; without its lines of magics, which leave an empty statement."""
+    """Yields the syntax trees of a cell, with lines of magics replaced by an empty statement."""
     lines = source.split("\n")
     if lines[0].startswith("%%"):
         lines = lines[1:]
@@ -63,4 +63,4 @@ def _trees(source: str) -> Iterator[ast.Module]:
     try:
         yield ast.parse("\n".join(plain))
     except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return  # Python 2, or no Python: the cell itself will say so
+        return  # Python 2, or not Python at all: running the cell will show it

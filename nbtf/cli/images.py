@@ -1,4 +1,4 @@
-"""Which image files does a notebook show, and how do they come along with a copy of it?"""
+"""Which image files does a notebook show, and how are they copied with it?"""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ _IMAGE = re.compile(r"!\[(?:[^\]!]|!(?!\[))*+\]\(([^()\s]+)\)")
 
 
 def images_of(notebook: Mapping[str, Any]) -> list[str]:
-    """Returns the files below its own folder that a notebook's texts show, as they call them, each once.
+    """Returns the files below a notebook's own folder that its text cells show, as written there, without duplicates.
 
-    Addresses, attachments and paths that lead out of the folder are not among them.
+    Addresses, attachments and paths that lead out of the folder are left out.
 
     Args:
       notebook: as its file has it, or as nbformat reads it.
@@ -38,16 +38,16 @@ def _is_below(target: str) -> bool:
 
 
 def copy_images(notebook: Mapping[str, Any], folder: Path, copies: Path, for_page: bool = False) -> None:
-    """Copies the images of a notebook, and overwrites none.
+    """Copies a notebook's images, without overwriting any file.
 
     Args:
-      notebook: its texts name the files.
-      folder: where the notebook is.
-      copies: where its copy is.
-      for_page: whether JupyterLite shows them: it reads SVG as Latin-1, so other letters are written as references.
+      notebook: its text cells name the files.
+      folder: the notebook's folder.
+      copies: the folder of its copy.
+      for_page: whether the copy is for JupyterLite, which reads SVG as Latin-1: other letters become references.
 
     Raises:
-      OSError: one cannot be read or written. One that is not there is passed over.
+      OSError: if an image cannot be read or written. An image that does not exist is skipped.
     """
     for name in images_of(notebook):
         source, copy = folder / name, copies / name

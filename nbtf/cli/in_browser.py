@@ -1,4 +1,4 @@
-"""How does a lesson become one for a page without a server? nbtf comes first, and what needs processes becomes text."""
+"""How is a lesson adapted to a page without a server? It installs nbtf first; cells that need processes become text."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from nbtf.cli.install_cell import is_install_cell
 from nbtf.cli.languages import language_of
 
 INSTALL = "%pip install -q nbtf"
-"""Put before the first cell that imports nbtf: a page's Python starts without it."""
+"""Put before the first cell that imports nbtf, because the page's Python starts without it."""
 
 SPEAKS = 'import os; os.environ["NBTF_LANG"] = "{language}"  # the language of the views\n'
-"""Put there in a translated notebook: the page around it is in English."""
+"""Put there in a translated notebook, because the page around it is in English."""
 
 _IMPORTS = re.compile(r"^[^\S\n]*(?:import|from) (?:nbtf|tensorflow)\b", re.MULTILINE)
 _STARTS = re.compile(r"\bsubprocess\.|^[^\S\n]*!", re.MULTILINE)
@@ -24,7 +24,7 @@ _CALLS = re.compile(r"\b(\w+)\(")
 _DEFINES = re.compile(r"^[^\S\n]*def (\w+)", re.MULTILINE)
 
 SAYS: Mapping[str, str] = {
-    "": "This cell starts other programs, which a page cannot do. On a computer (`nbtf lab`) it prints what follows.",
+    "": "This cell starts other programs, which a page cannot do. On a computer (`nbtf lab`) it prints the following.",
     "ja": "このセルは別のプログラムを起動しますが、ブラウザーのページではできません。"
     "手元のコンピューター(`nbtf lab`)では次のように表示されます。",
     "zh-CN": "这个单元格会启动其他程序，浏览器页面做不到。在计算机上（`nbtf lab`）它会输出如下内容。",  # noqa: RUF001
@@ -32,13 +32,13 @@ SAYS: Mapping[str, str] = {
 
 
 def in_browser(notebook: Any) -> Any:
-    """Returns a copy of a notebook that runs in a page.
+    """Returns a copy of a notebook that runs in a web page.
 
     Args:
-      notebook: as nbformat reads it; left as it is.
+      notebook: as nbformat reads it; not changed.
     """
     page_notebook = copy.deepcopy(notebook)
-    page_notebook.cells = [cell for cell in page_notebook.cells if not is_install_cell(cell)]  # hidden: nobody runs it
+    page_notebook.cells = [cell for cell in page_notebook.cells if not is_install_cell(cell)]  # hidden, so never run
     language = language_of(page_notebook)
     says = SAYS.get(language, SAYS[""])
     unknown: set[str] = set()
@@ -57,22 +57,22 @@ def in_browser(notebook: Any) -> Any:
 
 
 def _needs_processes(cell: Any, unknown: set[str]) -> bool:
-    """Whether a cell starts a program, or calls a function of a cell that does.
+    """Returns whether a cell starts a program, or calls a function from a cell that does.
 
-    What a check calls, its metadata say: `{"nbtf": {"check": NAME, "calls": ["seen"]}}`.
+    For a check, the metadata list the functions it calls: `{"nbtf": {"check": NAME, "calls": ["seen"]}}`.
     """
     calls = [*_CALLS.findall(cell.source), *cell.metadata.get("nbtf", {}).get("calls", [])]
     return bool(_STARTS.search(cell.source)) or not unknown.isdisjoint(calls)
 
 
 def _make_text(cell: Any, says: str) -> None:
-    """Has a code cell show its code, and what it printed where it was recorded; folded where it was."""
+    """Converts a code cell into text that shows its code and its recorded output; a folded output stays folded."""
     printed = "".join(_text(output) for output in cell.pop("outputs")).rstrip()
     cell.pop("execution_count")
     cell.cell_type = "markdown"
     code, output = f"```python\n{cell.source}\n```", f"\n\n```\n{printed}\n```" if printed else ""
     if printed and is_folded(cell):
-        summary = _IN_BACKTICKS.sub(r"<code>\1</code>", says)  # HTML, in which Markdown does not count
+        summary = _IN_BACKTICKS.sub(r"<code>\1</code>", says)  # Markdown has no effect inside HTML
         cell.source = f"{code}\n\n<details><summary>{summary}</summary>{output}\n\n</details>"
     else:
         cell.source = f"{code}\n\n*{says}*{output}"

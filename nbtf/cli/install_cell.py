@@ -1,4 +1,4 @@
-"""Which cell of a lesson installs nbtf, in a kernel that does not have it?"""
+"""Which cell of a lesson installs nbtf in a kernel that lacks it?"""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 from nbtf._install import SOURCE, requirement
 
 IS_MISSING = 'find_spec("nbtf") is None'
-"""Stands in such a cell, and in no other."""
+"""Text that is in every such cell, and in no other cell."""
 
 WHERE = "# a kernel of Colab, Kaggle, VS Code or your own that does not have it yet"
 
@@ -27,15 +27,15 @@ if {is_missing}:  {where}
 
 
 def install_cell(source: str = SOURCE) -> str:
-    """Returns the text of the cell; where nbtf is installed it does nothing, and it replaces no package that suffices.
+    """Returns the text of the cell; it changes nothing if nbtf is installed, and keeps packages that are recent enough.
 
     Args:
-      source: from where nbtf is installed; from the folder above the notebook when empty.
+      source: where to install nbtf from; empty for the folder above the notebook.
     """
     template = _FROM_SOURCE if source else _FROM_FOLDER
     return template.format(is_missing=IS_MISSING, where=WHERE, requirement=requirement("views", "{folder}", source))
 
 
 def is_install_cell(cell: Any) -> bool:
-    """Tells whether a cell is there to install nbtf."""
+    """Returns whether a cell's purpose is to install nbtf."""
     return cell["cell_type"] == "code" and IS_MISSING in "".join(cell["source"])

@@ -1,4 +1,4 @@
-"""Which key was pressed? Asked of a terminal that would else wait for Enter and show the key."""
+"""Which key was pressed? Reads single keys from a terminal, which normally waits for Enter and shows the key."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from importlib import import_module
 from typing import Any
 
 Wait = Callable[[float], str]
-"""Returns the key that is pressed within some seconds, or an empty text after them."""
+"""Returns the key that is pressed within some seconds; empty if none is."""
 
 
 @contextlib.contextmanager
 def pressed_keys() -> Generator[Wait]:
-    """Has single keys come from the terminal within the block; where they cannot come, none is ever pressed."""
+    """Reads single keys from the terminal within the block; reports no key if the terminal does not allow it."""
     try:
         terminal: Any = import_module("termios")
     except ModuleNotFoundError:  # Windows
@@ -26,7 +26,7 @@ def pressed_keys() -> Generator[Wait]:
     try:
         descriptor = sys.stdin.fileno()
         settings = terminal.tcgetattr(descriptor)
-    except (OSError, ValueError, terminal.error):  # no terminal, or a closed one
+    except (OSError, ValueError, terminal.error):  # not a terminal, or a closed one
         yield _sleep
         return
     import_module("tty").setcbreak(descriptor)

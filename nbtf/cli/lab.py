@@ -1,4 +1,4 @@
-"""`nbtf lab`: where do the tutorials go, and how are they opened? Copies them once and starts JupyterLab."""
+"""`nbtf lab`: where are the tutorials copied, and how are they opened? Copies them once and starts JupyterLab."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from nbtf.cli.images import copy_images
 from nbtf.cli.install_cell import is_install_cell
 
 VARIABLE = "NBTF_LANG"
-"""The environment variable with the language of the live views."""
+"""The environment variable that sets the language of the live views."""
 
 
 def add_command(commands: Any) -> None:
@@ -31,9 +31,9 @@ def add_command(commands: Any) -> None:
     parser: argparse.ArgumentParser = commands.add_parser(
         "lab",
         help="open the tutorials in JupyterLab",
-        description="Copies the tutorials into a folder, unless they are there, and opens the first one in JupyterLab. "
-        "A copy that you have changed is kept. The GPUs in the tutorials are simulated.",
-        epilog='Options for JupyterLab itself stand after --, as in "nbtf lab -- --port=9000".',
+        description="Copy the tutorials into a folder and open the first one in JupyterLab. Existing copies are kept, "
+        "including those that you have changed. The GPUs in the tutorials are simulated.",
+        epilog='Put options for JupyterLab itself after --, for example "nbtf lab -- --port=9000".',
     )
     parser.add_argument("--no-browser", action="store_true", help="print the address instead of opening a browser")
     parser.add_argument(
@@ -41,22 +41,22 @@ def add_command(commands: Any) -> None:
         type=Path,
         default=Path("nbtf-tutorials"),
         metavar="D",
-        help="where the copies go (default: ./nbtf-tutorials)",
+        help="folder for the copies (default: ./nbtf-tutorials)",
     )
     parser.add_argument(
-        "--language", metavar="LANGUAGE", help=f"open them in ja or zh_CN (default: what {VARIABLE} says, or English)"
+        "--language", metavar="LANGUAGE", help=f"language: en, ja or zh_CN (default: {VARIABLE} if set, else English)"
     )
     parser.add_argument("jupyter", nargs="*", metavar="OPTION", help=argparse.SUPPRESS)
     parser.set_defaults(command=lab)
 
 
 def lab(chosen: argparse.Namespace) -> int:
-    """Copies the tutorials, says what it opens, and becomes JupyterLab."""
+    """Copies the tutorials, prints what it opens, and replaces this process with JupyterLab."""
     require(["jupyterlab", "ipykernel"], "nbtf lab")
     originals = lessons()
     language = choose_language(originals, chosen.language, os.environ.get(VARIABLE, ""))
     if chosen.language is not None:
-        os.environ[VARIABLE] = chosen.language  # the kernels' views speak it, too
+        os.environ[VARIABLE] = chosen.language  # the views in the kernels use it as well
     copies = copy_tutorials(originals, chosen.dir)
     first = next(lesson.relative_path for lesson in originals if lesson.language == language)
     print(describe_copies(copies, chosen.dir, first), flush=True)  # signing and JupyterLab take some seconds
@@ -65,7 +65,7 @@ def lab(chosen: argparse.Namespace) -> int:
 
 
 class Lesson(NamedTuple):
-    """One tutorial that came with nbtf, and where it belongs in a folder of them, such as `ja/00_start_here.ipynb`."""
+    """One tutorial shipped with nbtf, and its path in a folder of tutorials, such as `ja/00_start_here.ipynb`."""
 
     original: Path
     relative_path: str
@@ -85,12 +85,12 @@ class Copy:
 
 
 def lessons() -> list[Lesson]:
-    """Returns the tutorials that came with nbtf, in order: English, then each language that has a folder.
+    """Returns the tutorials shipped with nbtf, in order: English, then each language that has a folder.
 
-    An installed nbtf carries them inside the package; in a checkout they stand beside it.
+    An installed nbtf has them inside the package; in a repository they are beside it.
 
     Raises:
-      CommandError: there are none.
+      CommandError: if there are none.
     """
     package = Path(nbtf.__file__).parent
     for folder in (package / "_tutorials", package.parent / "notebooks"):
@@ -104,33 +104,33 @@ def choose_language(originals: Sequence[Lesson], requested: str | None, usual: s
     """Returns the folder of the tutorials' language; empty for English.
 
     Args:
-      originals: the tutorials there are.
-      requested: the language that was asked for, such as `zh_CN`, `zh-CN` or `zh`; None when none was.
-      usual: what is taken then, if there are tutorials in it.
+      originals: the available tutorials.
+      requested: the requested language, such as `zh_CN`, `zh-CN` or `zh`; None for the default.
+      usual: the default language, used if there are tutorials in it.
 
     Raises:
-      CommandError: there are no tutorials in the language asked for.
+      CommandError: if the tutorials are not available in the requested language.
     """
     wished = (usual if requested is None else requested).partition(".")[0].lower().replace("-", "_")
     languages = sorted({lesson.language for lesson in originals} - {""})
     language_folder = next((language for language in languages if _is_for(language.lower(), wished)), "")
     if requested is not None and not language_folder and wished.partition("_")[0] != "en":
-        raise CommandError(f"there are no tutorials in {requested!r}; there are {', '.join(['en', *languages])}.")
+        raise CommandError(f"no tutorials in {requested!r}. Available languages: {', '.join(['en', *languages])}.")
     return language_folder
 
 
 def _is_for(language: str, wished: str) -> bool:
-    """Whether tutorials in zh_cn are for who wishes zh_cn or zh, but not zh_tw, and those in ja for ja and ja_jp."""
+    """Whether a language's tutorials suit the requested one: zh_cn suits zh_cn and zh but not zh_tw; ja suits ja_jp."""
     return wished in (language, language.partition("_")[0]) or language == wished.partition("_")[0]
 
 
 def copy_tutorials(originals: Iterable[Lesson], folder: Path) -> list[Copy]:
-    """Copies the tutorials that are not in the folder yet, with their drawings, and overwrites none.
+    """Copies the tutorials that are not in the folder yet, with their drawings; never overwrites a file.
 
-    All languages are copied: the lessons lead from one to the other.
+    All languages are copied because the lessons link to each other across languages.
 
     Raises:
-      CommandError: the folder cannot be written.
+      CommandError: if the folder cannot be written.
     """
     try:
         return [
@@ -144,7 +144,7 @@ def copy_tutorials(originals: Iterable[Lesson], folder: Path) -> list[Copy]:
 
 
 def _copy_lesson(original: Path, path: Path) -> str:
-    """Its text goes in one piece, and nothing that is there can be overwritten."""
+    """Copies a lesson in one step, so that neither a partial copy nor an overwritten file can result."""
     text = read_bytes(original)
     lesson: dict[str, Any] = json.loads(text)
     files.make_folder(path.parent)
@@ -159,10 +159,10 @@ def _copy_lesson(original: Path, path: Path) -> str:
 
 
 def _prepare(lesson: dict[str, Any]) -> bool:
-    """Makes a lesson one to be run here, and tells whether that changed it.
+    """Adapts a lesson for use in this environment, and returns whether that changed it.
 
-    Its readers have what the hidden cell installs, so the first grey cell is the lesson's own. What answers a question
-    they see once they have run it.
+    This environment already has everything that the hidden cell installs, so the first visible code cell becomes the
+    lesson's own. Outputs that answer a question are hidden until readers run the cell.
     """
     cells = [cell for cell in lesson["cells"] if not is_install_cell(cell)]
     is_shorter = len(cells) < len(lesson["cells"])
@@ -171,7 +171,7 @@ def _prepare(lesson: dict[str, Any]) -> bool:
 
 
 def sign(notebooks: Iterable[Path]) -> None:
-    """Has Jupyter trust notebooks that are as they were shipped, so that it draws their saved views."""
+    """Marks unchanged notebooks as trusted by Jupyter, so that it draws their saved views."""
     nbformat = importlib.import_module("nbformat")
     notary = importlib.import_module("nbformat.sign").NotebookNotary()
     for notebook in notebooks:
@@ -180,34 +180,34 @@ def sign(notebooks: Iterable[Path]) -> None:
 
 
 def describe_copies(copies: Sequence[Copy], folder: Path, first: str) -> str:
-    """Returns what is said before JupyterLab starts."""
+    """Returns the text printed before JupyterLab starts."""
     yours = [copy.relative_path for copy in copies if copy.state == "yours"]
     new = sum(copy.state == "new" for copy in copies)
     lines = [f"Tutorials: {folder.resolve()} ({len(copies)}, {new} of them copied now)"]
     if yours:
-        lines.append(f"Kept as you changed them: {', '.join(yours)}. Delete one to get a fresh copy.")
-    lines.append(f"Opening {first} in JupyterLab; Ctrl-C here stops it.")
-    lines.append("The GPUs in the tutorials are simulated: NumPy on this computer's CPU. No GPU is used or needed.")
+        lines.append(f"Kept with your changes: {', '.join(yours)}. Delete one to get a fresh copy.")
+    lines.append(f"Opening {first} in JupyterLab. Press Ctrl-C here to stop it.")
+    lines.append("The GPUs in the tutorials are simulated by NumPy on this computer's CPU. No GPU is used or needed.")
     return "\n".join(lines)
 
 
 def jupyter_command(folder: Path, notebook: str, no_browser: bool, options: Sequence[str]) -> list[str]:
-    """Returns the command that opens a notebook of a folder in the JupyterLab of this very Python."""
+    """Returns the command that opens a notebook of a folder in this Python's JupyterLab."""
     command = [
         sys.executable,
         *("-m", "jupyterlab"),
         f"--ServerApp.root_dir={folder.resolve()}",
-        f"--LabApp.default_url=/lab/tree/{quote(notebook)}",  # the address printed leads to the notebook, too
+        f"--LabApp.default_url=/lab/tree/{quote(notebook)}",  # so that the printed address also leads to the notebook
     ]
     if no_browser:
         command.append("--no-browser")
     if hasattr(os, "geteuid") and os.geteuid() == 0:
-        command.append("--allow-root")  # a container's usual user; JupyterLab refuses it otherwise
+        command.append("--allow-root")  # the usual user in a container; JupyterLab refuses to start otherwise
     return [*command, *options]
 
 
 def start(command: Sequence[str]) -> int:
-    """Becomes the given program, so that signals reach it and not us; elsewhere runs it and returns its status."""
+    """Replaces this process with the program, so that signals reach it; on Windows runs it and returns its status."""
     if os.name == "posix":
         os.execv(command[0], list(command))
     return subprocess.call(command)

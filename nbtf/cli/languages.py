@@ -1,7 +1,7 @@
-r"""What is in which language of a notebook, and where is it? Paths, marks, and the pieces of a text to be translated.
+r"""Which parts of a notebook are translated, and where are the translations? Paths, marks, and the pieces of text.
 
-The catalogue of `notebooks/01.ipynb` in Japanese is `notebooks/locale/ja/LC_MESSAGES/01.po`, and the notebook made with
-it is `notebooks/ja/01.ipynb`. A message is a paragraph, a list, a table or a heading: what stands between blank lines.
+The Japanese catalogue of `notebooks/01.ipynb` is `notebooks/locale/ja/LC_MESSAGES/01.po`, and the translated notebook
+is `notebooks/ja/01.ipynb`. A message is a paragraph, a list, a table or a heading: the text between blank lines.
 """
 
 from __future__ import annotations
@@ -20,27 +20,27 @@ _TAG = re.compile(r"<[^<>]*>")
 
 
 def catalogue_of(notebook: Path, language: str) -> Path:
-    """Returns where the catalogue of a notebook is, for a language such as `ja` or `zh_CN`."""
+    """Returns the path of a notebook's catalogue in a language such as `ja` or `zh_CN`."""
     return notebook.parent / "locale" / language / "LC_MESSAGES" / f"{notebook.stem}.po"
 
 
 def translation_of(notebook: Path, language: str) -> Path:
-    """Returns where the notebook is in a language."""
+    """Returns the path of the notebook in a language."""
     return notebook.parent / language / notebook.name
 
 
 def original_of(path: Path, notebook: Any) -> Path | None:
-    """Returns the notebook that one was translated from; None for one that is nobody's translation."""
+    """Returns the notebook from which this one was translated; None if it is not a translation."""
     return path.parent.parent / path.name if language_of(notebook) else None
 
 
 def language_of(notebook: Any) -> str:
-    """Returns the language that a translated notebook says it is in; empty for an original."""
+    """Returns the language recorded in a translated notebook; empty for an original."""
     return str(notebook.metadata.get("nbtf", {}).get("language", ""))
 
 
 def pieces(text: str) -> Iterator[tuple[str, bool]]:
-    r"""Yields a text cell in pieces, blank lines included, each with whether it is to be translated.
+    r"""Yields the pieces of a text cell, blank lines included, each with whether it is to be translated.
 
     >>> [piece for piece, is_text in pieces("# Title\n\n```python\nx = 1\n\ny = 2\n```\n\nWords.") if is_text]
     ['# Title', 'Words.']
@@ -49,7 +49,7 @@ def pieces(text: str) -> Iterator[tuple[str, bool]]:
     for piece in _BLANK.split(text):
         code += piece
         if code.count(_FENCE) % 2:
-            continue  # a blank line inside a block of code
+            continue  # the blank line is inside a code block
         block, code = code, ""
         yield block, _FENCE not in block and _WORD.search(_TAG.sub("", block)) is not None
     if code:
@@ -74,7 +74,7 @@ def answers_translated(notebook: Any, language: str) -> None:
 
 
 def differs(original: Any, translation: Any) -> bool:
-    """Tells whether a translation has other code, outputs or marks than its original, apart from answers of checks."""
+    """Returns whether a translation's code, outputs or marks differ from the original's, apart from answers of checks."""
     original = copy.deepcopy(original)
     answers_translated(original, language_of(translation))
 

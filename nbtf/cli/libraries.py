@@ -1,4 +1,4 @@
-"""Which libraries does a notebook import that can have simulated GPUs beside nbtf?"""
+"""Which of the libraries that a notebook imports can use simulated GPUs besides nbtf?"""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from collections.abc import Iterable, Mapping
 
 SIMULATE = "NBTF_SIMULATE"
 STARTUP = '__import__("nbtf")'
-"""Code that lets a kernel give them their GPUs before the first cell."""
+"""Code that gives those libraries their GPUs before the first cell."""
 
 _IMPORTS_TORCH = re.compile(r"^[^\S\n]*(?:import|from)\s+torch\b", re.MULTILINE)
 
 
 def imports_torch(sources: Iterable[str]) -> bool:
-    """Tells whether a program imports PyTorch.
+    """Returns whether a program imports PyTorch.
 
     Args:
-      sources: its cells.
+      sources: the program's cells.
 
     >>> imports_torch(["x = 1", "import torch.nn as nn"]), imports_torch(["import torchless"])
     (True, False)
@@ -26,11 +26,11 @@ def imports_torch(sources: Iterable[str]) -> bool:
 
 
 def simulate_for(sources: Iterable[str], environ: Mapping[str, str]) -> dict[str, str]:
-    """Returns the variable that gives the libraries of a program the simulated GPUs of an environment.
+    """Returns the environment variable that gives a program's libraries the simulated GPUs of an environment.
 
     Args:
-      sources: its cells.
-      environ: where NBTF_SIMULATED_GPUS says how many, and NBTF_SIMULATE wins over what is imported.
+      sources: the program's cells.
+      environ: NBTF_SIMULATED_GPUS in it sets the number of GPUs; NBTF_SIMULATE in it overrides the detected imports.
 
     >>> simulate_for(["import torch"], {"NBTF_SIMULATED_GPUS": "4"})
     {'NBTF_SIMULATE': 'torch'}
@@ -42,5 +42,5 @@ def simulate_for(sources: Iterable[str], environ: Mapping[str, str]) -> dict[str
 
 
 def is_simulated_for_torch(environ: Mapping[str, str] = os.environ) -> bool:
-    """Tells whether an environment gives PyTorch simulated GPUs."""
+    """Returns whether an environment gives PyTorch simulated GPUs."""
     return "torch" in environ.get(SIMULATE, "") and environ.get("NBTF_SIMULATED_GPUS", "").strip() not in ("", "0")

@@ -1,7 +1,7 @@
-"""How far may outputs be from the recorded ones, and what may a cell take of the devices?
+"""How far may outputs differ from the recorded ones, and how much of the devices may a cell use?
 
-The same names everywhere: in the metadata of a cell or a notebook (`{"nbtf": {"limits": {"tolerance": 1e-6}}}`), as
-tags and comments of a cell (`nbtf-tolerance=1e-6`, `# NBTF_TOLERANCE=1e-6`), and in the file of settings.
+The names are the same everywhere: in the metadata of a cell or notebook (`{"nbtf": {"limits": {"tolerance": 1e-6}}}`),
+in a cell's tags and comments (`nbtf-tolerance=1e-6`, `# NBTF_TOLERANCE=1e-6`), and in the settings file.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from nbtf.cli.command_error import CommandError
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What is allowed.
+    """The limits of a cell.
 
-    Of outputs: `tolerance`, by which numbers with a point may differ, as a share of the larger one; `pictures`, the
-    share of a picture's pixels that may look different (1: only its size counts).
-    Of devices: `at_most`, the highest peak of any GPU, `kept_memory`, how much more than before may stay in use,
-    `placement`, rules such as `MatMul=GPU:1`, and `no_copies` between devices.
+    For outputs: `tolerance` is the relative difference allowed between numbers with a decimal point, as a share of the
+    larger one. `pictures` is the share of a picture's pixels that may differ (1: only its size is compared).
+    For devices: `at_most` bounds the peak memory of every GPU, `kept_memory` the growth of memory still in use after
+    the cell. `placement` lists rules such as `MatMul=GPU:1`; `no_copies` forbids copies between devices.
     """
 
     tolerance: float = 0.0
@@ -34,48 +34,48 @@ class Limits:
 
     @property
     def of_devices(self) -> bool:
-        """Whether something must be looked at in the kernel."""
+        """Whether a limit requires a check in the kernel."""
         return self.at_most is not None or self.kept_memory is not None or bool(self.placement) or self.no_copies
 
     def for_outputs_of(self, nearer: Mapping[str, Any]) -> Limits:
-        """Returns what holds where something nearer to the output says something, too."""
+        """Returns these limits, overridden by the more specific ones in `nearer`."""
         names = ("tolerance", "pictures")
         return replace(self, **{name: nearer[name] for name in names if name in nearer})
 
 
 STRICT = Limits()
-"""Outputs are the same, and devices are not looked at."""
+"""Outputs must be the same, and devices are not checked."""
 
 
 def read_limits(table: object, source: str) -> dict[str, Any]:
-    """Returns the limits that a table names, each in its type.
+    """Returns the limits in a table, each converted to its type.
 
     Args:
-      table: as it stands in a file.
-      source: where that is, for errors.
+      table: as a file has it.
+      source: the table's location, for messages.
 
     Raises:
-      CommandError: there is no such limit, or it has another value.
+      CommandError: if a limit does not exist, or its value is invalid.
 
     >>> read_limits({"tolerance": "1e-6", "placement": "MatMul=GPU:1"}, "cell 3")
     {'tolerance': 1e-06, 'placement': ('MatMul=GPU:1',)}
     """
     if not isinstance(table, Mapping):
-        raise CommandError(f"{source}: limits are a table, got {table!r:.80}")
+        raise CommandError(f"{source}: limits must be a table, got {table!r:.80}")
     named = cast("Mapping[str, object]", table)
     limits: dict[str, Any] = {}
     for name, value in named.items():
         try:
             limits[_FIELDS.get(name, name)] = _READERS[name](value)
         except KeyError:
-            raise CommandError(f"{source}: there is no limit {name!r}; there are {', '.join(NAMES)}") from None
+            raise CommandError(f"{source}: unknown limit {name!r}. Limits: {', '.join(NAMES)}") from None
         except (TypeError, ValueError) as error:
             raise CommandError(f"{source}: {name}: {error}") from error
     return limits
 
 
 def _share(value: object) -> float:
-    """A number from 0 on; `True` is none."""
+    """A number, 0 or more; `True` is not accepted."""
     number = math.nan if isinstance(value, bool) or not isinstance(value, int | float | str) else float(value)
     if not 0 <= number < math.inf:
         raise ValueError(f"expected a number, 0 or more, got {value!r}")
@@ -114,4 +114,4 @@ _READERS = {
 _FIELDS = {"kept": "kept_memory"}
 
 NAMES = tuple(_READERS)
-"""The limits, as they are written."""
+"""The names of the limits, as they are written."""

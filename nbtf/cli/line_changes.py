@@ -1,4 +1,4 @@
-"""How is a difference shown, line by line, in time and length that stay within bounds?"""
+"""How is a difference shown line by line, with bounds on time and length?"""
 
 from __future__ import annotations
 
@@ -7,24 +7,24 @@ from collections.abc import Sequence
 from itertools import zip_longest
 
 MOST_LINES = 500
-"""Lines of which every difference is looked for; of more, those between the lines that are the same at both ends."""
+"""Lines up to which every difference is searched; with more, only lines equal at both ends are matched."""
 
 WIDEST = 1000
-"""Characters of a line that are shown in full."""
+"""Characters up to which a line is shown in full."""
 
 CONTEXT = 60
-"""Characters that are shown of a longer line before what differs."""
+"""Characters of a longer line that are shown before the difference."""
 
 SHOWN = 180
-"""Characters that are shown of a longer line."""
+"""Characters of a longer line that are shown in all."""
 
 
 def changed_lines(recorded: Sequence[str], printed: Sequence[str]) -> list[str]:
     """Returns the lines that differ, marked with - and +.
 
     Args:
-      recorded: lines.
-      printed: lines.
+      recorded: the recorded lines.
+      printed: the lines printed now.
 
     >>> changed_lines(["a", "b", "c"], ["a", "B", "c"])
     ['- b', '+ B']
@@ -44,7 +44,7 @@ def changed_lines(recorded: Sequence[str], printed: Sequence[str]) -> list[str]:
 
 
 def _between_ends(recorded: Sequence[str], printed: Sequence[str]) -> tuple[Sequence[str], Sequence[str]]:
-    """Returns the lines without those that are the same at the beginning and at the end."""
+    """Returns the lines without those that are equal at the beginning and at the end."""
     shorter = min(len(recorded), len(printed))
     start = next((index for index in range(shorter) if recorded[index] != printed[index]), shorter)
     longest_tail = shorter - start
@@ -53,13 +53,13 @@ def _between_ends(recorded: Sequence[str], printed: Sequence[str]) -> tuple[Sequ
 
 
 def _block(then: Sequence[str], now: Sequence[str]) -> list[str]:
-    """Returns the lines of one place, each from the character on in which it and the other one differ."""
+    """Returns the lines of one difference, long ones cut to start shortly before the first differing character."""
     pairs = [shortened(*pair) for pair in zip_longest(then, now, fillvalue="")]
     return [f"- {old}" for old, _ in pairs[: len(then)]] + [f"+ {new}" for _, new in pairs[: len(now)]]
 
 
 def shortened(then: str, now: str) -> tuple[str, str]:
-    """Returns two lines, of which long ones are cut to what surrounds their first difference.
+    """Returns two lines, long ones cut to the part around their first difference.
 
     >>> shortened("a" * 2000 + "b", "c")[0] == "a" * 179 + "…"
     True
@@ -76,7 +76,7 @@ def _from(line: str, start: int) -> str:
 
 
 def equal_until(then: str, now: str) -> int:
-    """Returns at which index two texts differ first, or where the shorter one ends."""
+    """Returns the index of the first difference between two texts, or the length of the shorter one."""
     step, start, shorter = 4096, 0, min(len(then), len(now))
     while start < shorter and then[start : start + step] == now[start : start + step]:
         start += step

@@ -1,7 +1,7 @@
-"""What do the tags and comments of a cell ask of a check? Those of nbval, nbclient's, and our own.
+"""What do a cell's tags and comments request from a check? Those of nbval and nbclient, and our own.
 
-nbval's are `NBVAL_IGNORE_OUTPUT`, `NBVAL_CHECK_OUTPUT`, `NBVAL_RAISES_EXCEPTION` and `NBVAL_SKIP`: each a comment on a
-line of its own, or a tag (`nbval-ignore-output`). Ours are limits: `# NBTF_TOLERANCE=1e-6`, or `nbtf-tolerance=1e-6`.
+nbval's are `NBVAL_IGNORE_OUTPUT`, `NBVAL_CHECK_OUTPUT`, `NBVAL_RAISES_EXCEPTION` and `NBVAL_SKIP`: each a comment on
+its own line, or a tag (`nbval-ignore-output`). Ours set limits: `# NBTF_TOLERANCE=1e-6`, or `nbtf-tolerance=1e-6`.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _COMMENT = re.compile(r"NBVAL_[A-Z_]+|PYTEST_VALIDATE_IGNORE_OUTPUT|NBTF_[A-Z_]+
 
 @dataclass(slots=True)
 class Marks:
-    """What the marks of a cell say; `compared` is None where they say nothing of it."""
+    """The settings in a cell's marks; `compared` is None if they do not mention it."""
 
     compared: bool | None = None
     skipped: bool = False
@@ -42,14 +42,14 @@ def tags(cell: Any) -> list[str]:
 
 
 def marks(cell: Any, name: str = "cell") -> Marks:
-    """Returns what a cell asks for; a comment goes before a tag, and of two that contradict each other the later.
+    """Returns a cell's settings; a comment overrides a tag, and a later mark overrides an earlier one.
 
     Args:
       cell: a code cell.
-      name: what it is called, for errors.
+      name: its name, for messages.
 
     Raises:
-      CommandError: a mark of ours that does not exist, or has no such value.
+      CommandError: if a mark of ours does not exist, or has an invalid value.
 
     >>> marks({"source": "# NBVAL_IGNORE_OUTPUT", "metadata": {"tags": ["raises-exception", "nbtf-kept=0"]}})
     Marks(compared=False, skipped=False, may_raise=True, limits={'kept_memory': '0'})
@@ -70,7 +70,7 @@ def _add_limit(limits: dict[str, Any], mark: str, name: str) -> None:
     limit = words.replace("-", "_")
     if limit not in NAMES:
         names = ", ".join(f"{_PREFIX}{each.replace('_', '-')}" for each in NAMES)
-        raise CommandError(f"{name}: there is no mark {_PREFIX}{words}; there are {names}")
+        raise CommandError(f"{name}: unknown mark {_PREFIX}{words}. Marks: {names}")
     rules = limits.get(limit, ()) if limit == "placement" else ()
     limits |= read_limits({limit: [*rules, value] if limit == "placement" else value}, name)
 
@@ -87,5 +87,5 @@ def _comments(source: str) -> Iterator[str]:
 
 
 def _is_meant(mark: str) -> bool:
-    """Tells whether somebody who wrote this meant a mark, and not, say, an environment variable of ours."""
+    """Returns whether this is probably meant as a mark, and not, say, as one of our environment variables."""
     return bool(difflib.get_close_matches(mark, [_PREFIX + name.replace("_", "-") for name in NAMES], 1, 0.75))

@@ -1,4 +1,4 @@
-"""`nbtf metrics`: what the cards do, as Prometheus reads it. Of processes, those of this user alone."""
+"""`nbtf metrics`: GPU metrics in Prometheus' format, including this user's own processes."""
 
 from __future__ import annotations
 
@@ -18,28 +18,28 @@ from nbtf.cli.metrics_server import new_server
 
 LOOPBACK = "127.0.0.1"
 _OF_CARD = ("card", "uuid", "name", "simulated")
-_PROCESS_MEMORY = "Memory of this user's process on a card."
-_PROCESS_IDLE = "For how long a kernel's main thread has not run."
+_PROCESS_MEMORY = "GPU memory used by this user's process."
+_PROCESS_IDLE = "Time since the kernel's main thread last ran."
 _OF_PROCESS = ("card", "pid", "command", "notebook")
 
 
 GAUGES: Mapping[str, str] = {
-    "nbtf_gpu_memory_used_bytes": "Memory that programs have of the card.",
-    "nbtf_gpu_memory_total_bytes": "Memory of the card.",
-    "nbtf_gpu_utilization_ratio": "Part of the last moment in which a kernel ran.",
-    "nbtf_gpu_temperature_celsius": "Temperature of the card.",
-    "nbtf_gpu_power_watts": "Power that the card takes.",
-    "nbtf_gpu_processes": "Processes of all users on the card.",
-    "nbtf_gpu_free": "1 where nobody is on the card, 0 where somebody is.",
+    "nbtf_gpu_memory_used_bytes": "GPU memory in use by all programs.",
+    "nbtf_gpu_memory_total_bytes": "Total GPU memory.",
+    "nbtf_gpu_utilization_ratio": "Share of the last sampling interval in which a kernel ran.",
+    "nbtf_gpu_temperature_celsius": "GPU temperature.",
+    "nbtf_gpu_power_watts": "Power draw of the GPU.",
+    "nbtf_gpu_processes": "Number of processes of all users on the GPU.",
+    "nbtf_gpu_free": "1 if no process uses the GPU, otherwise 0.",
 }
-"""What is told of each card."""
+"""The gauges of each GPU, with their help texts."""
 
 
 def figures(card: Card) -> Mapping[str, float | None]:
-    """Returns what is told of a card, in base units, by the names of `GAUGES`; None is left out.
+    """Returns a GPU's figures in base units, keyed by the names in `GAUGES`; those that are None are not exported.
 
     Args:
-      card: as `nbtf top` shows it. On a simulated one there are no processes.
+      card: as `nbtf top` shows it. A simulated GPU has no processes.
     """
     return {
         "nbtf_gpu_memory_used_bytes": card.used,
@@ -56,26 +56,26 @@ def add_command(commands: Any) -> None:
     """Adds `metrics` to the command line."""
     parser: argparse.ArgumentParser = commands.add_parser(
         "metrics",
-        help="tell what the cards do in Prometheus' form",
-        description="Prints what `nbtf top` shows in the form that Prometheus reads: figures of all cards, and the "
-        "memory of this user's own processes with their notebooks. Nothing is told of other people's processes but how "
-        "many there are. Starts no device.",
+        help="export GPU metrics for Prometheus",
+        description="Print the figures of `nbtf top` in Prometheus' text format: the metrics of all GPUs, and the "
+        "memory of your own processes with their notebooks. Other users' processes are counted but not described. "
+        "The command starts no device.",
     )
     parser.add_argument(
         "--listen",
         metavar="[ADDRESS:]PORT",
         type=_address,
-        help=f"answer at http://ADDRESS:PORT/metrics until it is stopped; at {LOOPBACK} when no ADDRESS is said",
+        help=f"serve http://ADDRESS:PORT/metrics until stopped (default ADDRESS: {LOOPBACK})",
     )
     parser.set_defaults(command=metrics)
 
 
 def metrics(chosen: argparse.Namespace) -> int:
-    """Prints the figures, or answers who asks for them."""
+    """Prints the metrics, or serves them over HTTP."""
     require(["prometheus_client"], "nbtf metrics", pip_install("metrics"))
     prometheus: Any = import_module("prometheus_client")
     monitor = runtime.CardMonitor()
-    cards(monitor)  # says what is wrong before anybody asks
+    cards(monitor)  # reports a problem now rather than at the first request
     registry = prometheus.CollectorRegistry()
     registry.register(Collector(monitor))
     try:
@@ -89,18 +89,18 @@ def metrics(chosen: argparse.Namespace) -> int:
 
 
 class Collector:
-    """Reads the cards whenever Prometheus asks."""
+    """Reads the GPUs whenever Prometheus sends a request."""
 
     def __init__(self, monitor: runtime.CardMonitor) -> None:
         """Reads nothing yet."""
         self._monitor = monitor
 
     def describe(self) -> Sequence[Any]:
-        """Returns nothing: what there is says `collect`."""
+        """Returns nothing: `collect` describes the metrics."""
         return ()
 
     def collect(self) -> Iterator[Any]:
-        """Yields one family of figures after the other."""
+        """Yields the metric families."""
         families: Any = import_module("prometheus_client.core").GaugeMetricFamily
         listed_cards = self._cards()
         for name, meaning in GAUGES.items():
@@ -121,7 +121,7 @@ class Collector:
         yield from (memory, idle)
 
     def _cards(self) -> Sequence[Card]:
-        """Returns the cards; none where the driver has gone, which the next question may find again."""
+        """Returns the GPUs; empty if the driver is unavailable, which a later request may find restored."""
         try:
             return cards(self._monitor)
         except CommandError:
@@ -129,7 +129,7 @@ class Collector:
 
 
 def _own_holdings(listed_cards: Sequence[Card]) -> Iterator[tuple[Card, Holding]]:
-    """Yields what this user's processes hold."""
+    """Yields the GPU memory that this user's processes hold."""
     return ((card, holding) for card in listed_cards for holding in card.holdings or () if holding.owner.is_self)
 
 
@@ -143,7 +143,7 @@ def _process_labels(card: Card, holding: Holding) -> list[str]:
 
 
 def _serve(prometheus: Any, registry: Any, address: str, port: int) -> None:
-    """Answers until the process is told to end."""
+    """Serves requests until the process receives a signal to end."""
     try:
         server = new_server(address, port, prometheus.make_wsgi_app(registry))
     except OSError as error:
@@ -169,12 +169,12 @@ def _serve(prometheus: Any, registry: Any, address: str, port: int) -> None:
 
 
 def _address(text: str) -> tuple[str, int]:
-    """Returns an address and a port.
+    """Returns the address and the port in a text.
 
     >>> _address("9400"), _address("0.0.0.0:9400"), _address("[::1]:9400")
     (('127.0.0.1', 9400), ('0.0.0.0', 9400), ('::1', 9400))
     """
     address, _, port = text.rpartition(":")
     if not port.isdigit() or int(port) > 65_535:
-        raise argparse.ArgumentTypeError(f"{text!r} is no [ADDRESS:]PORT such as 9400 or 0.0.0.0:9400")
+        raise argparse.ArgumentTypeError(f"expected [ADDRESS:]PORT, such as 9400 or 0.0.0.0:9400; got {text!r}")
     return address.strip("[]") or LOOPBACK, int(port)

@@ -1,4 +1,4 @@
-"""How does `nbtf metrics` answer requests? Within a time limit, few at once, and none of a page in a browser."""
+"""How does `nbtf metrics` answer requests? With a time limit, a few at once, and never for a page in a browser."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from typing import Any
 from wsgiref.simple_server import WSGIRequestHandler, WSGIServer, make_server
 
 REQUEST_SECONDS = 10.0
-"""How long a request may take, from the connection to the end of the answer."""
+"""Seconds that a request may take, from the connection to the end of the answer."""
 
 MOST_REQUESTS = 16
-"""How many requests are answered at once. Prometheus sends one."""
+"""Number of requests that are answered at once. Prometheus sends one."""
 
 Application = Callable[[dict[str, Any], Any], Iterable[bytes]]
 
 
 class MetricsServer(ThreadingMixIn, WSGIServer):
-    """A server that no request can keep busy."""
+    """A server that no single request can block."""
 
     daemon_threads = True
 
@@ -31,7 +31,7 @@ class MetricsServer(ThreadingMixIn, WSGIServer):
         super().__init__(*arguments)
 
     def process_request(self, request: Any, client_address: Any) -> None:
-        """Answers a request in a thread of its own; closes it if too many are being answered."""
+        """Answers a request in its own thread; closes the connection if too many requests are being answered."""
         if self._places.acquire(blocking=False):
             super().process_request(request, client_address)
         else:
@@ -49,7 +49,7 @@ class MetricsServer(ThreadingMixIn, WSGIServer):
             self._places.release()
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """Prints nothing: a client that is cut off, or sends no HTTP, is not worth a traceback."""
+        """Prints nothing: a client that disconnects, or does not send HTTP, is not worth a traceback."""
 
 
 class _Handler(WSGIRequestHandler):
@@ -58,18 +58,18 @@ class _Handler(WSGIRequestHandler):
 
 
 def _cut(request: socket.socket) -> None:
-    with suppress(OSError):  # it has ended meanwhile
+    with suppress(OSError):  # the connection has ended in the meantime
         request.shutdown(socket.SHUT_RDWR)
 
 
 def new_server(address: str, port: int, application: Application) -> MetricsServer:
-    """Returns a server that listens, and answers once `serve_forever` is called.
+    """Returns a listening server, which answers once `serve_forever` is called.
 
     Args:
-      address: an IP address or a host name. On a loopback address only requests that name this computer get an answer:
-        a page in a browser can have its own host name lead there.
-      port: 0 for any free port.
-      application: answers a request, by WSGI.
+      address: an IP address or a host name. On a loopback address, only requests whose `Host` names this computer are
+        answered, because a page in a browser can point its own host name there.
+      port: port number; 0 chooses any free port.
+      application: a WSGI application that answers a request.
 
     Raises:
       OSError: if the address or the port is not available.
@@ -92,7 +92,7 @@ def _for_this_computer(application: Application) -> Application:
 
 
 def names_this_computer(host: str) -> bool:
-    """Tells whether a `Host` header names this computer.
+    """Returns whether a `Host` header names this computer.
 
     >>> names_this_computer("localhost:9400"), names_this_computer("[::1]:9400"), names_this_computer("evil.example")
     (True, True, False)

@@ -17,10 +17,10 @@ def missing_modules(metadata: Mapping[str, Any]) -> list[str]:
     """Returns the modules that a notebook needs and this Python does not have.
 
     Args:
-      metadata: the notebook's, or a cell's.
+      metadata: the metadata of a notebook or a cell.
 
     Raises:
-      CommandError: it names them otherwise than in a list of texts.
+      CommandError: if the needs are not a list of texts.
 
     >>> missing_modules({"nbtf": {"needs": ["json", "no_such_module"]}})
     ['no_such_module']
@@ -29,6 +29,6 @@ def missing_modules(metadata: Mapping[str, Any]) -> list[str]:
     names = cast("list[object]", needs) if isinstance(needs, list) else [None]
     if not all(isinstance(name, str) and name.isidentifier() for name in names):
         raise CommandError(
-            f'the metadata of a notebook or a cell: "needs" is a list of modules, such as ["torch"]; got {needs!r}'
+            f'in the metadata of a notebook or a cell, "needs" must be a list such as ["torch"]; got {needs!r}'
         )
     return [name for name in map(str, names) if find_spec(name) is None]

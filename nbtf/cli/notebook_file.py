@@ -1,4 +1,4 @@
-"""How does a notebook get out of its file, and into it?"""
+"""How are notebook files read and written?"""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ from nbtf.cli.command_error import CommandError, reading, writing
 
 
 def read(path: Path) -> Any:
-    """Returns a notebook of any format, in the newest form, after a look at all that is used of it.
+    """Returns a notebook of any format version, converted to the newest one and checked.
 
     Raises:
-      CommandError: it cannot be read, is no notebook, or is not in Python.
+      CommandError: if it cannot be read, is not a notebook, or is not in Python.
     """
-    nbformat: Any = importlib.import_module("nbformat")  # has no types
+    nbformat: Any = importlib.import_module("nbformat")  # has no type annotations
     try:
         with reading(path):
             text = read_text(path)
         notebook = nbformat.reads(text, as_version=4)
-        del text  # as long as the notebook
+        del text  # it is as large as the notebook
     except CommandError:
         raise
-    except Exception as error:  # old formats are converted before anything is looked at: all may be raised there
+    except Exception as error:  # old formats are converted before any check, which may raise anything
         raise CommandError(f"{path} is not a notebook") from error
     wrong = _mistake(notebook)
     if wrong is not None:
@@ -39,26 +39,26 @@ def read(path: Path) -> Any:
 
 
 def _mistake(notebook: Any) -> str | None:
-    """Returns what is wrong with a notebook, as far as its parts are used; None if nothing is.
+    """Returns what is wrong with the parts of a notebook that nbtf uses; None if nothing is.
 
-    The format's own schema refuses more, such as the extra fields in many notebooks from Colab.
+    The official schema is stricter: it rejects, for example, the extra fields in many notebooks from Colab.
     """
     if not _is_table(notebook.get("metadata")):
-        return "its metadata are no table"
+        return "its metadata are not a table"
     for name in ("kernelspec", "language_info", "nbtf", "widgets"):
         if not _is_table(notebook.metadata.get(name, {})):
-            return f"its {name} is no table"
+            return f"its {name} is not a table"
     if not isinstance(notebook.get("cells"), list):
         return "it has no list of cells"
     for number, cell in enumerate(notebook.cells, start=1):
         wrong = _mistake_of_cell(cell)
         if wrong is not None:
             return f"cell {number} {wrong}"
-    return None if _can_be_written(notebook) else "there are characters in it that no file can hold"
+    return None if _can_be_written(notebook) else "it contains characters that cannot be stored in a file"
 
 
 def _can_be_written(notebook: Any) -> bool:
-    """Tells whether a file can hold every text of a notebook, without a second copy of all of them."""
+    """Returns whether every text of a notebook can be stored in a file, without copying them all."""
     try:
         return all(
             chunk.isascii() or chunk.encode() for chunk in json.JSONEncoder(ensure_ascii=False).iterencode(notebook)
@@ -71,16 +71,16 @@ def _mistake_of_cell(cell: Any) -> str | None:
     if not _is_table(cell) or not isinstance(cell.get("cell_type"), str):
         return "has no type"
     if cell["cell_type"] not in ("code", "markdown", "raw"):
-        return f"is of the type {cell['cell_type']!r:.80}; a notebook has cells of code, markdown and raw"
+        return f"has the type {cell['cell_type']!r:.80}; a cell is code, markdown or raw"
     if not isinstance(cell.get("source"), str):
         return "has no text"
     if not _is_table(cell.get("metadata", {})) or not _is_texts(cell.get("metadata", {}).get("tags", [])):
-        return "has metadata that are none"
+        return "has invalid metadata"
     if not isinstance(cell.get("execution_count"), int | None):
-        return "has a number that is none"
+        return "has an invalid execution number"
     outputs = cell.get("outputs", [])
     if not isinstance(outputs, list) or not all(map(_is_output, cast("list[Any]", outputs))):
-        return "has an output that is none"
+        return "has an invalid output"
     return None
 
 
@@ -104,15 +104,15 @@ def _is_texts(value: Any) -> bool:
 
 def as_text(notebook: Any) -> str:
     """Returns the text of the notebook's file."""
-    nbformat: Any = importlib.import_module("nbformat")  # has no types
+    nbformat: Any = importlib.import_module("nbformat")  # has no type annotations
     return nbformat.writes(notebook) + "\n"
 
 
 def write(path: Path, notebook: Any) -> None:
-    """Writes a notebook; one that was there stays as it is until the new one is on the disk.
+    """Writes a notebook; an existing file is kept until the new one is completely on disk.
 
     Raises:
-      CommandError: the file cannot be written.
+      CommandError: if the file cannot be written.
     """
     with writing(path):
         files.write(path, as_text(notebook))

@@ -1,4 +1,4 @@
-"""Which notebooks do the paths on a command line stand for?"""
+"""Which notebooks do the paths on a command line mean?"""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from nbtf.cli.command_error import CommandError
 
 
 def notebooks_in(paths: Iterable[Path]) -> list[Path]:
-    """Returns the notebooks that paths stand for, each once; those of a folder in order, without checkpoints.
+    """Returns the notebooks at some paths, each once; those of a folder in order, without checkpoints.
 
     Raises:
-      CommandError: a path does not exist, or a folder has no notebooks.
+      CommandError: if a path does not exist, or a folder has no notebooks.
     """
     notebooks: list[Path] = []
     for path in paths:

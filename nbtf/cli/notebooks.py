@@ -1,4 +1,4 @@
-"""`nbtf notebooks`: keeps a folder of notebooks true: checks, records, copies for students, translates."""
+"""`nbtf notebooks`: how does a folder of notebooks stay correct? Checks, records, copies for students, translates."""
 
 from __future__ import annotations
 
@@ -26,38 +26,39 @@ def add_command(commands: Any) -> None:
     parser: argparse.ArgumentParser = commands.add_parser(
         "notebooks",
         help="check, record or copy a folder of notebooks",
-        description="Keeps notebooks true. A PATH is a notebook, or a folder: then all notebooks in it.",
+        description="Keep notebooks up to date. PATH is a notebook, or a folder whose notebooks are all processed.",
     )
     doors = parser.add_subparsers(title="what to do", metavar="check|record|student|translate|badges", required=True)
     check = doors.add_parser(
         "check",
-        help="run them and compare with what is recorded",
+        help="run them and compare with the recorded outputs",
         description=checking.DESCRIPTION,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     record = doors.add_parser(
         "record",
         help="run them and keep the new outputs",
-        description="Runs every notebook and writes it with its new outputs. A notebook with a cell that fails is "
-        "left as it was, unless the cell is tagged raises-exception.",
+        description="Run every notebook and save it with its new outputs. If a cell fails, its notebook is not "
+        "changed, unless the cell is tagged raises-exception.",
     )
     student = doors.add_parser(
         "student",
         help="make copies without outputs and solutions",
-        description="Copies every notebook without outputs and without the cells marked as solutions.",
+        description="Copy every notebook without outputs and without the cells marked as solutions.",
     )
     translate = doors.add_parser(
         "translate",
-        help="put their texts into catalogues, and make them in another language",
-        description="Writes the texts of DIR/NAME.ipynb that are not there yet into the gettext catalogue "
-        "DIR/locale/LANGUAGE/LC_MESSAGES/NAME.po, and makes DIR/LANGUAGE/NAME.ipynb with what is translated. Code and "
-        "outputs are those of the original. Exit status 1 if a text is not translated, or has changed since.",
+        help="update their translation catalogues and build the translated notebooks",
+        description="Add new texts of DIR/NAME.ipynb to the gettext catalogue "
+        "DIR/locale/LANGUAGE/LC_MESSAGES/NAME.po, and build DIR/LANGUAGE/NAME.ipynb from the translations. Code and "
+        "outputs come from the original. Exit status 1 if a text is not translated, or has changed since.",
     )
     badged = doors.add_parser(
         "badges",
         help="put buttons for Binder and Colab below their titles",
-        description="Puts buttons that open the notebook on Binder and Colab below the title of each, with the address "
-        "on GitHub that [project.urls] of the pyproject.toml above it says, and renews the cell that installs nbtf.",
+        description="Put buttons that open the notebook on Binder and Colab below the title of each notebook, and "
+        "update the cell that installs nbtf. The GitHub address comes from [project.urls] in the nearest "
+        "pyproject.toml above the notebook.",
     )
     doors_and_commands = ((check, checking.run), (record, record_all), (student, copy_all), (translate, translate_all))
     for door, command in (*doors_and_commands, (badged, badge_all)):
@@ -65,10 +66,10 @@ def add_command(commands: Any) -> None:
         door.set_defaults(command=command)
     checking.add_options(check)
     checking.add_timeout(record, CELL_SECONDS)
-    translate.add_argument("--language", required=True, metavar="LANGUAGE", help="such as ja or zh_CN")
-    student.add_argument("-o", "--output", type=Path, required=True, metavar="DIR", help="the folder for the copies")
+    translate.add_argument("--language", required=True, metavar="LANGUAGE", help="for example ja or zh_CN")
+    student.add_argument("-o", "--output", type=Path, required=True, metavar="DIR", help="folder for the copies")
     student.add_argument(
-        "--solutions", action="store_true", help="the teacher's copy: each solution in its exercise cell"
+        "--solutions", action="store_true", help="make the teacher's copy, with each solution in its exercise cell"
     )
 
 
@@ -80,7 +81,7 @@ def record_all(chosen: argparse.Namespace) -> int:
         try:
             execute(notebook, path.resolve().parent, chosen.timeout or None)
         except CommandError as error:
-            print(f"{path}: left as it was; {error}", flush=True)
+            print(f"{path}: not changed; {error}", flush=True)
             failed += 1
             continue
         left_out = tidy(notebook)
@@ -107,7 +108,7 @@ def copy_all(chosen: argparse.Namespace) -> int:
 
 
 def translate_all(chosen: argparse.Namespace) -> int:
-    """Brings the catalogues up to date, writes the translations, and returns the exit status."""
+    """Updates the catalogues, writes the translations, and returns the exit status."""
     require(["nbformat", "babel"], "nbtf notebooks translate")
     from nbtf.cli import translation
 
@@ -136,17 +137,17 @@ def badge_all(chosen: argparse.Namespace) -> int:
         project = next((folder for folder in full_path.parents if (folder / "pyproject.toml").is_file()), None)
         address = "" if project is None else address_in(project / "pyproject.toml")
         if project is None or not address:
-            raise CommandError(f"{path}: no pyproject.toml above it says in [project.urls] where it lives on GitHub.")
+            raise CommandError(f"{path}: no pyproject.toml above it has a GitHub address in [project.urls].")
         notebook = with_badges(read(path), badges(address, full_path.relative_to(project).as_posix()))
         for cell in filter(is_install_cell, notebook.cells):
             cell.source = install_cell()
         write(path, notebook)
-        print(f"{path}: has its buttons")
+        print(f"{path}: buttons are in place")
     return 0
 
 
 def _originals(paths: Iterable[Path]) -> Iterator[tuple[Path, Any]]:
-    """Yields the notebooks that are nobody's translation: those are made, not recorded."""
+    """Yields the notebooks that are not translations, because translations are built, not recorded."""
     for path in notebooks_in(paths):
         notebook = read(path)
         if not language_of(notebook):

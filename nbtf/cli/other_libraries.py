@@ -1,4 +1,4 @@
-"""Which libraries are here whose memory nbtf shows, and can they use a GPU? Asked of metadata; none is imported."""
+"""Which other libraries are installed, and can they use a GPU? Reads their metadata and imports none of them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from nbtf._install import pip_install
 from nbtf.cli.finding import Finding
 
 Version = Callable[[str], str | None]
-"""Tells the version of a package; None where it is not installed."""
+"""Returns the version of a package; None if it is not installed."""
 
 _CUDA = re.compile(r"\+cu(\d+)(\d)$")
 
@@ -24,7 +24,7 @@ def installed(package: str) -> str | None:
 
 
 def needed_by(package: str) -> Collection[str]:
-    """Returns what an installed package requires, as its metadata says; nothing where it is not installed."""
+    """Returns the requirements in an installed package's metadata; empty if it is not installed."""
     try:
         return requires(package) or ()
     except PackageNotFoundError:
@@ -37,14 +37,14 @@ def other_libraries(
     """Yields PyTorch, JAX and NVML's Python module.
 
     Args:
-      version_of: tells what is installed.
-      needs: tells what a package requires.
+      version_of: returns the installed version of a package.
+      needs: returns the requirements of a package.
     """
     yield _torch(version_of("torch"), needs("torch"))
     plugin = next((name for name in ("jax-cuda13-plugin", "jax-cuda12-plugin") if version_of(name)), None)
     yield _jax(version_of("jax"), plugin)
     module = version_of("nvidia-ml-py")
-    purpose = f"for `nbtf top` and what nvidia-smi shows: {pip_install('nvml')}"
+    purpose = f"for `nbtf top` and the figures that nvidia-smi shows: {pip_install('nvml')}"
     yield Finding("missing", "nvidia-ml-py", purpose) if module is None else Finding("ok", "nvidia-ml-py", module)
 
 

@@ -1,4 +1,4 @@
-"""Where does a page without a server get nbtf from? A wheel, made of the nbtf that runs this command."""
+"""Where does a page without a server get nbtf from? From a wheel of the nbtf that runs this command."""
 
 from __future__ import annotations
 
@@ -17,26 +17,26 @@ from nbtf._storage import files
 from nbtf.runtime import version
 
 BROWSER_NEEDS = ("numpy>=2.0", "ipywidgets>=8.0", "anywidget>=0.9.0,<0.12")
-"""What a page installs with nbtf: the live views are not an extra there. The bounds are those of the extra `lab`."""
+"""Packages that a page installs with nbtf, including those for the live views. The bounds are those of extra `lab`."""
 
 DIGITS = "nbtf/keras/datasets/digits.npz"
-"""Where `tf.keras.datasets.digits` looks before it asks scikit-learn, which is 20 MB in a page."""
+"""Where `tf.keras.datasets.digits` looks before it uses scikit-learn, which would add 20 MB to a page."""
 
 _DAY = (2020, 1, 1, 0, 0, 0)
-"""Of all files, so that the same nbtf gives the same wheel."""
+"""The date of all files in it, so that the same nbtf gives the same wheel."""
 
 
 def own_wheel(folder: Path, needs: Sequence[str] = BROWSER_NEEDS) -> Path:
-    """Makes a wheel of this nbtf, without the tutorials, which the page has beside it.
+    """Builds a wheel of this nbtf, without the tutorials, which the page has beside it.
 
-    No build tool is asked, so that an installed nbtf can do it as well as one in its repository.
+    Uses no build tool, so that it works for an installed nbtf as well as in the repository.
 
     Args:
-      folder: where it goes.
-      needs: the packages that it requires.
+      folder: folder for the wheel.
+      needs: the packages that the wheel requires.
 
     Returns:
-      Its path.
+      The path of the wheel.
     """
     name = f"nbtf-{version}"
     wheel = folder / f"{name}-py3-none-any.whl"
@@ -52,7 +52,7 @@ def own_wheel(folder: Path, needs: Sequence[str] = BROWSER_NEEDS) -> Path:
 
 
 def has_digits() -> bool:
-    """Whether scikit-learn is here, from which the wheel gets the digits of `tf.keras.datasets.digits`."""
+    """Returns whether scikit-learn is installed, which provides the digits of `tf.keras.datasets.digits`."""
     return importlib.util.find_spec("sklearn") is not None
 
 

@@ -1,4 +1,4 @@
-"""`nbtf predict`: what will a PyTorch notebook take on a card that is not here?"""
+"""`nbtf predict`: how much GPU memory will a PyTorch notebook need on a card that is not available?"""
 
 from __future__ import annotations
 
@@ -27,46 +27,46 @@ def add_command(commands: Any) -> None:
     """Adds `predict` to the command line."""
     parser: argparse.ArgumentParser = commands.add_parser(
         "predict",
-        help="say what a PyTorch notebook takes on a card that is not here",
-        description="Runs a PyTorch notebook without values on simulated cards, and says how much memory it allocates "
-        "and reserves at most, in which line, for what, which batch is the largest that fits, and which changes save "
-        "most, each computed by running it again. Exit status 1 if it does not fit, 2 if it cannot be predicted to its "
-        "end.",
+        help="predict how much GPU memory a PyTorch notebook needs",
+        description="Run a PyTorch notebook without values on simulated GPUs, and report its peak allocated and "
+        "reserved memory, the line that reaches it, and what the memory is used for. The report also names the largest "
+        "batch that fits and the changes that save most; each is computed by running the notebook again. Exit status 1 "
+        "if the notebook does not fit, 2 if it cannot be predicted to its end.",
     )
     parser.add_argument("notebook", type=Path, metavar="NOTEBOOK.ipynb")
     parser.add_argument(
-        "--gpus", type=_cards, required=True, metavar="NxCARD", help="the cards, as in 1xA100-40GB or L4"
+        "--gpus", type=_cards, required=True, metavar="NxCARD", help="the GPUs, for example 1xA100-40GB or L4"
     )
     parser.add_argument(
         "--batch",
         type=_batches,
         default=(None, ()),
         metavar="SIZES",
-        help="other batch sizes to try, as in 8,16,32; NAME=8,16 where the size has an unusual name",
+        help="other batch sizes to try, for example 8,16,32; NAME=8,16 if the variable has an unusual name",
     )
     parser.add_argument(
         "--seconds",
         type=float,
         default=SECONDS,
         metavar="S",
-        help=f"end a loop that takes longer, once three steps of an optimizer exceed no peak (default: {SECONDS:g})",
+        help=f"end a loop after S seconds, once three optimizer steps have not raised the peak (default: {SECONDS:g})",
     )
     parser.add_argument(
         "--timeout",
         type=float,
         default=LIMIT,
         metavar="S",
-        help=f"stop after so many seconds, and say what was predicted by then; 0: any time (default: {LIMIT:g})",
+        help=f"stop after S seconds and report the prediction so far; 0: no limit (default: {LIMIT:g})",
     )
     parser.add_argument("--json", action="store_true", help="print the figures as JSON; sizes are in bytes")
     parser.set_defaults(command=predict)
 
 
 def predict(chosen: argparse.Namespace) -> int:
-    """Predicts a notebook, prints the answer and returns the exit status."""
+    """Predicts a notebook, prints the report and returns the exit status."""
     require(["nbformat", "IPython"], "nbtf predict")
     if find_spec("torch") is None:
-        raise CommandError("`nbtf predict` predicts notebooks of PyTorch, which is not installed: pip install torch")
+        raise CommandError("`nbtf predict` needs PyTorch, which is not installed. Install with: pip install torch")
     notebook = read(chosen.notebook)
     count, card = chosen.gpus
     name, batches = chosen.batch
@@ -91,7 +91,7 @@ def predict(chosen: argparse.Namespace) -> int:
 
 
 def _cards(text: str) -> tuple[int, str]:
-    """How many cards, and which."""
+    """The number of GPUs, and their model."""
     try:
         return read_cards(text)
     except ValueError as error:
@@ -99,7 +99,7 @@ def _cards(text: str) -> tuple[int, str]:
 
 
 def _batches(text: str) -> tuple[str | None, tuple[int, ...]]:
-    """Batch sizes, and the name that holds them."""
+    """Batch sizes, and the name of the variable that holds them."""
     try:
         return read_batches(text)
     except ValueError as error:

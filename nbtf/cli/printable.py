@@ -1,4 +1,4 @@
-"""What of a notebook's text may a terminal get? All that shows; what would steer the terminal is written out."""
+"""Which characters of a notebook's text may reach a terminal? Visible ones; control characters are escaped."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ import io
 import re
 from typing import TextIO
 
-# Control characters (escape sequences begin with one), those that turn the direction of text, and halves of characters.
+# Control characters (they begin escape sequences), characters that change the text direction, and lone surrogates.
 _STEERS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 
 
 def printable(text: str) -> str:
-    r"""Returns a text for a terminal; new lines and tabs stay.
+    r"""Returns a text that is safe to print on a terminal; line breaks and tabs stay.
 
     >>> print(printable("\x1b[2Jgone"))
     \x1b[2Jgone
@@ -20,9 +20,9 @@ def printable(text: str) -> str:
 
 
 def write_out_foreign_letters(stream: TextIO) -> None:
-    r"""Has a stream write letters that its encoding lacks as `\u2013`, as standard error does, instead of failing.
+    r"""Makes a stream write letters that its encoding lacks as `\u2013`, as standard error does, instead of failing.
 
-    A pipe of Windows has the encoding of the country, which lacks even dashes.
+    On Windows, a pipe uses the country's encoding, which lacks even dashes.
 
     >>> stream = io.TextIOWrapper(io.BytesIO(), encoding="cp932")
     >>> write_out_foreign_letters(stream)

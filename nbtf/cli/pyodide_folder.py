@@ -1,4 +1,4 @@
-"""Is a folder with Pyodide, the Python of a browser, complete and unchanged? Its lock says so of each wheel."""
+"""Is a folder with Pyodide, the browser's Python, complete and unmodified? Its lock file has a checksum per wheel."""
 
 from __future__ import annotations
 
@@ -13,26 +13,26 @@ from nbtf._storage.reading import read_bytes, read_text
 from nbtf.cli.command_error import CommandError, reading
 
 CORE = ("pyodide.mjs", "pyodide.asm.mjs", "pyodide.asm.wasm", "python_stdlib.zip")
-"""Pyodide itself, with Python; `npm pack pyodide` has these and the lock."""
+"""Pyodide itself, with Python; `npm pack pyodide` contains these files and the lock file."""
 
 LOCK = "pyodide-lock.json"
 NEEDED = ("numpy", "micropip", "packaging")
-"""The packages without which no lesson runs; other pure ones come from the site's own wheels."""
+"""The packages that every lesson needs; other pure Python packages come from the site's own wheels."""
 
 
 def copy_pyodide(folder: Path, target: Path) -> list[str]:
-    """Copies what a page needs from a folder with Pyodide, once it is checked.
+    """Checks a folder with Pyodide and copies what a page needs from it.
 
     Args:
-      folder: Pyodide's core, its lock, and the wheels that the lock names, or some of them.
-      target: where it goes; made here.
+      folder: contains Pyodide's core, its lock file, and all or some of the wheels named in the lock file.
+      target: folder for the copy; created here.
 
     Returns:
-      The names of the packages that are there. The lock that goes with them names no others: Pyodide would
-      ask for their files, although the site has wheels of the same packages.
+      The names of the packages that were copied. The copied lock file names no others: Pyodide would request
+      their files although the site has wheels of the same packages.
 
     Raises:
-      CommandError: something is missing, or a wheel is not the one that the lock names.
+      CommandError: if something is missing, or a wheel does not match the lock file.
     """
     missing = [name for name in (*CORE, LOCK) if not (folder / name).is_file()]
     if missing:
@@ -56,17 +56,17 @@ def _lock(path: Path) -> dict[str, Any]:
         lock: Any = json.loads(text)
         names = [package["file_name"] + package["sha256"] for package in lock["packages"].values()]
     except (ValueError, LookupError, TypeError, AttributeError):
-        raise CommandError(f"{path} is no lock of Pyodide") from None
+        raise CommandError(f"{path} is not a lock file of Pyodide") from None
     if not names:
         raise CommandError(f"{path} names no packages")
     return lock
 
 
 def _check_packages(folder: Path, packages: dict[str, Any]) -> dict[str, Any]:
-    """Returns the packages whose files are there.
+    """Returns the packages whose files are in the folder.
 
     Raises:
-      CommandError: a file is another than the one that the lock names.
+      CommandError: if a file does not match the lock file.
     """
     available: dict[str, Any] = {}
     for name, package in packages.items():
@@ -80,14 +80,14 @@ def _check_packages(folder: Path, packages: dict[str, Any]) -> dict[str, Any]:
 
 
 def _usable(packages: dict[str, Any]) -> dict[str, Any]:
-    """Returns the packages that have all that they depend on; the others would end in an error when asked for."""
+    """Returns the packages whose dependencies are all available; loading any other package would fail."""
     while lame := [name for name, package in packages.items() if _depends(package) - set(packages)]:
         packages = {name: package for name, package in packages.items() if name not in lame}
     return packages
 
 
 def _depends(package: Any) -> set[str]:
-    """Returns what a package depends on, by the lock's own spelling of names."""
+    """Returns the dependencies of a package, with names spelled as in the lock file."""
     return {re.sub(r"[-_.]+", "-", name).lower() for name in package.get("depends", ())}
 
 

@@ -1,8 +1,8 @@
-"""What pytest loads in every project of an environment that has nbtf: names only, and nbtf itself when it is asked for.
+"""What does pytest load in every project whose environment has nbtf? Only names; nbtf itself is loaded on request.
 
-In the wheel this file lies beside the package, not in it: importing `nbtf` would cost every run of pytest.
+In the wheel, this file is installed beside the package, not in it: importing `nbtf` would slow down every pytest run.
 
-    pytest --nbtf notebooks/        # checks notebooks as `nbtf notebooks check` does, a test for each
+    pytest --nbtf notebooks/        # checks notebooks as `nbtf notebooks check` does, one test for each
 
     def test_products_stay_on_their_card(device_record):
         ...
@@ -33,14 +33,14 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     """Adds the options."""
     group = parser.getgroup("nbtf", "notebooks that nbtf checks")
     group.addoption("--nbtf", action="store_true", help="check notebooks: run each once and compare its outputs")
-    group.addoption("--nbtf-timeout", type=int, metavar="S", help="seconds that a cell may take; 0: any time")
+    group.addoption("--nbtf-timeout", type=int, metavar="S", help="time limit of a cell in seconds; 0: no limit")
     group.addoption("--nbtf-gpus", metavar="GPUS", help="simulate GPUs in notebooks and tests: 4, or 4xA100-40GB")
     group.addoption("--nbtf-redirect", choices=["tensorflow"], help="run TensorFlow's notebooks on nbtf")
-    group.addoption("--nbtf-tolerance", type=float, metavar="SHARE", help="how far numbers with a point may be off")
+    group.addoption("--nbtf-tolerance", type=float, metavar="SHARE", help="relative tolerance for decimal numbers")
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Names the markers; loads what checks notebooks where that was asked for."""
+    """Registers the markers; loads the notebook checks if they were requested."""
     for line in MARKERS.values():
         config.addinivalue_line("markers", line)
     if config.getoption("--nbtf") or config.getoption("--nbtf-gpus"):
@@ -51,7 +51,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call(item: pytest.Item) -> Generator[None, Any, Any]:
-    """Records a marked test, and checks the record when the test itself has passed."""
+    """Records a marked test, and checks the record after the test itself has passed."""
     marks = [mark for mark in item.iter_markers() if mark.name in MARKERS]
     if not marks or all(is_of_project(item.config, mark.name) for mark in marks):
         return (yield)
@@ -62,14 +62,14 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, Any, Any]:
 
 
 def is_of_project(config: pytest.Config, name: str) -> bool:
-    """Tells whether the project declares a marker of this name itself: then it means something else by it."""
+    """Returns whether the project itself declares a marker of this name, which then has another meaning."""
     declared: list[str] = config.getini("markers")
     return any(line not in MARKERS.values() and line.split(":")[0].split("(")[0].strip() == name for line in declared)
 
 
 @pytest.fixture
 def device_record() -> Iterator[Recording]:
-    """A `tf.runtime.Recording` of what the test does on the devices: ops (PyTorch's, too), reasons, copies, memory."""
+    """A `tf.runtime.Recording` of the test's ops (including PyTorch's), placement reasons, copies and memory."""
     from nbtf import runtime
     from nbtf._frameworks.op_watch import OpWatch
 

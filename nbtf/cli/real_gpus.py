@@ -1,4 +1,4 @@
-"""What is there for real GPUs, what is missing or in the way, and which line mends it? No CUDA context is made."""
+"""Is everything for real GPUs installed, what is missing or in the way, and what fixes it? Makes no CUDA context."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ DRIVER_FILE = Path("/proc/driver/nvidia/version")
 # The oldest driver for each CUDA. Source: NVIDIA, CUDA Toolkit Release Notes, table "CUDA Toolkit and Minimum Required
 # Driver Version for CUDA Minor Version Compatibility".
 OLDEST_DRIVER: Mapping[int, int] = {12: 525, 13: 580}
-# What CuPy calls on first use: matrix products, and the compiler of its kernels.
+# The libraries that CuPy calls on first use: for matrix products, and the compiler of its kernels.
 LIBRARIES: Mapping[str, str] = {"cublas": "matrix products", "nvrtc": "compiling kernels"}
 
 
 class CuPy(NamedTuple):
-    """An installed package that brings `cupy`: its name, its version, and for which CUDA it was built, if it says."""
+    """An installed package that provides `cupy`: its name, its version, and the CUDA it was built for, if known."""
 
     package: str
     version: str
@@ -41,11 +41,11 @@ class CuPy(NamedTuple):
 
 
 def real_gpus(environ: Mapping[str, str], monitor: runtime.CardMonitor | None = None) -> Iterator[Finding]:
-    """Yields findings, what everything else needs first.
+    """Yields findings in order of importance.
 
     Args:
       environ: the environment, as in `os.environ`.
-      monitor: reads cards through NVML; a new one when None.
+      monitor: reads GPUs through NVML; None creates a new one.
     """
     monitor = monitor or runtime.CardMonitor()
     driver = driver_version() or monitor.driver()
@@ -60,14 +60,12 @@ def real_gpus(environ: Mapping[str, str], monitor: runtime.CardMonitor | None = 
     yield _nvml(monitor, driver)
     pid_problem = strange_pids()
     if driver is not None and pid_problem:
-        yield Finding(
-            "note", "processes", f"{pid_problem}: whose a process on a card is cannot be told; --pid=host shows them"
-        )
+        yield Finding("note", "processes", f"{pid_problem}: owners of GPU processes are unknown; --pid=host shows them")
     monitor.close()
 
 
 def _use(package: CuPy, environ: Mapping[str, str]) -> Iterator[Finding]:
-    """Yields what stands between a CuPy that is installed and a first op on a GPU."""
+    """Yields the problems that keep an installed CuPy from running a first op on a GPU."""
     if not hidden(environ):
         yield from _probe_findings(probe(environ), package)
     for library, purpose in LIBRARIES.items():
@@ -79,16 +77,16 @@ def _use(package: CuPy, environ: Mapping[str, str]) -> Iterator[Finding]:
 
 
 def driver_version(file: Path = DRIVER_FILE) -> str | None:
-    """Returns the NVIDIA driver's version, `unknown` if only its library is found, or None."""
+    """Returns the NVIDIA driver's version; `unknown` if only its library is found, None without a driver."""
     if file.exists():
         match = re.search(r"\b(\d+\.\d+(?:\.\d+)?)\b", file.read_text(errors="replace"))
         return match[1] if match else "unknown"
     library = "nvcuda" if sys.platform == "win32" else "cuda"
-    return "unknown" if ctypes.util.find_library(library) else None  # Windows and WSL have no such file
+    return "unknown" if ctypes.util.find_library(library) else None  # Windows and WSL do not have the file
 
 
 def cupy_packages() -> list[CuPy]:
-    """Returns all installed packages that bring `cupy`; there are many, and two of them break each other."""
+    """Returns all installed packages that provide `cupy`; two of them break each other."""
     names = re.compile(r"cupy(-cuda\d+x?|-rocm-[\w-]+)?")
     versions = {
         str(distribution.metadata["Name"]).lower().replace("_", "-"): distribution.version
@@ -110,7 +108,7 @@ def _driver(version: str | None) -> Finding:
 def _cupy(packages: Sequence[CuPy], driver: str | None) -> Finding:
     install = pip_install(_extra(driver))
     if not packages:
-        absent = "for real GPUs only, and there is no NVIDIA driver here"
+        absent = "for real GPUs only, and this computer has no NVIDIA driver"
         return Finding("missing", "CuPy", absent if driver is None else f"for real GPUs: {install}")
     if len(packages) > 1:
         names = [package.package for package in packages]
@@ -120,10 +118,10 @@ def _cupy(packages: Sequence[CuPy], driver: str | None) -> Finding:
     label, oldest, major = f"{cupy.version} ({cupy.package})", OLDEST_DRIVER.get(cupy.cuda or 0), _major(driver or "")
     if oldest is not None and major is not None and major < oldest:
         mend = f"pip uninstall -y {cupy.package}, then {install}"
-        needs = f"{label} is for CUDA {cupy.cuda} and needs driver {oldest} or newer, here is {driver}"
+        needs = f"{label} is for CUDA {cupy.cuda} and needs driver {oldest} or newer; installed is {driver}"
         return Finding("wrong", "CuPy", f"{needs}: {mend}")
     if cupy.package.startswith("cupy-rocm"):
-        return Finding("note", "CuPy", f"{label} is for AMD's GPUs, with which nbtf was never tried")
+        return Finding("note", "CuPy", f"{label} is for AMD GPUs, which nbtf was never tested with")
     return Finding("ok", "CuPy", label)
 
 
@@ -137,24 +135,24 @@ def _major(release: str) -> int | None:
     return int(first) if first.isdigit() else None
 
 
-# What hides GPUs, and what is found
+# What hides GPUs, and what a probe finds
 
 
 def masks(environ: Mapping[str, str], cards: int) -> Iterator[Finding]:
-    """Yields what the environment hides from this process.
+    """Yields which GPUs the environment hides from this process.
 
     Args:
       environ: the environment.
-      cards: how many there are in the machine, as NVML tells; 0 when it does not.
+      cards: number of GPUs in the machine, according to NVML; 0 if unknown.
     """
     mask = environ.get("CUDA_VISIBLE_DEVICES")
     if mask is None:
         return
-    of = f" of the {cards} here" if cards else ""
+    of = f" of this computer's {cards}" if cards else ""
     if hidden({"CUDA_VISIBLE_DEVICES": mask}):
         effect = f"{mask!r} hides every GPU{of}: unset CUDA_VISIBLE_DEVICES"
     else:
-        effect = f"{mask!r}: only these{of} are visible, and they are numbered from 0 in this order"
+        effect = f"{mask!r}: only these{of} are visible, numbered from 0 in this order"
     yield Finding("note", "CUDA_VISIBLE_DEVICES", effect)
 
 
@@ -172,39 +170,37 @@ def _probe_findings(probed: Probe, package: CuPy) -> Iterator[Finding]:
 
 
 def toolkit_library(name: str, purpose: str, package: CuPy, load: Callable[[str], Any] | None = None) -> Finding:
-    """Returns whether a library of the CUDA toolkit can be loaded, as CuPy will on first use.
+    """Returns whether a library of the CUDA toolkit can be loaded, as CuPy will do on first use.
 
     Args:
-      name: as `cuda.pathfinder` calls it.
+      name: the library's name in `cuda.pathfinder`.
       purpose: what needs it.
       package: the CuPy that needs it.
-      load: loads a library; that of `cuda.pathfinder` when None.
+      load: loads a library; None uses `cuda.pathfinder`.
     """
     mend = f'pip install "{package.package}[ctk]"' if package.cuda else "install NVIDIA's CUDA toolkit"
     try:
         load_library: Any = load or import_module("cuda.pathfinder").load_nvidia_dynamic_lib
         path = str(load_library(name).abs_path)
-    except Exception as error:  # not found, or found and broken: each has a class of its own there
+    except Exception as error:  # not found, or broken: cuda.pathfinder has a class for each
         problem = " ".join(str(error).split()) or type(error).__name__
         return Finding("wrong", name, f"for {purpose}: {problem}: {mend}")
     number = re.search(r"\.so\.(\d+)|64_(\d\d)", path)
     major = int(number[1] or number[2]) if number else None
     if None not in (major, package.cuda) and major != package.cuda:
-        return Finding("wrong", name, f"{path} is of CUDA {major}, and {package.package} needs {package.cuda}: {mend}")
+        return Finding("wrong", name, f"{path} is for CUDA {major}, but {package.package} needs {package.cuda}: {mend}")
     return Finding("ok", name, path)
 
 
 def kernel_cache(environ: Mapping[str, str]) -> Finding:
-    """Returns whether CuPy can keep its compiled kernels; else every process compiles them again."""
+    """Returns whether CuPy can keep its compiled kernels; otherwise every process compiles them again."""
     folder = Path(environ.get("CUPY_CACHE_DIR") or Path.home() / ".cupy" / "kernel_cache")
     if environ.get("CUPY_CACHE_IN_MEMORY") == "1":
-        return Finding("note", "kernel cache", "in memory only (CUPY_CACHE_IN_MEMORY): each process compiles anew")
+        return Finding("note", "kernel cache", "in memory only (CUPY_CACHE_IN_MEMORY): each process compiles again")
     existing = next((parent for parent in (folder, *folder.parents) if parent.exists()), folder)
     if not existing.is_dir() or not os.access(existing, os.W_OK | os.X_OK):
-        mend = "set CUPY_CACHE_DIR to a folder that can be"
-        return Finding(
-            "wrong", "kernel cache", f"{folder} cannot be written, so CuPy fails on its first kernel: {mend}"
-        )
+        mend = "set CUPY_CACHE_DIR to a writable folder"
+        return Finding("wrong", "kernel cache", f"{folder} is not writable, so CuPy fails on its first kernel: {mend}")
     return Finding("ok", "kernel cache", str(folder))
 
 
@@ -214,5 +210,5 @@ def _nvml(monitor: runtime.CardMonitor, driver: str | None) -> Finding:
         cards = monitor.cards()
         return Finding("ok", "NVML", f"{counted(len(cards), 'card')} in this machine")
     if "not installed" in problem or driver is None:
-        return Finding("missing", "NVML", f"for what nvidia-smi shows beside nbtf's own figures: {problem}")
-    return Finding("wrong", "NVML", f"{problem}; nbtf runs without it, and shows its own figures only")
+        return Finding("missing", "NVML", f"for the figures that nvidia-smi shows, beside nbtf's own: {problem}")
+    return Finding("wrong", "NVML", f"{problem}; nbtf works without it, but shows only its own figures")

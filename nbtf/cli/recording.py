@@ -1,4 +1,4 @@
-"""How do the outputs of a notebook get into it? Runs all cells, keeps what a reader needs, and no trace of here."""
+"""How are a notebook's outputs recorded? Runs all cells and keeps what readers need, with no trace of this computer."""
 
 from __future__ import annotations
 
@@ -15,30 +15,30 @@ from nbtf.cli.marks import marks
 from nbtf.cli.notebook_file import as_text
 
 LARGEST = 150_000
-"""Bytes; what is larger is slow to open and to compare."""
+"""Bytes; a larger notebook is slow to open and to compare."""
 
 STATES = "application/vnd.jupyter.widget-state+json"
 VIEW, _SVG = "application/vnd.jupyter.widget-view+json", "image/svg+xml"
 _OURS = 'class="nbtf-still"'
 _BETWEEN_MARKS = re.compile(r">(?=<(?!/|title\b))")
-"""Where a picture has its next line, so that files can be compared: a mark and its title stand together."""
+"""Where a picture has its next line break, so that files can be compared: a mark and its title share a line."""
 
 CELL_SECONDS = 600
-"""What a cell may take: more than any cell of a guide, less than a night in CI."""
+"""Time limit of a cell: more than any cell of a guide needs, less than a night in CI."""
 
 LINES_SHOWN = 7
 
 
 def execute(notebook: Any, folder: Path, seconds: int | None = CELL_SECONDS) -> None:
-    """Runs all cells of a notebook and puts their outputs in.
+    """Runs all cells of a notebook and stores their outputs in it.
 
     Args:
       notebook: as nbformat reads it; changed in place.
       folder: the kernel's working directory.
-      seconds: what a cell may take; None: any time.
+      seconds: time limit of a cell; None for no limit.
 
     Raises:
-      CommandError: a cell raised something and is not marked as one that may, or the kernel ended.
+      CommandError: if a cell raised an error without being marked for it, or the kernel ended.
     """
     cell_marks = {index: marks(cell) for index, cell in code_cells(notebook)}
     skipped = [index for index, each in cell_marks.items() if each.skipped]
@@ -51,20 +51,20 @@ def execute(notebook: Any, folder: Path, seconds: int | None = CELL_SECONDS) -> 
             raise CommandError(f"a cell raised {run.error.name}: {run.error.text}\n{source_lines}")
         cells.append(run)
 
-    with contextlib.suppress(KernelDiedError):  # `keep` has told it
+    with contextlib.suppress(KernelDiedError):  # `keep` has already reported it
         notebook.metadata.update(execution.run_to_end(notebook, conditions, keep))
     for count, run in enumerate(cells, start=1):
         notebook.cells[run.index].update(outputs=run.outputs, execution_count=count)
 
 
 def tidy(notebook: Any) -> list[str]:
-    """Takes out what differs from computer to computer, and the program and state of our views: their pictures stay.
+    """Removes what differs between computers, and the program and state of our views; their pictures stay.
 
     Args:
       notebook: just executed; changed in place.
 
     Returns:
-      What is not as it should be, in sentences.
+      The remaining problems, as sentences.
     """
     notebook.metadata.get("language_info", {}).pop("version", None)
     for cell in notebook.cells:
@@ -74,19 +74,19 @@ def tidy(notebook: Any) -> list[str]:
         if data.get(VIEW, {}).get("model_id") in models:
             data.pop(VIEW)
         if _OURS in data.get(_SVG, ""):
-            data.pop("text/html", None)  # readers of files take it before the picture, and some then show no image
+            data.pop("text/html", None)  # viewers of files prefer it to the picture, and some then show no image
             data[_SVG] = _BETWEEN_MARKS.sub(">\n", data[_SVG])
     nbytes = size(notebook)
     return [f"it has {nbytes // 1000} KB, more than {LARGEST // 1000}: slow to open"] if nbytes > LARGEST else []
 
 
 def size(notebook: Any) -> int:
-    """Returns how many bytes the notebook's file has."""
+    """Returns the size of the notebook's file in bytes."""
     return len(as_text(notebook).encode())
 
 
 def _take_views_out(metadata: Any) -> set[str]:
-    """Takes our views and their layouts out of the saved widgets; returns the names of the views."""
+    """Removes our views and their layouts from the saved widgets; returns the names of the views."""
     states = metadata.get("widgets", {}).get(STATES, {}).get("state", {})
     views = {
         name for name, model in states.items() if str(model.get("state", {}).get("_anywidget_id")).startswith("nbtf.")

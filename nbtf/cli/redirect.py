@@ -1,8 +1,8 @@
 """How does a TensorFlow notebook reach nbtf unchanged? Runs inside its kernel, before the first cell.
 
 `import tensorflow as tf`, `from tensorflow.keras import layers` and `import tensorflow.compat.v1 as tf` find nbtf's
-modules. What would change the computer (`!pip install ...`) or is Colab's alone (`%tensorflow_version`) is left out,
-and told.
+modules. Commands that would change the computer (`!pip install ...`) and magics that exist only in Colab
+(`%tensorflow_version`) are left out and reported.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any
 from nbtf._runtime.aliases import AliasFinder
 from nbtf.cli.execution import LEFT_OUT
 
-# How the message of every name ends that TensorFlow has and nbtf has not.
+# The end of the message for every name that TensorFlow has and nbtf lacks.
 MISSING = " is not in nbtf yet"
 LINE_MAGICS = ("tensorflow_version", "pip", "conda")
 CELL_MAGICS = ("bash", "sh", "shell", "script", "system", "sx")
@@ -31,26 +31,26 @@ def startup(tensorflow_1: bool = False) -> str:
 
 
 def install(shell: Any, tensorflow_1: bool = False) -> None:
-    """Redirects TensorFlow's names in this process and leaves out shell commands of this IPython shell.
+    """Redirects TensorFlow's names in this process, and leaves out shell commands in an IPython shell.
 
     Args:
       shell: the shell.
       tensorflow_1: whether `import tensorflow as tf` means TensorFlow 1, whose ops build the default graph.
     """
     if tensorflow_1:
-        importlib.import_module("nbtf.compat.v1")  # which switches to graphs
+        importlib.import_module("nbtf.compat.v1")  # importing it switches to graphs
     AliasFinder("tensorflow", old_counterpart if tensorflow_1 else counterpart).install()
     leave_out_commands(shell)
 
 
 def counterpart(name: str) -> ModuleType:
-    """Returns nbtf's module, or namespace, for one of TensorFlow's.
+    """Returns nbtf's counterpart of a TensorFlow module or namespace.
 
-    `tensorflow.compat.v1` is the namespace that is eager until it is switched, as in TensorFlow 2, and
+    `tensorflow.compat.v1` is the namespace that stays eager until it is switched, as in TensorFlow 2, and
     `tensorflow.compat.v2` is `nbtf` itself.
 
     Raises:
-      ModuleNotFoundError: nbtf has none, in the words of a notebook: `tf.keras is not in nbtf yet`.
+      ModuleNotFoundError: if nbtf has none; the message uses the notebook's name: `tf.keras is not in nbtf yet`.
     """
     inside = name.removeprefix("tensorflow")
     if inside == ".compat":
@@ -60,10 +60,10 @@ def counterpart(name: str) -> ModuleType:
 
 
 def old_counterpart(name: str) -> ModuleType:
-    """Returns the module for one of TensorFlow 1's: `tensorflow` is `nbtf.compat.v1`.
+    """Returns the counterpart of a TensorFlow 1 module: `tensorflow` is `nbtf.compat.v1`.
 
     Raises:
-      ModuleNotFoundError: nbtf has none.
+      ModuleNotFoundError: if nbtf has none.
     """
     inside = name.removeprefix("tensorflow").removeprefix(".compat.v1")
     if inside.startswith((".compat", ".keras", ".python")):
@@ -72,7 +72,7 @@ def old_counterpart(name: str) -> ModuleType:
 
 
 def _compat() -> ModuleType:
-    """Returns `nbtf.compat` with what TensorFlow has in it; `from tensorflow.compat import v1` finds it there."""
+    """Returns `nbtf.compat` with TensorFlow's contents, so that `from tensorflow.compat import v1` works."""
     nbtf: Any = importlib.import_module("nbtf")
     compat: ModuleType = nbtf.compat
     vars(compat).update(v1=nbtf.compat.v1, v2=nbtf)
@@ -87,7 +87,7 @@ def _import_module(module_name: str, name: str) -> ModuleType:
 
 
 def leave_out_commands(shell: Any) -> None:
-    """Makes shell lines, shell cells and Colab's magics of an IPython shell say that they were left out."""
+    """Makes shell lines, shell cells and Colab's magics of an IPython shell report that they were left out."""
 
     def tell(line: str) -> None:
         shell.display_pub.publish({LEFT_OUT: line}, {})

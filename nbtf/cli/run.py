@@ -1,4 +1,4 @@
-"""`nbtf run`: does a TensorFlow notebook run on nbtf as it is? Says so cell by cell, and changes no file."""
+"""`nbtf run`: does a TensorFlow notebook run on nbtf unchanged? Reports cell by cell and changes no file."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ from nbtf.cli.printable import printable
 from nbtf.runtime import version
 
 VARIABLE = "NBTF_SIMULATED_GPUS"
-SAME, DIFFERS, UNRECORDED, FAILED = "ran, same as recorded", "ran, prints other", "ran, nothing recorded", "failed"
+SAME, DIFFERS, UNRECORDED, FAILED = "ran, same as recorded", "ran, output differs", "ran, nothing recorded", "failed"
 SOURCE_SHOWN = 50
 LONGEST = 600
-"""Seconds that a cell may take: more than any cell of a guide, less than a night in CI."""
+"""Time limit of a cell in seconds: more than any cell of a guide needs, less than a night in CI."""
 
 
 def add_command(commands: Any) -> None:
@@ -33,27 +33,27 @@ def add_command(commands: Any) -> None:
     parser: argparse.ArgumentParser = commands.add_parser(
         "run",
         help="run a TensorFlow notebook on nbtf",
-        description="Runs a notebook whose imports of tensorflow mean nbtf, and says for each cell whether it ran, "
-        "whether it printed what is recorded in the notebook, or what is missing. No file is changed. Shell lines "
-        "(!pip ...) and %tensorflow_version are left out. Exit status 1 if a cell failed, 2 if it is no notebook.",
+        description="Run a notebook with nbtf in place of TensorFlow, and report for each cell whether it ran, whether "
+        "it printed its recorded output, or what is missing. No file is changed. Shell lines (!pip ...) and "
+        "%tensorflow_version are left out. Exit status 1 if a cell failed, 2 if the file is not a notebook.",
     )
     parser.add_argument("notebook", type=Path, metavar="NOTEBOOK.ipynb")
     parser.add_argument(
-        "--gpus", type=_count, metavar="N", help=f"simulate N GPUs; without it, what {VARIABLE} says, or none"
+        "--gpus", type=_count, metavar="N", help=f"number of GPUs to simulate (default: {VARIABLE} if set, else none)"
     )
-    parser.add_argument("-o", "--output", type=Path, metavar="OUT", help="write the notebook with its new outputs here")
+    parser.add_argument("-o", "--output", type=Path, metavar="OUT", help="save the notebook with new outputs to OUT")
     parser.add_argument(
         "--tf1",
         action=argparse.BooleanOptionalAction,
-        help="run it as TensorFlow 1: `import tensorflow` means nbtf.compat.v1, whose ops build a graph; without it, "
-        "where the notebook uses names that only TensorFlow 1 has, such as tf.Session",
+        help="run it as TensorFlow 1: `import tensorflow` means nbtf.compat.v1, whose ops build a graph (default: if "
+        "the notebook uses names that only TensorFlow 1 has, such as tf.Session)",
     )
     parser.add_argument(
         "--timeout",
         type=_seconds,
         default=LONGEST,
         metavar="SECONDS",
-        help=f"end a cell that takes longer, and the run with it (default: {LONGEST}; 0: never)",
+        help=f"stop the run when a cell takes longer than this (default: {LONGEST}; 0: never)",
     )
     parser.set_defaults(command=run)
 
@@ -77,7 +77,7 @@ def run(chosen: argparse.Namespace) -> int:
     try:
         execution.run_to_end(notebook, conditions, report.add)
     except KernelDiedError:
-        pass  # the report has it, and counts the cells after it
+        pass  # the report includes it, and counts the cells after it
     try:
         if chosen.output is not None:
             write(chosen.output, report.executed)
@@ -88,24 +88,24 @@ def run(chosen: argparse.Namespace) -> int:
 
 
 class Report:
-    """Prints a line for each cell as it comes, counts, and keeps the notebook with its new outputs."""
+    """Prints and counts the cells as they finish, and keeps the notebook with its new outputs."""
 
     def __init__(self, notebook: Any) -> None:
-        """Starts with no cell told.
+        """Starts with no cell reported.
 
         Args:
           notebook: as it was recorded.
         """
         self.executed: Any = copy.deepcopy(notebook)
         for _, cell in code_cells(self.executed):
-            cell.update(outputs=[], execution_count=None)  # what is not reached has no output
+            cell.update(outputs=[], execution_count=None)  # a cell that is not reached has no output
         self.counts: Counter[str] = Counter()
         self._missing: list[str] = []
         self._cells = len(code_cells(notebook))
         self._recorded = notebook
 
     def add(self, run: CellRun) -> None:
-        """Takes one cell: prints its line, and below it what differs, is missing or was left out."""
+        """Adds a cell: prints its line, then what differs, is missing or was left out."""
         cell = self._recorded.cells[run.index]
         verdict, details = judge(cell, run)
         self.counts[verdict] += 1
@@ -118,14 +118,14 @@ class Report:
         print(printable("".join(f"       {line}\n" for line in details)), end="", flush=True)
 
     def summary(self) -> str:
-        """The last lines: what nbtf lacks, how many cells ran and failed, and what the recorded ones printed."""
+        """The last lines: what nbtf lacks, how many cells ran and failed, and how many printed as recorded."""
         failed, reached = self.counts[FAILED], self.counts.total()
         phrases = [f"{counted(self._cells, 'cell')}: {reached - failed} ran, {failed} failed"]
         if reached < self._cells:
             phrases.append(f"{self._cells - reached} not reached")
         printed = (
-            (SAME, "printed the same as recorded"),
-            (DIFFERS, "printed other"),
+            (SAME, "same as recorded"),
+            (DIFFERS, "with different output"),
             (UNRECORDED, "with nothing recorded"),
         )
         phrases.append(", ".join(f"{self.counts[verdict]} {words}" for verdict, words in printed))
@@ -134,7 +134,7 @@ class Report:
 
 
 def judge(cell: Any, run: CellRun) -> tuple[str, list[str]]:
-    """Returns what is said of a cell, and the lines below it."""
+    """Returns the verdict on a cell, and the lines below it."""
     if run.error is not None and not may_raise(cell, run.error):
         return FAILED, [what_is_missing(run.error)]
     if not is_recorded(cell):
@@ -144,41 +144,41 @@ def judge(cell: Any, run: CellRun) -> tuple[str, list[str]]:
 
 
 def first_line(source: str) -> str:
-    """Returns the first line of a cell that says something, cut to fit beside the verdict."""
+    """Returns the first line of a cell with content, cut to fit beside the verdict."""
     lines = [line.strip() for line in source.split("\n")]
     line = next((line for line in lines if line and not line.startswith("#")), lines[0])
     return line if len(line) <= SOURCE_SHOWN else line[: SOURCE_SHOWN - 1] + "…"
 
 
 def heading(notebook: Path, gpus: int | None, tensorflow_1: bool = False, old: str | None = None) -> str:
-    """Returns the first line: which notebook, on what, and whether it is one of TensorFlow 1.
+    """Returns the heading: the notebook, its GPUs, and whether it runs as TensorFlow 1.
 
     Args:
       notebook: its file.
-      gpus: how many GPUs were asked for; None leaves it to the environment.
+      gpus: number of GPUs requested; None leaves it to the environment.
       tensorflow_1: whether `import tensorflow` means TensorFlow 1.
-      old: the name in it that says so; None where the command does.
+      old: the name in the notebook that decided it; None if an option did.
     """
     simulated_gpus = os.environ.get(VARIABLE, "") if gpus is None else str(gpus)
     machine = f"; simulated GPUs: {simulated_gpus}" if simulated_gpus not in ("", "0") else ""
-    reason = f", for it uses {old} (--no-tf1: TensorFlow 2)" if old else ""
+    reason = f", because it uses {old} (--no-tf1: TensorFlow 2)" if old else ""
     generation = f", as TensorFlow 1{reason}" if tensorflow_1 else ""
     return f"{notebook.name}: tensorflow means nbtf {version}{generation}{machine}"
 
 
 def environment(gpus: int | None) -> Mapping[str, str]:
-    """Returns the kernel's environment variables: ours, and the GPUs asked for."""
+    """Returns the kernel's environment variables: this process's, and the requested GPUs."""
     return {**os.environ, **({} if gpus is None else {VARIABLE: str(gpus)})}
 
 
 def _check_output(output: Path | None, notebook: Path) -> None:
-    """Refuses, before anything runs, an output that is the notebook itself or has no folder."""
+    """Rejects, before anything runs, an output path that is the notebook itself or has no folder."""
     if output is None:
         return
     if output.exists() and output.samefile(notebook):
         raise CommandError(f"{output} is the notebook itself, which is never changed. Choose another file for -o.")
     if not output.resolve().parent.is_dir():
-        raise CommandError(f"cannot write {output}: there is no folder {output.resolve().parent}")
+        raise CommandError(f"cannot write {output}: the folder {output.resolve().parent} does not exist")
 
 
 def _seconds(text: str) -> int:

@@ -1,4 +1,4 @@
-"""`nbtf site`: how do the lessons become a page that needs no server? JupyterLite, our wheel, and what it needs."""
+"""`nbtf site`: how do the lessons become a page that needs no server? JupyterLite with nbtf's wheel and its needs."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ from nbtf.cli.own_wheel import has_digits, own_wheel
 from nbtf.cli.pyodide_folder import copy_pyodide
 
 PYTHON = "3.14"
-"""Of the Pyodide that jupyterlite-pyodide-kernel 0.8 loads."""
+"""The Python of the Pyodide that jupyterlite-pyodide-kernel 0.8 loads."""
 
 PURE = ("ipywidgets", "anywidget", "ipython", "jedi", "comm", "traitlets")
-"""What a page's kernel and the live views need; pip adds what these need."""
+"""Packages that a page's kernel and the live views need; pip adds their requirements."""
 
 STUB = "widgetsnbextension"
-"""JupyterLite brings an empty one."""
+"""Replaced because JupyterLite brings an empty one."""
 
 SETTINGS = "@jupyterlite/pyodide-kernel-extension:kernel"
 
@@ -45,34 +45,39 @@ OPEN = """\
 <meta http-equiv="refresh" content="0; url={first}">
 <p><a href="{first}">Open the first lesson</a></p>
 """
-"""The page at the root. JupyterLite's pages read the settings in it, of which ours has none."""
+"""The page at the root. JupyterLite's pages read their settings from it; ours has none."""
 
 
 def add_command(commands: Any) -> None:
     """Adds `site` to the command line."""
     parser: argparse.ArgumentParser = commands.add_parser(
         "site",
-        help="make a web page of the tutorials that needs no server",
-        description="Builds a static site in which the tutorials run in the browser itself: JupyterLite with nbtf. "
-        "Any file server can serve it. Its pages load Pyodide, the browser's Python, from its CDN, or bring it along: "
-        "--pyodide. Needs pip and its index, once, while it builds.",
+        help="build the tutorials as a static web page",
+        description="Build a static site in which the tutorials run entirely in the browser: JupyterLite with nbtf. "
+        "Any file server can serve it. Its pages load Pyodide, the browser's Python, from its CDN, or from the site "
+        "itself with --pyodide. Building the site needs pip and a package index.",
     )
     parser.add_argument(
-        "-o", "--output", type=Path, default=Path("nbtf-site"), metavar="DIR", help="default: nbtf-site"
+        "-o",
+        "--output",
+        type=Path,
+        default=Path("nbtf-site"),
+        metavar="DIR",
+        help="folder for the site (default: nbtf-site)",
     )
     parser.add_argument(
         "--pyodide",
         type=Path,
         metavar="FOLDER",
-        help="bring Pyodide along from here: its core and lock (npm pack pyodide) and the wheels of numpy, micropip "
-        "and packaging that the lock names. Pages then ask no other host",
+        help="include Pyodide from this folder: its core and lock file (npm pack pyodide) and the wheels of numpy, "
+        "micropip and packaging that the lock file names. The pages then contact no other host",
     )
-    parser.add_argument("notebooks", nargs="*", type=Path, metavar="NOTEBOOK", help="instead of the tutorials")
+    parser.add_argument("notebooks", nargs="*", type=Path, metavar="NOTEBOOK", help="used instead of the tutorials")
     parser.set_defaults(command=site)
 
 
 def site(chosen: argparse.Namespace) -> int:
-    """Builds the site and says how to look at it."""
+    """Builds the site and prints how to view it."""
     require(
         ["jupyterlite_core", "jupyterlite_pyodide_kernel", "jupyter_server", "ipywidgets", "anywidget", "nbformat"],
         "nbtf site",
@@ -99,9 +104,9 @@ def prepare(folder: Path, contents: Sequence[Lesson], offline: bool) -> None:
     """Puts notebooks, wheels and settings where JupyterLite looks for them.
 
     Args:
-      folder: empty but for Pyodide.
+      folder: empty except for Pyodide.
       contents: notebooks, each with its place in the site.
-      offline: whether a page may ask no package index.
+      offline: whether pages must work without a package index.
     """
     _tell_step(f"Copying {counted(len(contents), 'notebook')}")
     copy_notebooks(contents, folder / "contents")
@@ -117,14 +122,14 @@ def prepare(folder: Path, contents: Sequence[Lesson], offline: bool) -> None:
 
 
 def copy_notebooks(contents: Sequence[Lesson], folder: Path) -> None:
-    """Writes copies of notebooks that run in a page, with their images.
+    """Copies notebooks in a form that runs in a page, with their images.
 
     Args:
       contents: notebooks, each with its place in the folder.
-      folder: made if need be.
+      folder: created if necessary.
 
     Raises:
-      CommandError: two notebooks have the same place, or one cannot be read or written.
+      CommandError: if two notebooks have the same place, or one cannot be read or written.
     """
     for path, relative_path in contents:
         target = folder / relative_path
@@ -137,10 +142,10 @@ def copy_notebooks(contents: Sequence[Lesson], folder: Path) -> None:
 
 
 def fetch_wheels(folder: Path) -> None:
-    """Gets the pure wheels with pip, for the page's Python and not for this one.
+    """Downloads the pure Python wheels with pip, for the page's Python and not for this one.
 
     Raises:
-      CommandError: pip could not.
+      CommandError: if pip failed.
     """
     target = ("--python-version", PYTHON, "--platform", "any", "--implementation", "py", "--abi", "none")
     pip = (sys.executable, "-m", "pip", "download", "--quiet", "--disable-pip-version-check")
@@ -153,7 +158,7 @@ def build(folder: Path, output: Path) -> None:
     """Runs JupyterLite over a folder.
 
     Raises:
-      CommandError: it failed.
+      CommandError: if it failed.
     """
     lite = (sys.executable, "-m", "jupyterlite_core", "build", "--lite-dir", str(folder), "--output-dir")
     less = ("--no-sourcemaps", "--no-unused-shared-packages", "--apps", "lab", "--apps", "notebooks")
@@ -162,21 +167,21 @@ def build(folder: Path, output: Path) -> None:
 
 
 def describe_site(output: Path, notebooks: int, packages: Sequence[str]) -> str:
-    """Returns what is said of a site that is built."""
+    """Returns the text printed once the site is built."""
     size = sum(path.stat().st_size for path in output.rglob("*") if path.is_file())
-    python = "brought along; no other host is asked" if packages else "from its CDN, when a notebook is opened"
+    python = "included; no other host is contacted" if packages else "loaded from its CDN when a notebook is opened"
     lines = [
         f"Site: {output.resolve()} ({notebooks} notebooks, {size / 2**20:.0f} MiB)",
         f"Pyodide, the browser's Python: {python}",
-        f"To look at it: {Path(sys.executable).name} -m http.server --directory {output}",
+        f"To view it: {Path(sys.executable).name} -m http.server --directory {output}",
     ]
     if not has_digits():
-        lines.append("tf.keras.datasets.digits will not work in it: scikit-learn, from which it comes, is not here.")
+        lines.append("tf.keras.datasets.digits will not work in it: it needs scikit-learn, which is not installed.")
     return "\n".join(lines)
 
 
 def _tell_step(text: str) -> None:
-    """Says what is done now, at once: also where the output goes into a file or another program."""
+    """Prints the current step immediately, even when the output goes into a file or a pipe."""
     print(f"{text} ...", flush=True)
 
 
@@ -186,7 +191,7 @@ def _address(relative_path: str) -> str:
 
 def _check_output(output: Path) -> None:
     if output.exists() and (not output.is_dir() or any(output.iterdir())):
-        raise CommandError(f"{output} is there and is not empty. Delete it, or choose another folder with -o.")
+        raise CommandError(f"{output} already exists and is not empty. Delete it, or choose another folder with -o.")
 
 
 def _run(command: Sequence[str], failed: str, folder: Path | None = None) -> None:

@@ -1,4 +1,4 @@
-r"""What does a reader see of a stream that goes back over what it has printed: `\r`, `\b`?"""
+r"""What does a reader see of a stream that overwrites what it has printed, with `\r` or `\b`?"""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ def as_seen(stream: str) -> str:
     >>> as_seen("10%\r20%\r100%\nabc\x08\x08d")
     '100%\nad'
     """
-    stream = stream.replace("\r\n", "\n")  # a terminal's end of a line, as shell commands print it
+    stream = stream.replace("\r\n", "\n")  # a terminal's line ending, as shell commands print it
     return without_overwritten(_WITH_BACKSPACES.sub(lambda line: _without_erased(line[0]), stream))
 
 
 def without_overwritten(stream: str) -> str:
-    r"""Returns a stream without what a later part of the same line overwrites.
+    r"""Returns a stream without text that a later part of the same line overwrites.
 
     >>> without_overwritten("1 of 2\r2 of 2\n")
     '2 of 2\n'
@@ -36,8 +36,8 @@ def without_overwritten(stream: str) -> str:
 
 
 def _without_erased(line: str) -> str:
-    """Returns a line without what its backspaces erase; each character is visited once, however many erase it."""
-    spans: list[tuple[int, int]] = []  # where the parts begin and end that are still there
+    """Returns a line without the text its backspaces erase, in linear time."""
+    spans: list[tuple[int, int]] = []  # start and end of the parts that remain
     for run in _RUN.finditer(line):
         start, end = run.span()
         if line[start] != "\x08":
@@ -56,13 +56,13 @@ def _erase(spans: list[tuple[int, int]], count: int) -> None:
 
 
 def joined_streams(outputs: Iterable[Output]) -> list[Output]:
-    """Returns the outputs of a cell, of which each stream is one output, as notebooks store it.
+    """Returns the outputs of a cell with each stream joined into one output, as notebooks store it.
 
-    A stream is placed where its first piece was, and standard output before an error stream beside it: they come in no
-    order.
+    A stream takes the position of its first piece; standard output goes before an adjacent error stream, because the
+    order of the two is random.
 
     Args:
-      outputs: as they came.
+      outputs: as they arrived.
     """
     joined: list[Output] = []
     pieces: dict[str, list[str]] = {}
@@ -85,10 +85,10 @@ def joined_streams(outputs: Iterable[Output]) -> list[Output]:
 
 
 def joined_neighbours(outputs: Iterable[Output]) -> list[Output]:
-    """Returns the outputs of a cell, of which pieces of a stream are one output where nothing came between them.
+    """Returns the outputs of a cell with adjacent pieces of the same stream joined.
 
     Args:
-      outputs: as they came.
+      outputs: as they arrived.
     """
     joined: list[Output] = []
     for (output_type, _), neighbours in groupby(outputs, lambda output: (output["output_type"], output.get("name"))):
@@ -101,7 +101,7 @@ def joined_neighbours(outputs: Iterable[Output]) -> list[Output]:
 
 
 def _moved_text(piece: Output) -> str:
-    """Returns the text of a piece, and empties the piece, so that the stream is not in memory twice."""
+    """Returns the text of a piece and empties the piece, so that the stream is not in memory twice."""
     text: str = piece["text"]
     piece["text"] = ""
     return text

@@ -1,4 +1,4 @@
-"""What do students and teachers get? Copies of notebooks without solutions, or with the solutions in their places."""
+"""What do students and teachers get? Copies of notebooks without solutions, or with solutions in the exercise cells."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from nbtf.cli.exercises import exercises
 
 
 def student_copy(notebook: Any) -> Any:
-    """Returns a notebook without solutions and outputs, so that nothing is given away."""
+    """Returns a notebook without solutions and outputs, so that no answer is revealed."""
     copied = _without_outputs(notebook)
     hidden = {exercise.solution_cell for exercise in exercises(copied)}
     copied.cells = [cell for index, cell in enumerate(copied.cells) if index not in hidden]

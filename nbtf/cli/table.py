@@ -1,4 +1,4 @@
-"""How rows are laid out on a terminal: columns as wide as their widest text, no lines."""
+"""How are rows laid out on a terminal? In columns as wide as their widest text, without rules."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 
 def table(rows: Iterable[Sequence[str]]) -> str:
-    """Returns the rows as text, one a line; columns stand under each other, two blanks apart.
+    """Returns the rows as text, one per line; columns are aligned and two spaces apart.
 
     >>> print(table([("device", "memory"), ("GPU:0", "5 GiB")]))
     device  memory

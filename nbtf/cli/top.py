@@ -1,4 +1,4 @@
-"""`nbtf top`: what each card does now and whose it is, renewed every second in a terminal."""
+"""`nbtf top`: what is each GPU doing, and for whom? Updates every second in a terminal."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ SECOND = 1.0
 NOTHING = "–"
 HEAD = ("card", "name", "memory", "busy", "°C", "W", "whose")
 
-# A page of its own without a cursor, and back to the shell's; its beginning; what is left of the line, of the page.
+# Switch to a separate screen without a cursor, and back; go to its start; clear the rest of the line, of the screen.
 _OPEN, _CLOSE = "\x1b[?1049h\x1b[?25l", "\x1b[?25h\x1b[?1049l"
 _BEGIN, _END_LINE, _END_PAGE = "\x1b[H", "\x1b[K", "\x1b[J"
 
@@ -30,19 +30,19 @@ def add_command(commands: Any) -> None:
     """Adds `top` to the command line."""
     parser: argparse.ArgumentParser = commands.add_parser(
         "top",
-        help="show what the cards do, and for whom",
-        description="Shows all cards of this machine, of all programs: memory, how busy they are, whose processes are "
-        "on them, in which notebook, and which kernels hold memory without having run for ten minutes. Renewed every "
-        "second in a terminal, until q or Ctrl-C; printed once elsewhere. Starts no device. Of other people no more is "
-        "told than their names.",
+        help="show GPU activity and the processes behind it",
+        description="Show all GPUs of this machine across all programs: memory, utilization, processes with their "
+        "notebooks, and kernels that hold memory but have been idle for ten minutes. In a terminal, the list updates "
+        "every second until you press q or Ctrl-C; elsewhere it is printed once. The command starts no device. For "
+        "other users, only names are shown.",
     )
-    parser.add_argument("--once", action="store_true", help="print it once")
-    parser.add_argument("--json", action="store_true", help="print it once, as JSON; sizes are in bytes")
+    parser.add_argument("--once", action="store_true", help="print the list once")
+    parser.add_argument("--json", action="store_true", help="print the list once as JSON; sizes are in bytes")
     parser.set_defaults(command=top)
 
 
 def top(chosen: argparse.Namespace) -> int:
-    """Prints the cards, once or until it is stopped."""
+    """Prints the GPUs, once or until stopped."""
     monitor = runtime.CardMonitor()
     try:
         if chosen.json:
@@ -57,14 +57,14 @@ def top(chosen: argparse.Namespace) -> int:
 
 
 def page(listed_cards: Sequence[Card], width: int | None = None) -> str:
-    """Returns the cards as text.
+    """Returns the GPUs as text.
 
     Args:
-      listed_cards: the cards.
-      width: of the terminal, in characters; longer lines are cut. None cuts nothing.
+      listed_cards: the GPUs.
+      width: width of the terminal in characters; longer lines are cut. None cuts nothing.
 
     Returns:
-      A line for each process on a card, and one for a card without any; below, what is idle and which cards are free.
+      A line for each process on a GPU, and one for a GPU without any; below, idle notebooks and free GPUs.
     """
     rows = [HEAD, *(row for card in listed_cards for row in _rows(card))]
     columns = [column for column in zip(*rows, strict=True) if any(cell not in ("", NOTHING) for cell in column[1:])]
@@ -73,8 +73,8 @@ def page(listed_cards: Sequence[Card], width: int | None = None) -> str:
 
 
 def _follow(monitor: runtime.CardMonitor) -> None:
-    """Renews the page every second, in a terminal."""
-    first = cards(monitor)  # what is wrong is said on the shell's own page
+    """Updates the list every second, in a terminal."""
+    first = cards(monitor)  # raises an error while the shell's own screen is still shown
     sys.stdout.write(_OPEN)
     try:
         with pressed_keys() as wait:
@@ -93,20 +93,20 @@ def _follow(monitor: runtime.CardMonitor) -> None:
 
 def _draw(listed_cards: Sequence[Card]) -> None:
     size = shutil.get_terminal_size()
-    lines = [f"nbtf top · {time.strftime('%H:%M:%S')} · q ends", "", *page(listed_cards).splitlines()]
+    lines = [f"nbtf top · {time.strftime('%H:%M:%S')} · q to quit", "", *page(listed_cards).splitlines()]
     if len(lines) > size.lines:
         hidden = len(lines) - size.lines + 1
-        lines[size.lines - 1 :] = [f"… {hidden} more lines: a higher terminal, or nbtf top --once"]
+        lines[size.lines - 1 :] = [f"… {hidden} more lines: enlarge the terminal, or use nbtf top --once"]
     text = "\n".join(_cut(line, size.columns) + _END_LINE for line in lines)
     sys.stdout.write(f"{_BEGIN}{text}{_END_PAGE}")
     sys.stdout.flush()
 
 
 def _rows(card: Card) -> Iterator[Sequence[str]]:
-    """Yields the card with the first process on it, and the others below."""
+    """Yields the GPU with its first process, then its other processes."""
     owners = [_holder(holding) for holding in card.holdings or ()]
     if card.holdings is None:
-        owners = [f"not told: {card.missing.get('processes', 'the driver does not say why')}"]
+        owners = [f"unknown: {card.missing.get('processes', 'the driver gives no reason')}"]
     elif card.simulated:
         owners = [NOTHING]
     elif not owners:
@@ -138,12 +138,12 @@ def _summary(listed_cards: Sequence[Card]) -> Iterator[str]:
         yield f"idle notebooks hold {idle_size}: {names}"
     silent = [card.label for card in listed_cards if card.holdings is None]
     if silent:
-        yield f"by memory alone, as processes are not told: {', '.join(silent)}"
+        yield f"free judging by memory only, as processes are unknown: {', '.join(silent)}"
     real = [card for card in listed_cards if not card.simulated]
     if real:
         yield f"free: {', '.join(card.label for card in real if card.is_free) or 'none'}"
     if len(real) < len(listed_cards):
-        yield "Simulated cards are this process's own: NumPy on this computer's CPU. No GPU is used."
+        yield "Simulated GPUs belong to this process: NumPy on this computer's CPU. No GPU is used."
 
 
 def _cut(line: str, width: int | None) -> str:
@@ -151,7 +151,7 @@ def _cut(line: str, width: int | None) -> str:
 
 
 def _plain(card: Card) -> dict[str, Any]:
-    """Returns a card as plain values."""
+    """Returns a GPU as JSON-compatible values."""
     holdings: Iterable[Holding] | None = card.holdings
     processes = None
     if holdings is not None:

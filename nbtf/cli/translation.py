@@ -1,4 +1,4 @@
-"""How does a text of a notebook come into another language? Through gettext catalogues, which are kept up to date."""
+"""How is a notebook's text translated? Through gettext catalogues, which this module keeps up to date."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ _SAYS_NOTHING = (
     '"Report-Msgid-Bugs-To: ',
     '"Language-Team: ',
 )
-"""Lines of a catalogue that change with the day or the program, or say nothing."""
+"""Lines of a catalogue that change with the date or the program, or contain no information."""
 
-_HEADER = "# What a notebook says, in another language. `nbtf notebooks translate` adds what is missing."
+_HEADER = "# The texts of a notebook in another language. `nbtf notebooks translate` adds missing ones."
 
 
 class Missing(NamedTuple):
-    """What a catalogue lacks: texts without a translation, and texts whose original has changed since."""
+    """The gaps in a catalogue: texts without a translation, and texts whose original has changed since."""
 
     untranslated: list[str]
     stale: list[str]
@@ -50,9 +50,9 @@ def template(notebook: Any) -> Catalog:
 
 
 def updated(path: Path, notebook: Any, language: str) -> Catalog:
-    """Returns the catalogue at a path with the texts that the notebook has now.
+    """Returns the catalogue at a path, updated with the notebook's current texts.
 
-    A text whose original has changed keeps its translation, marked as one to look at again (fuzzy).
+    A text whose original has changed keeps its translation, marked for review (fuzzy).
     """
     now = template(notebook)
     earlier = read(path) if path.exists() else Catalog(language, header_comment=_HEADER, charset="utf-8", fuzzy=False)
@@ -64,7 +64,7 @@ def read(path: Path) -> Catalog:
     """Returns the catalogue at a path.
 
     Raises:
-      CommandError: it cannot be read, or is no catalogue in UTF-8.
+      CommandError: if it cannot be read, or is not a catalogue in UTF-8.
     """
     with reading(path), open_bytes(path) as file:
         content = file.read(CATALOGUE_BYTES.maximum + 1)
@@ -73,17 +73,17 @@ def read(path: Path) -> Catalog:
             CATALOGUE_BYTES.check(len(content))
             catalogue = read_po(io.StringIO(content.decode("utf-8")), abort_invalid=True)
     except RefusedFileError as error:
-        raise CommandError(f"{path} is no catalogue: {error.__cause__}") from error
-    if catalogue.charset not in ("utf-8", "utf8"):  # which codec it is looked up as must not come from the file
-        raise CommandError(f"{path} says that it is in {catalogue.charset!r}; catalogues are in UTF-8")
+        raise CommandError(f"{path} is not a catalogue: {error.__cause__}") from error
+    if catalogue.charset not in ("utf-8", "utf8"):  # the file must not decide which codec is looked up
+        raise CommandError(f"{path} declares the charset {catalogue.charset!r}; catalogues must be in UTF-8")
     return catalogue
 
 
 def write(path: Path, catalogue: Catalog) -> None:
-    """Writes a catalogue; nothing in it changes with the day or the program's version.
+    """Writes a catalogue; the result does not depend on the date or the program's version.
 
     Raises:
-      CommandError: if it is too large to be read again; a catalogue that was there stays as it is.
+      CommandError: if it is too large to be read again; an existing catalogue is not changed.
     """
     stream = io.BytesIO()
     write_po(stream, catalogue, width=0, ignore_obsolete=True)
@@ -99,7 +99,7 @@ def write(path: Path, catalogue: Catalog) -> None:
 
 
 def missing(catalogue: Catalog, notebook: Any) -> Missing:
-    """Returns what a catalogue lacks for a notebook as it is now."""
+    """Returns what a catalogue lacks for the current notebook."""
     texts = [str(message.id) for message in template(notebook) if message.id]
     translations = [(text, catalogue.get(text)) for text in texts]
     return Missing(

@@ -1,4 +1,4 @@
-"""Which environment variables of ours are there, and do they say what nbtf can read?"""
+"""Which environment variables does nbtf have, and are their values valid?"""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from nbtf.cli.finding import Finding
 
 
 class Variable(NamedTuple):
-    """An environment variable: its name, what it does, and the words that it may have; any where there are none."""
+    """An environment variable: its name, its effect, and its possible values; empty if any value is possible."""
 
     name: str
     purpose: str
@@ -22,39 +22,39 @@ _YES_OR_NO = ("1", "0", "true", "false", "on", "off", "yes", "no")
 VARIABLES = (
     Variable(
         SIMULATED_GPUS,
-        "Simulated GPUs without a line of code: a number of cards, or a number and a card, as in `4xTesla K20m`; or "
-        "hosts with cards, as in `16x8xH100` or `16x8xH100,25Gb/s`. `tf.runtime.simulate_gpus` and `simulate_cluster` "
-        "win over it.",
+        "Simulates GPUs without a line of code: a number of GPUs, or a number and a card, as in `4xTesla K20m`; or "
+        "hosts with GPUs, as in `16x8xH100` or `16x8xH100,25Gb/s`. `tf.runtime.simulate_gpus` and `simulate_cluster` "
+        "override it.",
     ),
     Variable(
         "NBTF_SIMULATE",
-        "Gives the simulated GPUs to another library as well: with `torch`, PyTorch has them as `cuda:0` and so on, as "
-        "soon as nbtf is imported.",
+        "Makes the simulated GPUs available to another library: with `torch`, PyTorch has them as `cuda:0` and so on "
+        "as soon as nbtf is imported.",
         ("torch",),
     ),
-    Variable("NBTF_GPU", "Whether real GPUs are used where there are some; `auto` when not set.", ("auto", "off")),
+    Variable("NBTF_GPU", "Whether available real GPUs are used; `auto` when not set.", ("auto", "off")),
     Variable(
         "NBTF_GPU_PREALLOCATE",
-        "Takes nearly all memory of real GPUs at their first use, as TensorFlow does. Otherwise it grows.",
+        "Reserves nearly all memory of real GPUs at their first use, as TensorFlow does. Otherwise the pool grows.",
         _YES_OR_NO,
     ),
     Variable(
         "NBTF_GPU_ALLOCATOR",
-        "Who hands out the memory of real GPUs: CuPy's pool, or TensorFlow's allocator, whose map can be looked at; "
-        "`pool` when not set.",
+        "The allocator for real GPUs: CuPy's pool, or TensorFlow's allocator, which has a memory map; `pool` when not "
+        "set.",
         ("pool", "bfc"),
     ),
     Variable("NBTF_SYNC", "Waits for each operation on a real GPU, to find the one that fails.", _YES_OR_NO),
     Variable(
         "NBTF_LIVE",
-        "How live views are fed: from a thread, between two operations where there are no threads, or not at all. "
-        "They choose when it is not set.",
+        "How live views are updated: from a thread, between two operations if threads are not available, or not at "
+        "all. The views choose when it is not set.",
         ("thread", "inline", "off"),
     ),
     Variable(
         "NBTF_LANG",
-        "The language of the views: `en`, `ja` or `zh_CN`. When not set, that of the lesson or of the page around "
-        "them; another language gets English.",
+        "The language of the views: `en`, `ja` or `zh_CN`. When not set, the language of the lesson or the page around "
+        "them; English if it has no translation.",
     ),
 )
 
@@ -76,7 +76,7 @@ def variables(environ: Mapping[str, str]) -> Iterator[Finding]:
 
 def _finding(variable: Variable, setting: str) -> Finding:
     if (variable.name, setting) == ("NBTF_GPU", "off"):
-        return Finding("note", variable.name, "off: real GPUs are not used; leave it out, or say auto, to use them")
+        return Finding("note", variable.name, "off: real GPUs are not used; unset it, or set it to auto, to use them")
     if not variable.words or setting.lower() in variable.words:
         return Finding("ok", variable.name, setting)
     expected = f"{', '.join(variable.words[:-1])} or {variable.words[-1]}"

@@ -1,4 +1,4 @@
-"""`tf.config`: which devices there are, which are used, and how their memory is taken."""
+"""`tf.config`: which devices are available, which are used, and how is their memory allocated?"""
 
 from nbtf._public import public_names as _public_names
 from nbtf._runtime.configuration import LogicalDevice as LogicalDevice

@@ -1,4 +1,4 @@
-"""Which devices are used, how they are split, and where ops run that cannot run where they should."""
+"""Which devices are used, how are they split, and where do ops run if the requested device cannot run them?"""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from nbtf._runtime.context import CURRENT
 
 
 def list_physical_devices(device_type: str | None = None) -> list[PhysicalDevice]:
-    """Returns the devices of this machine, before they are split; fixes nothing.
+    """Returns the devices of this machine, before they are split; fixes no configuration.
 
     Args:
-      device_type: `"CPU"` or `"GPU"`, spelled just so; anything else gives an empty list. None: all.
+      device_type: `"CPU"` or `"GPU"`, in upper case; any other text gives an empty list. None for all.
 
     Raises:
-      ValueError: `NBTF_SIMULATED_GPUS` cannot be read.
+      ValueError: if `NBTF_SIMULATED_GPUS` is invalid.
 
     >>> tf.config.list_physical_devices("CPU")
     [PhysicalDevice(name='/physical_device:CPU:0', device_type='CPU')]
@@ -24,13 +24,13 @@ def list_physical_devices(device_type: str | None = None) -> list[PhysicalDevice
 
 
 def list_logical_devices(device_type: str | None = None) -> list[LogicalDevice]:
-    """Returns the devices that ops can be placed on. From then on they cannot be changed.
+    """Returns the devices that ops can be placed on. Their configuration cannot be changed afterwards.
 
     Args:
-      device_type: `"CPU"` or `"GPU"`; anything else gives an empty list. None: all.
+      device_type: `"CPU"` or `"GPU"`; any other text gives an empty list. None for all.
 
     Raises:
-      ValueError: memory growth differs between GPUs, or `NBTF_SIMULATED_GPUS` cannot be read.
+      ValueError: if memory growth differs between GPUs, or `NBTF_SIMULATED_GPUS` is invalid.
 
     >>> tf.config.list_logical_devices("CPU")
     [LogicalDevice(name='/device:CPU:0', device_type='CPU')]
@@ -39,13 +39,13 @@ def list_logical_devices(device_type: str | None = None) -> list[LogicalDevice]:
 
 
 def get_visible_devices(device_type: str | None = None) -> list[PhysicalDevice]:
-    """Returns the physical devices that are used, all or of one type.
+    """Returns the physical devices in use, all or of one type.
 
     Args:
-      device_type: `"CPU"` or `"GPU"`; anything else gives an empty list. None: all.
+      device_type: `"CPU"` or `"GPU"`; any other text gives an empty list. None for all.
 
     Raises:
-      ValueError: `NBTF_SIMULATED_GPUS` cannot be read.
+      ValueError: if `NBTF_SIMULATED_GPUS` is invalid.
 
     >>> tf.runtime.restart()
     >>> _ = tf.runtime.simulate_gpus(2)
@@ -58,15 +58,15 @@ def get_visible_devices(device_type: str | None = None) -> list[PhysicalDevice]:
 
 
 def set_visible_devices(devices: PhysicalDevice | list[PhysicalDevice], device_type: str | None = None) -> None:
-    """Uses these physical devices only; the GPUs among them are numbered from GPU:0, in the machine's order.
+    """Restricts the process to these physical devices; their GPUs are numbered from GPU:0, in the machine's order.
 
     Args:
       devices: one device or a list, from `list_physical_devices`.
-      device_type: replaces the visible devices of this type only.
+      device_type: the type whose visible devices are replaced; None for all.
 
     Raises:
-      ValueError: not a device of this machine, or not of `device_type`.
-      RuntimeError: the devices are in use already.
+      ValueError: if a device is not one of this machine, or not of `device_type`.
+      RuntimeError: if the devices are already in use.
 
     >>> tf.runtime.restart()
     >>> _ = tf.runtime.simulate_gpus(2)
@@ -80,13 +80,13 @@ def set_visible_devices(devices: PhysicalDevice | list[PhysicalDevice], device_t
 
 
 def get_logical_device_configuration(device: PhysicalDevice) -> list[LogicalDeviceConfiguration] | None:
-    """Returns how a physical device was asked to be split; None if it was not.
+    """Returns the requested split of a physical device; None if none was requested.
 
     Args:
       device: from `list_physical_devices`.
 
     Raises:
-      ValueError: not a device of this machine.
+      ValueError: if it is not a device of this machine.
 
     >>> tf.runtime.restart()
     >>> cpu = tf.config.list_physical_devices("CPU")[0]
@@ -102,11 +102,11 @@ def set_logical_device_configuration(device: PhysicalDevice, logical_devices: li
 
     Args:
       device: from `list_physical_devices`.
-      logical_devices: one entry for each; `memory_limit` in MiB, needed for GPUs.
+      logical_devices: one entry per logical device; `memory_limit`, in MiB, is required for GPUs.
 
     Raises:
-      ValueError: an unknown device, a GPU without limit, a CPU with one.
-      RuntimeError: the devices are in use already.
+      ValueError: if the device is unknown, a GPU has no limit, or a CPU has one.
+      RuntimeError: if the devices are already in use.
 
     >>> tf.runtime.restart()
     >>> _ = tf.runtime.simulate_gpus(1)
@@ -121,7 +121,7 @@ def set_logical_device_configuration(device: PhysicalDevice, logical_devices: li
 
 
 def get_soft_device_placement() -> bool:
-    """Returns whether ops run elsewhere when the device asked for cannot run them. True at the start.
+    """Returns whether an op may run elsewhere if the requested device cannot run it. True by default.
 
     >>> tf.config.get_soft_device_placement()
     True
@@ -130,13 +130,13 @@ def get_soft_device_placement() -> bool:
 
 
 def set_soft_device_placement(enabled: bool | None) -> None:
-    """Lets ops run elsewhere, or not, when the device asked for cannot run them; at any time.
+    """Sets whether an op may run elsewhere if the requested device cannot run it; works at any time.
 
     Args:
-      enabled: False makes such an op raise an error that is both `InvalidArgumentError` and `RuntimeError`.
+      enabled: if False, such an op raises an error that is both `InvalidArgumentError` and `RuntimeError`.
 
     Raises:
-      TypeError: not a truth value.
+      TypeError: if `enabled` is not a truth value.
 
     >>> with tf.device("GPU:7"):
     ...     x = tf.constant([1.0])
@@ -152,7 +152,7 @@ def set_soft_device_placement(enabled: bool | None) -> None:
 
 
 def functions_run_eagerly() -> bool:
-    """Tells whether `run_functions_eagerly(True)` was called, so that a `tf.function` is not traced.
+    """Returns whether `run_functions_eagerly(True)` was called, so that no `tf.function` is traced.
 
     >>> tf.config.functions_run_eagerly()
     False
@@ -161,13 +161,13 @@ def functions_run_eagerly() -> bool:
 
 
 def run_functions_eagerly(run_eagerly: bool) -> None:
-    """Has the Python code of a `tf.function` run in each call, or not; what it returns stays as it is.
+    """Sets whether a `tf.function` runs its Python code in every call; its results stay the same.
 
     Args:
-      run_eagerly: False traces functions again, as at the start.
+      run_eagerly: False traces functions, as by default.
 
     Raises:
-      TypeError: not a truth value.
+      TypeError: if `run_eagerly` is not a truth value.
 
     >>> @tf.function
     ... def double(x):

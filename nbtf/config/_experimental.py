@@ -1,4 +1,4 @@
-"""Memory growth, memory figures, device details, and the older names of what is no longer experimental."""
+"""Memory growth, memory figures, device details, and older names of functions that are no longer experimental."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ class experimental:  # noqa: N801  # TensorFlow's name
 
     @staticmethod
     def get_memory_growth(device: PhysicalDevice) -> bool | None:
-        """Returns whether memory growth was asked for; None if nothing was said.
+        """Returns whether memory growth was requested; None if it was not set.
 
         Args:
           device: a GPU from `list_physical_devices`.
 
         Raises:
-          KeyError: a CPU.
-          ValueError: not a device of this machine.
+          KeyError: if the device is a CPU.
+          ValueError: if it is not a device of this machine.
 
         >>> tf.runtime.restart()
         >>> _ = tf.runtime.simulate_gpus(1)
@@ -52,15 +52,15 @@ class experimental:  # noqa: N801  # TensorFlow's name
 
     @staticmethod
     def set_memory_growth(device: PhysicalDevice, enable: bool) -> None:
-        """Lets a GPU start with little memory and take more when needed; all visible GPUs must agree.
+        """Lets a GPU start with little memory and allocate more when needed; all visible GPUs must agree.
 
         Args:
           device: a GPU from `list_physical_devices`.
-          enable: False has it take its memory at once.
+          enable: False reserves the memory at once.
 
         Raises:
-          ValueError: not a GPU of this machine, or it has logical devices.
-          RuntimeError: the devices are in use already.
+          ValueError: if it is not a GPU of this machine, or it has logical devices.
+          RuntimeError: if the devices are already in use.
 
         >>> tf.runtime.restart()
         >>> _ = tf.runtime.simulate_gpus(1)
@@ -75,13 +75,13 @@ class experimental:  # noqa: N801  # TensorFlow's name
 
     @staticmethod
     def get_device_details(device: Any) -> dict[str, Any]:
-        """Returns what is known of a physical GPU: `device_name`, `compute_capability`; `{}` for a CPU.
+        """Returns the details of a physical GPU: `device_name`, `compute_capability`; `{}` for a CPU.
 
         Args:
           device: from `list_physical_devices`.
 
         Raises:
-          ValueError: not a device from `list_physical_devices`.
+          ValueError: if it is not a device from `list_physical_devices`.
 
         >>> tf.runtime.restart()
         >>> _ = tf.runtime.simulate_gpus(1)
@@ -106,14 +106,14 @@ class experimental:  # noqa: N801  # TensorFlow's name
 
     @staticmethod
     def get_memory_info(device: str) -> dict[str, int]:
-        """Returns `current` and `peak` of the memory that tensors use on a GPU, in bytes.
+        """Returns the `current` and `peak` memory that tensors use on a GPU, in bytes.
 
         Args:
           device: a name with type and index, `"GPU:0"`.
 
         Raises:
-          ValueError: no such device, not a full name, or a CPU, which keeps no account.
-          TypeError: not a text.
+          ValueError: if the device does not exist, is not a full name, or is a CPU, which has no memory account.
+          TypeError: if it is not a text.
 
         >>> tf.runtime.restart()
         >>> _ = tf.runtime.simulate_gpus(1)
@@ -133,14 +133,14 @@ class experimental:  # noqa: N801  # TensorFlow's name
 
     @staticmethod
     def reset_memory_stats(device: str) -> None:
-        """Sets the peak of a GPU to what it uses now.
+        """Resets the peak of a GPU to its current use.
 
         Args:
           device: a name with type and index, `"GPU:0"`.
 
         Raises:
-          ValueError: as `get_memory_info`.
-          TypeError: not a text.
+          ValueError: as for `get_memory_info`.
+          TypeError: if it is not a text.
 
         >>> tf.runtime.restart()
         >>> _ = tf.runtime.simulate_gpus(1)
@@ -165,8 +165,8 @@ class experimental:  # noqa: N801  # TensorFlow's name
           device: a name with type and index, `"GPU:0"`.
 
         Raises:
-          ValueError: as `get_memory_info`.
-          TypeError: not a text.
+          ValueError: as for `get_memory_info`.
+          TypeError: if it is not a text.
 
         >>> tf.runtime.restart()
         >>> _ = tf.runtime.simulate_gpus(1)
@@ -179,7 +179,7 @@ class experimental:  # noqa: N801  # TensorFlow's name
 
     @staticmethod
     def get_device_policy() -> str:
-        """Returns what happens to inputs on another device: `"silent"` copies are the default.
+        """Returns the policy for inputs on another device; the default, `"silent"`, copies them.
 
         >>> tf.config.experimental.get_device_policy()
         'silent'
@@ -188,14 +188,14 @@ class experimental:  # noqa: N801  # TensorFlow's name
 
     @staticmethod
     def set_device_policy(device_policy: str | None) -> None:
-        """Sets what happens to inputs on another device.
+        """Sets the policy for inputs on another device.
 
         Args:
-          device_policy: `"silent"` copies them, `"warn"` does so with a warning, `"explicit"` refuses them,
-            `"silent_for_int32"` refuses all but int32. None is the default.
+          device_policy: `"silent"` copies them, `"warn"` copies them with a warning, `"explicit"` rejects them,
+            `"silent_for_int32"` rejects all but int32. None for the default.
 
         Raises:
-          ValueError: another text.
+          ValueError: if the text is not one of these.
 
         >>> tf.runtime.restart()
         >>> _ = tf.runtime.simulate_gpus(1)
@@ -219,7 +219,7 @@ class experimental:  # noqa: N801  # TensorFlow's name
 
     @staticmethod
     def tensor_float_32_execution_enabled() -> bool:
-        """Returns what `enable_tensor_float_32_execution` was given; True at first.
+        """Returns the setting of `enable_tensor_float_32_execution`; True by default.
 
         >>> tf.config.experimental.tensor_float_32_execution_enabled()
         True
@@ -228,16 +228,16 @@ class experimental:  # noqa: N801  # TensorFlow's name
 
     @staticmethod
     def enable_tensor_float_32_execution(enabled: bool) -> None:
-        """Keeps whether products may be computed in TensorFloat-32; changes no result.
+        """Stores whether products may be computed in TensorFloat-32; it changes no result.
 
-        Simulated GPUs and the CPU compute in float32. On real GPUs CuPy does as well, unless the environment says
-        `CUPY_TF32=1` before it is imported.
+        Simulated GPUs and the CPU compute in float32. On real GPUs, CuPy does so as well, unless the environment
+        variable `CUPY_TF32` is 1 when it is imported.
 
         Args:
-          enabled: whether they may.
+          enabled: whether it is allowed.
 
         Raises:
-          TypeError: not a truth value.
+          TypeError: if `enabled` is not a truth value.
 
         >>> tf.config.experimental.enable_tensor_float_32_execution(False)
         >>> tf.config.experimental.tensor_float_32_execution_enabled()
@@ -247,7 +247,7 @@ class experimental:  # noqa: N801  # TensorFlow's name
 
     @staticmethod
     def get_synchronous_execution() -> bool:
-        """Returns True: an op has run when it returns, as far as Python can tell.
+        """Returns True: as far as Python can observe, an op has finished when it returns.
 
         >>> tf.config.experimental.get_synchronous_execution()
         True
@@ -256,7 +256,7 @@ class experimental:  # noqa: N801  # TensorFlow's name
 
     @staticmethod
     def set_synchronous_execution(enable: bool | None) -> None:
-        """Accepts what is the case anyway: ops run one after another.
+        """Accepts a setting without effect: ops always run one after another.
 
         Args:
           enable: has no effect.
@@ -268,10 +268,10 @@ class experimental:  # noqa: N801  # TensorFlow's name
 
 
 def _device_named(name: str) -> Any:
-    """Returns the one device that a name means; initialises the devices, as TensorFlow does."""
+    """Returns the only device that matches a name; initialises the devices, as TensorFlow does."""
     machine = CURRENT.context.devices
-    if not isinstance(name, str):  # pyright: ignore[reportUnnecessaryIsInstance]  # users do give device objects
-        raise TypeError(f'a device is named by a text such as "GPU:0", got {name!r}')
+    if not isinstance(name, str):  # pyright: ignore[reportUnnecessaryIsInstance]  # users pass device objects
+        raise TypeError(f'Expected a device name such as "GPU:0", got {name!r}')
     names = matching(name, machine.by_name)
     if names is None:
         raise ValueError(

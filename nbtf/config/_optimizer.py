@@ -1,4 +1,4 @@
-"""Switches of TensorFlow's compilers, which are kept and read back."""
+"""Which settings of TensorFlow's compilers are accepted? They are stored and returned, without effect."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from nbtf._runtime.context import CURRENT
 
 
 class optimizer:  # noqa: N801  # TensorFlow's name
-    """`tf.config.optimizer`: switches of TensorFlow's compilers. Nothing is compiled here, so they change no result.
+    """`tf.config.optimizer`: settings of TensorFlow's compilers. nbtf compiles nothing, so they change no result.
 
     >>> tf.config.optimizer.set_jit(True)
     """
 
     @staticmethod
     def set_jit(enabled: bool | str) -> None:
-        """Keeps whether graphs may be compiled by XLA.
+        """Stores whether graphs may be compiled by XLA.
 
         Args:
           enabled: `"autoclustering"` or True; anything else means no.
@@ -29,7 +29,7 @@ class optimizer:  # noqa: N801  # TensorFlow's name
 
     @staticmethod
     def get_jit() -> str:
-        """Returns `"autoclustering"`, or an empty text where that was not asked for.
+        """Returns `"autoclustering"`, or an empty text if it was not enabled.
 
         >>> tf.config.optimizer.get_jit()
         ''
@@ -38,13 +38,13 @@ class optimizer:  # noqa: N801  # TensorFlow's name
 
     @staticmethod
     def set_experimental_options(options: dict[str, Any]) -> None:
-        """Keeps options of the graph optimizer; it has nothing to do here. Names that TensorFlow lacks are passed over.
+        """Stores options of the graph optimizer, without effect. Names that TensorFlow does not have are ignored.
 
         Args:
           options: names and truth values, such as `{"layout_optimizer": False}`.
 
         Raises:
-          TypeError: no dict.
+          TypeError: if `options` is not a dict.
 
         >>> tf.config.optimizer.set_experimental_options({"constant_folding": False})
         >>> tf.config.optimizer.get_experimental_options()["constant_folding"]
@@ -57,7 +57,7 @@ class optimizer:  # noqa: N801  # TensorFlow's name
 
     @staticmethod
     def get_experimental_options() -> dict[str, Any]:
-        """Returns the options that were set, and two that TensorFlow always tells.
+        """Returns the options that were set, and two that TensorFlow always includes.
 
         >>> tf.config.optimizer.get_experimental_options()
         {'disable_model_pruning': False, 'disable_meta_optimizer': False}

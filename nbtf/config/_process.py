@@ -1,4 +1,4 @@
-"""What holds for the whole process: numbers of threads, and how the memory of all its GPUs is taken."""
+"""Which settings apply to the whole process? The numbers of threads, and how all GPUs allocate their memory."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from nbtf._runtime.context import CURRENT
 
 
 class threading:  # noqa: N801  # TensorFlow's name
-    """`tf.config.threading`: accepted and reported; NumPy's own threads do the work.
+    """`tf.config.threading`: numbers of threads, stored and returned; NumPy's own threads do the work.
 
     >>> tf.runtime.restart()
     >>> tf.config.threading.set_intra_op_parallelism_threads(1)
@@ -24,14 +24,14 @@ class threading:  # noqa: N801  # TensorFlow's name
 
     @staticmethod
     def set_intra_op_parallelism_threads(num_threads: int) -> None:
-        """Takes a number down; before the devices are in use.
+        """Stores a number of threads; call it before the devices are in use.
 
         Args:
-          num_threads: 0 leaves it to the system.
+          num_threads: number of threads; 0 leaves it to the system.
 
         Raises:
-          TypeError: not an integer.
-          RuntimeError: the devices are in use already.
+          TypeError: if `num_threads` is not an integer.
+          RuntimeError: if the devices are already in use.
 
         >>> tf.runtime.restart()
         >>> tf.config.threading.set_intra_op_parallelism_threads(2)
@@ -51,14 +51,14 @@ class threading:  # noqa: N801  # TensorFlow's name
 
     @staticmethod
     def set_inter_op_parallelism_threads(num_threads: int) -> None:
-        """Takes a number down; before the devices are in use.
+        """Stores a number of threads; call it before the devices are in use.
 
         Args:
-          num_threads: 0 leaves it to the system.
+          num_threads: number of threads; 0 leaves it to the system.
 
         Raises:
-          TypeError: not an integer.
-          RuntimeError: the devices are in use already.
+          TypeError: if `num_threads` is not an integer.
+          RuntimeError: if the devices are already in use.
 
         >>> tf.runtime.restart()
         >>> tf.config.threading.set_inter_op_parallelism_threads(2)
@@ -78,7 +78,7 @@ def _set_threads(setting: str, label: str, number: int) -> None:
 
 
 class gpu:  # noqa: N801  # the alpha's name
-    """`tf.config.gpu` of the 2.0 alpha: memory settings for all GPUs of the process, before first use.
+    """`tf.config.gpu` of the 2.0 alpha: memory settings for all GPUs of the process, set before first use.
 
     >>> tf.runtime.restart()
     >>> tf.config.gpu.set_per_process_memory_growth()
@@ -86,15 +86,15 @@ class gpu:  # noqa: N801  # the alpha's name
 
     @staticmethod
     def set_per_process_memory_fraction(fraction: float) -> None:
-        """Takes this part of each GPU's whole memory.
+        """Limits each GPU to this fraction of its total memory.
 
         Args:
-          fraction: 0.25 is a quarter.
+          fraction: the share, such as 0.25 for a quarter.
 
         Raises:
-          TypeError: not a number.
-          ValueError: a negative fraction, or one that is no finite number.
-          RuntimeError: the devices are in use already.
+          TypeError: if `fraction` is not a number.
+          ValueError: if `fraction` is negative or not finite.
+          RuntimeError: if the devices are already in use.
 
         >>> tf.runtime.restart()
         >>> _ = tf.runtime.simulate_gpus(1)
@@ -108,7 +108,7 @@ class gpu:  # noqa: N801  # the alpha's name
 
     @staticmethod
     def get_per_process_memory_fraction() -> float:
-        """Returns the part that was set; 1.0 if none was.
+        """Returns the fraction that was set; 1.0 by default.
 
         >>> tf.config.gpu.get_per_process_memory_fraction()
         1.0
@@ -118,14 +118,14 @@ class gpu:  # noqa: N801  # the alpha's name
 
     @staticmethod
     def set_per_process_memory_growth(enabled: bool = True) -> None:
-        """Lets every GPU start small and grow. The alpha needed the argument; the guide writes none.
+        """Lets every GPU start small and grow. The alpha required the argument, but its guide calls it without one.
 
         Args:
-          enabled: False has them take their memory at once, as at the start.
+          enabled: False reserves the memory at once, as by default.
 
         Raises:
-          TypeError: not a truth value.
-          RuntimeError: the devices are in use already.
+          TypeError: if `enabled` is not a truth value.
+          RuntimeError: if the devices are already in use.
 
         >>> tf.runtime.restart()
         >>> _ = tf.runtime.simulate_gpus(1)
@@ -139,7 +139,7 @@ class gpu:  # noqa: N801  # the alpha's name
 
     @staticmethod
     def get_per_process_memory_growth() -> bool:
-        """Returns whether growth was set for the process.
+        """Returns whether growth was requested for the process.
 
         >>> tf.config.gpu.get_per_process_memory_growth()
         False

@@ -1,4 +1,4 @@
-"""What `%load_ext nbtf` adds to a notebook: magics and live views that show and check placement and memory."""
+"""Which features does `%load_ext nbtf` add? Magics and live views that show and check placement and memory."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if _typing.TYPE_CHECKING:
     from nbtf.notebook.views.widgets import DeviceMap as DeviceMap
     from nbtf.notebook.views.widgets import MemoryView as MemoryView
 
-_LATE = {  # views need anywidget, and few programs draw
+_LATE = {  # loaded on first use: views need anywidget, and few programs draw
     "DeviceMap": "nbtf.notebook.views.widgets",
     "MemoryView": "nbtf.notebook.views.widgets",
     "RecordingView": "nbtf.notebook.views.recording_view",
@@ -49,7 +49,7 @@ def __dir__() -> list[str]:
 
 
 def load_ipython_extension(shell: Any) -> None:
-    """Adds the magics, and records what happens until they are removed; a second call does nothing.
+    """Adds the magics, and records events until they are removed; a second call does nothing.
 
     Args:
       shell: IPython's shell.
@@ -58,7 +58,7 @@ def load_ipython_extension(shell: Any) -> None:
     >>> get_ipython().run_line_magic("device", "CPU:0")
     default device: CPU:0 (was auto)
     """
-    # Late: IPython may be missing where tf.notebook is only looked at.
+    # Imported late: IPython may be missing when tf.notebook is only inspected.
     from nbtf.notebook.magics.register import add_magics
 
     if shell not in _SESSIONS:
@@ -68,10 +68,10 @@ def load_ipython_extension(shell: Any) -> None:
 
 
 def unload_ipython_extension(shell: Any) -> None:
-    """Removes everything that loading added; the default device is again what it was then.
+    """Removes everything that loading added, and restores the default device of that time.
 
     Args:
-      shell: IPython's shell; one that has nothing of ours stays as it is.
+      shell: IPython's shell; one without our extension is not changed.
 
     >>> tf.load_ipython_extension(get_ipython())
     >>> tf.unload_ipython_extension(get_ipython())  # as `%unload_ext nbtf` does

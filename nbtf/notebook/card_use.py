@@ -1,4 +1,4 @@
-"""How does what `nvidia-smi` shows of a card add up: tensors, nbtf's pool, this process, the others?"""
+"""How does the memory that `nvidia-smi` shows for a card add up: tensors, nbtf's pool, this and other processes?"""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from nbtf import runtime
 from nbtf._counts import counted
 
 SECOND = 1.0
-"""While a view is open, cards are looked at so often at most."""
+"""Seconds between reads of the cards while a view is open."""
 
 _MIB = 1 << 20
 
@@ -19,12 +19,12 @@ _NOT_TOLD = "what single processes have is not told"
 
 
 class CardUse(NamedTuple):
-    """What is taken of one card, real or simulated, in bytes; None where the driver does not tell, and `why` says so.
+    """The memory in use on one card, real or simulated, in bytes; None if the driver does not report it, see `why`.
 
-    `in_use` is what nbtf's tensors have of the `pool`, both of all logical GPUs on the card; `libraries` is what the
-    pools of other libraries in this process took, `context` what else the process took: CUDA's context, and
-    libraries without a pool. `rest` is what no process is charged with. `used` is the whole, as `nvidia-smi` shows it.
-    `external` is what other libraries have lent to nbtf's tensors.
+    `in_use` is the part of the `pool` that nbtf's tensors use, both for all logical GPUs on the card. `libraries` lists
+    the pools of other libraries in this process, `context` the rest of this process: CUDA's context, and libraries
+    without a pool. `rest` belongs to no process. `used` is the total, as `nvidia-smi` shows it. `external` is memory of
+    other libraries that nbtf's tensors share.
     """
 
     name: str
@@ -47,34 +47,35 @@ class CardUse(NamedTuple):
     simulated: bool = False
 
     def sum(self) -> str:
-        """Returns one sentence, in MiB as `nvidia-smi` shows them; its terms add up."""
+        """Returns a sentence whose terms add up to the total, in MiB as `nvidia-smi` shows them."""
         if self.used is None:
-            return f"{self.name}: what nvidia-smi shows is not known: {self.why}."
+            return f"{self.name}: the figure of nvidia-smi is unknown: {self.why}."
         used, terms = _mib(self.used), [(_mib(self.pool), "pool of nbtf")]
         terms += [(_mib(nbytes), f"pool of {library}") for library, nbytes in self.libraries]
         total = sum([mib for mib, _ in terms])
         if self.process is None or self.others is None:
             terms.append((used - total, "context of this process, and other processes"))
-            remark = f" They cannot be told apart: {self.why}."
+            remark = f" These cannot be separated: {self.why}."
         else:
             process, other_mib = _mib(self.process), _mib(self.others)
             terms.append((process - total, "context and libraries of this process"))
             processes = counted(self.other_processes, "other process", "other processes")
             terms.append((other_mib, processes))
-            terms.append((used - process - other_mib, "that no process is charged with"))
+            terms.append((used - process - other_mib, "not assigned to any process"))
             remark = ""
         equation = " + ".join(f"{mib:,} MiB {owner}" for mib, owner in terms if mib > 0) or "nothing"
         of = "" if self.total is None else f" of {_mib(self.total):,}"
         sign = "≈" if any(mib < 0 for mib, _ in terms) else "="  # the driver's figures are from different moments
-        phrase = "in use are" if self.simulated else "nvidia-smi shows"
-        return f"{self.name}: {phrase} {used:,}{of} MiB {sign} {equation}.{remark}{self._lent()}"
+        size = f"{used:,}{of} MiB"
+        whole = f"{size} in use" if self.simulated else f"nvidia-smi shows {size}"
+        return f"{self.name}: {whole} {sign} {equation}.{remark}{self._lent()}"
 
     def _lent(self) -> str:
-        """Says what other libraries have lent to tensors; it is in a pool of theirs."""
+        """Returns a sentence about memory of other libraries that tensors share; it is part of their pools."""
         if not self.external:
             return ""
         size = f"{_mib(self.external):,} MiB" if self.external >= _MIB else f"{self.external:,} bytes"
-        return f" Tensors show {size} of other libraries (external)."
+        return f" Tensors share {size} with other libraries (external)."
 
     def to_dict(self) -> dict[str, Any]:
         """Returns the figures as plain values."""
@@ -82,19 +83,19 @@ class CardUse(NamedTuple):
 
 
 class CardUses:
-    """Looks at the cards of devices, at most once a second for a view."""
+    """Reads the cards of devices, at most once per second for a view."""
 
     def __init__(self, monitor: runtime.CardMonitor) -> None:
-        """Looks at nothing yet."""
+        """Reads nothing yet."""
         self._monitor = monitor
         self._last: tuple[float, object, dict[str, CardUse]] = (0.0, None, {})
 
     def of(self, devices: Sequence[runtime.DeviceInfo], age: float = SECOND) -> dict[str, CardUse]:
-        """Returns the use of the cards, by short names of the devices on them; of those that other libraries can use.
+        """Returns the use of the cards that other libraries can use as well, by short names of the devices on them.
 
         Args:
-          devices: all devices, as `tf.runtime.devices()` tells them.
-          age: what is so many seconds old will do.
+          devices: all devices, as `tf.runtime.devices()` returns them.
+          age: age in seconds up to which an earlier reading is returned.
         """
         real = [device for device in devices if device.cuda is not None]
         if not real:
@@ -110,7 +111,7 @@ class CardUses:
         return uses
 
     def processes(self, device: runtime.DeviceInfo) -> Sequence[runtime.CardProcess]:
-        """Returns the processes on a card, as they were when it was looked at last; none where they are not told."""
+        """Returns the processes on a card at its last reading; empty if they are not reported."""
         if device.simulated:
             return ()
         return self._monitor.card(device.uuid, device.bus_id).processes or ()
@@ -120,18 +121,18 @@ class CardUses:
         return self._monitor.cards()
 
     def numbered(self, device: runtime.DeviceInfo) -> runtime.DeviceInfo:
-        """Returns a real device with its card's number as `nvidia-smi` has it, where the driver tells."""
+        """Returns a real device with its number in `nvidia-smi`, if the driver reports it."""
         if device.cuda is None or device.simulated:
             return device
         number = self._monitor.card(device.uuid, device.bus_id).number
         return device if number is None else device._replace(card=number)
 
     def use(self, group: Sequence[runtime.DeviceInfo], age: float = 0) -> CardUse:
-        """Returns the use of the card that some devices are on.
+        """Returns the use of the card shared by some devices.
 
         Args:
-          group: all devices on it, or one that stands for a card that nbtf does not use.
-          age: what is so many seconds old will do.
+          group: all devices on the card, or one that represents a card that nbtf does not use.
+          age: age in seconds up to which an earlier reading is returned.
         """
         first = group[0]
         if first.simulated:
@@ -169,7 +170,7 @@ class CardUses:
 
 
 def _simulated(group: Sequence[runtime.DeviceInfo]) -> CardUse:
-    """Returns the use of a simulated card: what the allocators of this process say."""
+    """Returns the use of a simulated card, according to the allocators of this process."""
     first = group[0]
     in_use, pool = (sum([value or 0 for value in values]) for values in zip(*map(_account, group), strict=True))
     libraries = () if first.cuda is None else _pools(f"cuda:{first.cuda}")
@@ -181,7 +182,7 @@ def _simulated(group: Sequence[runtime.DeviceInfo]) -> CardUse:
 
 
 def _pools(device: str) -> tuple[tuple[str, int], ...]:
-    """Returns what the pools of other libraries took of a card."""
+    """Returns the memory that the pools of other libraries reserve on a card."""
     pools = [(library.name, pool) for library in runtime.frameworks() for pool in library.pools()]
     return tuple((name, pool.reserved) for name, pool in pools if pool.device == device and pool.reserved)
 
@@ -191,7 +192,7 @@ def _account(device: runtime.DeviceInfo) -> tuple[int | None, int | None]:
 
 
 def _shares(card: runtime.CardReading, started: bool) -> tuple[int | None, int | None, str]:
-    """Returns what this process has of a card, what all others have, and why that is not known."""
+    """Returns this process's share of a card, the share of all others, and the reason if they are unknown."""
     if card.processes is None:
         return None, None, f"{_NOT_TOLD} ({card.missing.get('processes', '')})"
     own_bytes = [process.nbytes for process in card.processes if process.pid == os.getpid()]

@@ -1,19 +1,19 @@
-"""Which words do the live views and the stills have, in which language?
+"""Which texts do the live views and the stills have, in each language?
 
-`static/words/en.json` has every visible text of the views, one section for each part of them, and `terms`, the words
-that mean one thing each. A file for another language has the same keys, each with the English text that was translated
-and the translation, so that a translation whose original has changed is found; its `terms` say how the terms are
-called in it. Texts with {names} are whole sentences, completed in the browser: each language has its own order. What
-English says of one and of several stands in brackets after the number: "{n} cop[y|ies]", "{n} op[s]".
+`static/words/en.json` has every visible text of the views, with one section for each part of them. Its `terms` list
+words that always have the same meaning. A file for another language has the same keys, each with the English text that
+was translated and the translation, so that outdated translations are found; its `terms` are the translated ones. Texts
+with {names} are whole sentences, completed in the browser, because word order differs between languages. English
+singular and plural forms are in brackets after the number: "{n} cop[y|ies]", "{n} op[s]".
 
-Python tells reasons, places and cards in English, as it prints them. The browser knows them again by the English text
+Python sends reasons, places and cards in English, as it prints them. The browser recognises them by the English text
 (`reasons`, `places`, `cards`), so messages are the same in every language.
 
-A view speaks the language that `NBTF_LANG` says, else that of the translated lesson in which it stands, however that
-was opened, else that of the page (`lang` of its root element, which JupyterLab sets to that of its menus); not the
-browser's own, since a view is to speak as what surrounds it. It has the English words with it and asks for others,
-which the kernel sends and a notebook saves: nobody else carries them. A still, which no page can ask, has the words of
-`NBTF_LANG` or of the lesson, else English ones.
+A view uses the language in `NBTF_LANG`, otherwise the language of the translated lesson that contains it, however that
+was opened, otherwise the language of the page (`lang` of its root element, which JupyterLab sets to that of its menus).
+It ignores the browser's own language, because a view should match its surroundings. A view contains the English texts
+and requests others, which the kernel sends and a notebook saves; other pages do not carry them. A still cannot ask a
+page, so it uses `NBTF_LANG` or the language of the lesson, otherwise English.
 """
 
 from __future__ import annotations
@@ -31,26 +31,26 @@ from nbtf._storage.reading import read_bytes
 
 ENGLISH = "en"
 LANGUAGES = ("ja", "zh_CN")
-"""Others than English; a language is added by its file and its name here."""
+"""Languages other than English; to add one, add its file, and its name here."""
 VARIABLE = "NBTF_LANG"
 NOTEBOOK_VARIABLE = "JPY_SESSION_NAME"
-"""Jupyter's server tells a kernel with it the path of its notebook."""
+"""Jupyter's server passes the path of its notebook to a kernel in this variable."""
 
 _LARGEST_LESSON = 2**20
-"""Bytes; what is larger is no lesson of ours, and is not read."""
+"""Bytes; a larger file is not one of our lessons, and is not read."""
 
 _USED = re.compile(r'\bWORDS\.(\w+)|\b(?:translated|parsed)\("(\w+)"')
-"""How a module of the views names a section."""
+"""How a module of the views refers to a section."""
 _PIECE = re.compile(r"\{(?P<name>\w+)\}|\[(?:(?P<one>[^|\[\]]*)\|)?(?P<several>[^\[\]]*)\]")
-"""What stands in a text for a value, and for a word in the singular or plural."""
+"""Placeholders in a text: for a value, and for a singular or plural form."""
 _TRADITIONAL = re.compile(r"zh-(?!hans).*\b(?:hant|tw|hk|mo)\b")
-"""Chinese whose readers get English: nobody has translated for them."""
+"""Variants of Chinese without a translation; their readers get English."""
 
 
 def asked_for() -> str:
-    """Returns the language that the environment or the notebook asks for; English for an unknown one.
+    """Returns the language that the environment or the notebook requests; English for an unknown one.
 
-    Empty where the page decides.
+    Empty if the page decides.
     """
     requested = os.environ.get(VARIABLE, "") or _language_in(os.environ.get(NOTEBOOK_VARIABLE, ""))
     return language_of(requested) if requested else ""
@@ -58,7 +58,7 @@ def asked_for() -> str:
 
 @cache
 def _language_in(path: str) -> str:
-    """Returns the language that a translated lesson says it is in; empty for any other file."""
+    """Returns the language recorded in a translated lesson; empty for any other file."""
     try:
         if not path or Path(path).stat().st_size > _LARGEST_LESSON:
             return ""
@@ -69,7 +69,7 @@ def _language_in(path: str) -> str:
 
 
 def language_of(name: str) -> str:
-    """Returns the language that a page or an environment names; English where there is no translation.
+    """Returns the language that a page or an environment names; English without a translation.
 
     >>> [language_of(name) for name in ("ja", "ja-JP", "zh", "zh_CN.UTF-8", "zh-TW", "en-US", "fr", "")]
     ['ja', 'ja', 'zh_CN', 'zh_CN', 'en', 'en', 'en', 'en']
@@ -82,7 +82,7 @@ def language_of(name: str) -> str:
 
 
 def sections_in(script: str) -> frozenset[str]:
-    """Returns the sections that a program of the views uses."""
+    """Returns the sections that a module of the views uses."""
     return frozenset(section or quoted for section, quoted in _USED.findall(script))
 
 
@@ -93,10 +93,10 @@ def module(sections: Set[str]) -> str:
 
 
 def translation(name: str, sections: Set[str]) -> dict[str, Any] | None:
-    """Returns the texts of some sections in the language that is named, in the order of the English ones.
+    """Returns the texts of some sections in the named language, in the order of the English ones.
 
     Returns:
-      The language as a page names it and the texts; None where the words in English will do.
+      The language as a page names it and the texts; None if the English texts are to be used.
     """
     language = language_of(name)
     if language == ENGLISH:
@@ -106,17 +106,16 @@ def translation(name: str, sections: Set[str]) -> dict[str, Any] | None:
 
 
 def words(section: str) -> dict[str, str]:
-    """Returns the texts of a section in the language that the environment asks for, else in English."""
+    """Returns the texts of a section in the requested language, otherwise in English."""
     language = asked_for() or ENGLISH
     texts = read(language)[section]
     return texts if language == ENGLISH else {name: both[1] for name, both in texts.items()}
 
 
 def filled(text: str, /, **values: object) -> str:
-    """Returns a text with its values in place of their {names}, as `fill` in `words.js` writes them.
+    """Returns a text with values in place of its {names}, as `fill` in `words.js` does.
 
-    Numbers have separators. Between the words of `[one|several]`, or nothing and those of `[s]`, the value before them
-    chooses.
+    Numbers get separators. The value before `[one|several]` or `[s]` chooses between singular and plural.
 
     >>> [filled("{n} op[s], {copies} cop[y|ies]", n=n, copies=n) for n in (0, 1, 1234)]
     ['0 ops, 0 copies', '1 op, 1 copy', '1,234 ops, 1,234 copies']
@@ -136,13 +135,13 @@ def filled(text: str, /, **values: object) -> str:
 
 @cache
 def read(language: str) -> dict[str, Any]:
-    """Returns the catalogue of a language as its file has it."""
+    """Returns the contents of a language's catalogue file."""
     file = files("nbtf.notebook") / "static" / "words" / f"{language}.json"
     return json.loads(file.read_text(encoding="utf-8"))
 
 
 def leaves(tree: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
-    """Yields what a catalogue says, in order, with the keys that lead there."""
+    """Yields the texts of a catalogue in order, with the keys that lead to them."""
     for name, branch in tree.items():
         if isinstance(branch, dict):
             yield from leaves(branch, (*path, name))

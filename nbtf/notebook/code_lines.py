@@ -1,4 +1,4 @@
-"""Which line of the user's code caused an event, in words?"""
+"""How is the line of the user's code that caused an event written?"""
 
 from __future__ import annotations
 
@@ -8,21 +8,21 @@ from collections.abc import Callable
 from nbtf import runtime
 
 LONGEST = 80
-"""Characters of a code line that are shown: a terminal's width."""
+"""Characters of a code line that are shown: the width of a terminal."""
 
 
 def in_file(site: runtime.Site) -> str:
-    """Returns a code line in words where there is no notebook: `train.py, line 2: c = tf.matmul(a, b)`."""
+    """Returns the description of a code line outside a notebook: `train.py, line 2: c = tf.matmul(a, b)`."""
     return in_words(site)
 
 
 def in_words(site: runtime.Site, cell_of: Callable[[str], str] | None = None) -> str:
-    """Returns a code line in words: `cell 4, line 2: c = tf.matmul(a, b)`.
+    """Returns the description of a code line: `cell 4, line 2: c = tf.matmul(a, b)`.
 
     Args:
-      site: file and line, as events tell it; None gives an empty text.
-      cell_of: returns the cell that a file name stands for, such as `cell 4`, and an empty text for a file; None
-        where there are no cells.
+      site: file and line, as events have them; None returns an empty text.
+      cell_of: returns the cell that a file name means, such as `cell 4`, or an empty text for a file; None outside
+        notebooks.
     """
     if site is None:
         return ""
@@ -31,5 +31,5 @@ def in_words(site: runtime.Site, cell_of: Callable[[str], str] | None = None) ->
     if len(code) > LONGEST:
         code = f"{code[: LONGEST - 1]}…"
     cell = cell_of(file) if cell_of is not None else ""
-    name = cell or file.replace("\\", "/").rpartition("/")[2]  # folders differ from machine to machine
+    name = cell or file.replace("\\", "/").rpartition("/")[2]  # folders differ between machines
     return f"{name}, line {line}{': ' if code else ''}{code}"

@@ -1,4 +1,4 @@
-"""Which device does a text mean, is it here, and how is it written so that simulated ones say so?"""
+"""Which device does a text mean, is it available, and how is it written so that simulated ones are labelled?"""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from nbtf import DeviceSpec, config, errors, runtime
 AUTO = "auto"
 _TOP = DeviceSpec("localhost", 0, 0, "CPU", 0)
 _LISTED_NAMES = 64
-"""Names that an error lists; a cluster may have a thousand devices."""
+"""Number of names that an error lists; a cluster may have a thousand devices."""
 
 
 def full_name(text: str) -> str | None:
     """Returns the full name of the device that a text means; None for `auto`, the automatic placement.
 
     Raises:
-      ValueError: not a device; the text says what would be.
+      ValueError: if the text is not a device.
     """
     if text == AUTO:
         return None
@@ -29,42 +29,42 @@ def full_name(text: str) -> str | None:
 
 
 def short(name: str) -> str:
-    """Returns type and number of a device, `GPU:0`, with its task where that is another one."""
+    """Returns a device's type and number, `GPU:0`, with its task if it is not this process."""
     return runtime.short_name(name)
 
 
 def label(name: str) -> str:
-    """Returns the short name, and whether the device is simulated: `GPU:0 (simulated)`."""
+    """Returns the short name, with a mark if the device is simulated: `GPU:0 (simulated)`."""
     simulated = any(device.simulated for device in runtime.devices() if device.name == short(name))
     return f"{short(name)} (simulated)" if simulated else short(name)
 
 
 def state_of(device: runtime.DeviceInfo) -> str:
-    """Returns what a device is, as tables say it: `simulated`, or `simulated, lost` when its task is gone."""
+    """Returns a device's kind for tables: `simulated`, or `simulated, lost` if its task is gone."""
     return f"{device_kind(device)}, lost" if device.lost else device_kind(device)
 
 
 def losses(devices: Iterable[runtime.DeviceInfo]) -> list[str]:
-    """Returns a sentence for each host that is lost: since when, and why."""
+    """Returns a sentence for each lost host: since when, and why."""
     hosts = {host_of(device.name): device.lost for device in devices if device.lost}
-    return [f"{host} is lost {reason}. What it had is gone." for host, reason in hosts.items()]
+    return [f"{host} is lost {reason}. Its tensors are gone." for host, reason in hosts.items()]
 
 
 def device_kind(device: runtime.DeviceInfo) -> str:
-    """Returns what a device is: `host`, `simulated` or `real`."""
+    """Returns the kind of a device: `host`, `simulated` or `real`."""
     return "host" if device.device_type == "CPU" else "simulated" if device.simulated else "real"
 
 
 def require(name: str | None, soft: bool | None, hint: str) -> None:
-    """Refuses a device that is not here, as an op on it would; nothing is started for it.
+    """Raises the error that an op would raise if a device is not available; starts no device.
 
     Args:
-      name: the full name; None is always here.
-      soft: whether another device may do instead; None is what `tf.config` says.
-      hint: what the user may type to fall back.
+      name: the full name; None is always available.
+      soft: whether another device may be used instead; None uses the setting in `tf.config`.
+      hint: how the user can fall back to another device.
 
     Raises:
-      MissingDeviceError: the device is not here, and none may do instead.
+      MissingDeviceError: if the device is not available, and no other may be used instead.
     """
     names = [device.name for device in runtime.devices()]
     if name is None or short(name) in names:
@@ -80,18 +80,18 @@ def require(name: str | None, soft: bool | None, hint: str) -> None:
         f"Could not satisfy device specification '{name}'. enable_soft_placement={int(soft)}. "
         f"Supported device types [{', '.join(types)}]. "
         f"All available devices [{_listed(all_names)}]. "
-        f"Devices here: {_listed([label(device) for device in names])}. {hint}"
+        f"Available here: {_listed([label(device) for device in names])}. {hint}"
     )
 
 
 def _listed(names: list[str]) -> str:
-    """Returns names behind each other, of many the first."""
+    """Returns the names as a list, shortened if there are many."""
     ending = [f"... and {len(names) - _LISTED_NAMES} more of {len(names)}"] if len(names) > _LISTED_NAMES else []
     return ", ".join([*names[:_LISTED_NAMES], *ending])
 
 
 def host_of(name: str) -> str:
-    """Returns the host in the short name of a device: `worker/1`, empty for this computer.
+    """Returns the host in a device's short name: `worker/1`, empty for this computer.
 
     Args:
       name: as `runtime.short_name` returns it.
@@ -105,7 +105,7 @@ def host_of(name: str) -> str:
 
 
 def in_order(name: str) -> tuple[str, int, bool, int]:
-    """Returns what short names of devices are sorted by: this computer first, then task by task; CPUs before cards."""
+    """Returns a sort key for short names of devices: this computer first, then by task; CPUs before cards."""
     host, _, task = host_of(name).partition("/")
     prefix, _, number = name.rpartition(":")
     return host, int(task or 0), not prefix.endswith("CPU"), int(number) if number.isdigit() else 0

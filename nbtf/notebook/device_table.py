@@ -1,4 +1,4 @@
-"""Which devices are there, as a table: simulated or real, on which card, and how full are they?"""
+"""Which devices are available, as a table: simulated or real, on which card, and how full are they?"""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from nbtf.notebook.session import Session
 from nbtf.notebook.tables import MOST_ROWS, Column, Table, size
 
 LISTER = "`%devices --all`"
-"""What shows all rows of a table that is cut."""
+"""The command that shows all rows of a table that was cut."""
 
 LOGICAL = (
     Column("device", "device"),
@@ -43,7 +43,7 @@ PHYSICAL = (
 
 
 def logical(session: Session, is_whole: bool = False) -> Table:
-    """Returns a row for each device; of many the first are shown, all of them if `is_whole`."""
+    """Returns a row for each device; if there are many, only the first are shown unless `is_whole`."""
     ops: dict[str, int] = {}
     for (_, device, _), count in session.recorder.snapshot(0).ops.items():
         ops[short(device)] = ops.get(short(device), 0) + count
@@ -73,7 +73,7 @@ def _notes(devices: Sequence[runtime.DeviceInfo]) -> list[str]:
         goes = f"Default device of this session: {label(default)}."
     else:
         local = [gpu.name for gpu in gpus if not host_of(gpu.name)]
-        goes = f"Automatic placement prefers {local[0]}." if local else "No GPU here: ops run on CPU:0."
+        goes = f"Automatic placement prefers {local[0]}." if local else "No GPU is available: ops run on CPU:0."
     simulated = sum(device.simulated for device in gpus)
     note = (
         f"{simulated} of {counted(len(gpus), 'GPU')} {'is' if simulated == 1 else 'are'} simulated by NumPy on the CPU."
@@ -83,7 +83,7 @@ def _notes(devices: Sequence[runtime.DeviceInfo]) -> list[str]:
 
 
 def physical(session: Session, is_whole: bool = False) -> Table:
-    """Returns a row for each card, hidden ones too; of many the first are shown, all of them if `is_whole`."""
+    """Returns a row for each card, including hidden ones; if there are many, only the first unless `is_whole`."""
     used: dict[tuple[str, int | None], list[str]] = {}
     for device in map(session.cards.numbered, runtime.devices()):
         used.setdefault((device.device_type, device.card), []).append(device.name)
@@ -100,11 +100,11 @@ def physical(session: Session, is_whole: bool = False) -> Table:
         for device in map(session.cards.numbered, runtime.physical_devices())
     ]
     listed = {row["bus_id"] for row in rows}
-    unused_cards = [card for card in session.cards.all() if card.bus_id not in listed]  # as without CuPy, or hidden
+    unused_cards = [card for card in session.cards.all() if card.bus_id not in listed]  # hidden, or CuPy is missing
     rows += [
         {"physical": f"card {card.number}", "kind": "real", "model": card.name, "card": card.number}
         | {"bus_id": card.bus_id, "memory": card.total, "devices": []}
         for card in unused_cards
     ]
-    notes = ["nbtf does not use cards that are hidden; `nbtf doctor` says why."] if unused_cards else []
+    notes = ["nbtf does not use hidden cards. Run `nbtf doctor` for the reason."] if unused_cards else []
     return Table(PHYSICAL, rows, notes, len(rows) if is_whole else MOST_ROWS, "`%devices --physical --all`")

@@ -1,4 +1,4 @@
-"""What does a session have recorded of libraries such as PyTorch, and for how long?"""
+"""Which libraries, such as PyTorch, does a session record, and for how long?"""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ if TYPE_CHECKING:
 
 
 def library_watch_of(session: Session) -> LibraryWatch:
-    """Returns what a session has recorded of libraries."""
+    """Returns the session's watch over other libraries."""
     if session.libraries is None:
         session.libraries = LibraryWatch(session)
     return session.libraries
 
 
 class LibraryWatch:
-    """The libraries whose ops a session has recorded: for good, or for a cell."""
+    """The libraries whose ops a session records: permanently, or for a cell."""
 
     def __init__(self, session: Session) -> None:
-        """Watches none yet; an interrupt of a cell ends nothing that is watched for good."""
+        """Watches no library yet; interrupting a cell does not end a permanent watch."""
         self._session = session
         self._watches: dict[str, OpWatch] = {}
         self._while_seen = False
@@ -31,13 +31,13 @@ class LibraryWatch:
         session.on_stop(session.hooks.add("pre_run_cell", self._renew))
 
     def begin(self, module: str) -> str:
-        """Watches a library from now on; returns what is so now, in words.
+        """Records a library from now on; returns a message that describes the new state.
 
         Raises:
-          ValueError: it is none that can be watched.
-          RuntimeError: this release of it cannot be.
+          ValueError: if the library cannot be recorded.
+          RuntimeError: if this release of it cannot be recorded.
         """
-        from nbtf._frameworks.op_watch import OpWatch, watchable  # late: few sessions watch a library
+        from nbtf._frameworks.op_watch import OpWatch, watchable  # imported late, as few sessions watch a library
 
         library = watchable(module)
         if module not in self._watches:
@@ -53,7 +53,7 @@ class LibraryWatch:
         return f"{library.name}'s {library.recorded} {verb} recorded {since}, until %placement_log unwatch {module}"
 
     def end(self, module: str | None = None) -> list[str]:
-        """Ends that for a library, or for all; returns which were watched."""
+        """Stops recording a library, or all of them; returns those that were recorded."""
         modules = [each for each in self._watches if module in (None, each)]
         for each in modules:
             self._watches.pop(each).stop()
@@ -64,22 +64,22 @@ class LibraryWatch:
             watch.renew()
 
     def of_cell(self, without: Collection[str] = ()) -> None:
-        """Watches what can be watched for the rest of the cell that runs, and says so where a library is there."""
-        self._watch_cell(without, lambda library: say(f"{library.name}'s ops are recorded in this cell, too."))
+        """Records all supported libraries in the rest of the running cell; prints a message if one is imported."""
+        self._watch_cell(without, lambda library: say(f"{library.name}'s ops are also recorded in this cell."))
 
     def of_view(self, is_seen: bool) -> None:
-        """Watches what can be watched in the cell that begins, for live views that are seen; says so once."""
+        """Records all supported libraries in the cell that begins if live views are visible; prints a message once."""
         if is_seen:
             self._watch_cell((), self._say_once)
         self._while_seen &= is_seen
 
     def _say_once(self, library: type[Framework]) -> None:
         if not self._while_seen:
-            say(f"{library.name}'s ops are recorded while a live view is seen.")
+            say(f"{library.name}'s ops are recorded while a live view is visible.")
         self._while_seen = True
 
     def _watch_cell(self, without: Collection[str], on_begin: Callable[[type[Framework]], object]) -> None:
-        from nbtf._frameworks.op_watch import OpWatch  # late, as above
+        from nbtf._frameworks.op_watch import OpWatch  # imported late, as above
 
         watch = OpWatch.of_all({*without, *self._watches}, on_begin)
         self._session.at_end_of_cell(Ending(watch.stop))

@@ -13,11 +13,11 @@ from nbtf.notebook.session import Session
 from nbtf.notebook.tables import MOST_ROWS, NOTHING, Column, Table, size
 
 BAR = 10
-"""Characters of a full bar."""
+"""Width of a full bar in characters."""
 
 
 def percent(share: float | None) -> str:
-    """Returns a bar of ten characters and a number; whatever is in use shows."""
+    """Returns a bar of ten characters and a number; a nonzero share is always visible."""
     if share is None:
         return NOTHING
     full = min(BAR, math.ceil(share * BAR / 100))
@@ -35,21 +35,21 @@ COLUMNS = (
     Column("process", "this process", size, number=True),
     Column("whole", "whole device", size, number=True),
 )
-"""The last two are of real cards: what this process took in all, and what `nvidia-smi` shows."""
+"""The last two columns are for real cards: the total of this process, and the figure that `nvidia-smi` shows."""
 
 
 def gpus_named(names: Collection[str]) -> list[runtime.DeviceInfo]:
-    """Returns the GPUs of these short names, all when empty."""
+    """Returns the GPUs with these short names; all if `names` is empty."""
     return [gpu for gpu in runtime.devices() if gpu.device_type == "GPU" and (not names or gpu.name in names)]
 
 
 def table(session: Session, names: Collection[str], is_whole: bool = False) -> Table:
-    """Returns a row for each GPU, or only for some by their short names; below it how each real card's use adds up.
+    """Returns a row for each GPU, followed by how each real card's use adds up.
 
     Args:
-      session: whose driver is asked.
-      names: of the GPUs; all when empty.
-      is_whole: shows all rows, of many not only the first.
+      session: the session that reads the driver.
+      names: short names of the GPUs to include; all if empty.
+      is_whole: shows all rows, even if there are many.
     """
     gpus = gpus_named(names)
     uses = session.cards.of(runtime.devices(), age=0)
@@ -67,7 +67,7 @@ def table(session: Session, names: Collection[str], is_whole: bool = False) -> T
         for gpu in gpus
     ]
     notes: list[str] = []
-    if not gpus:  # nbtf cannot use the cards, as without CuPy, but the driver tells of them
+    if not gpus:  # nbtf cannot use the cards, for example without CuPy, but the driver reports them
         rows, notes = _cards(session)
     if any(gpu.in_use is None and not gpu.lost for gpu in gpus) and not any(use.used for use in uses.values()):
         notes = ["Nothing is in use yet: the first op starts the devices."]
@@ -77,15 +77,15 @@ def table(session: Session, names: Collection[str], is_whole: bool = False) -> T
 
 
 def _cards(session: Session) -> tuple[list[dict[str, Any]], list[str]]:
-    """Returns a row for each real card of this machine, and notes: which are free, and how each adds up."""
+    """Returns a row for each real card of this machine, and notes: free cards, and how each card's use adds up."""
     cards = [card[0] for card in real_cards(session, ())]
     if not cards:
-        return [], ["Only GPUs keep an account of their memory; none to show here."]
+        return [], ["No GPU is available. Only GPUs have memory accounts."]
     uses = [session.cards.use([card]) for card in cards]
     rows = [
         {"device": card.name, "kind": "real", "memory_limit": use.total, "process": use.process, "whole": use.used}
         for card, use in zip(cards, uses, strict=True)
     ]
     free = [card.name for card, use in zip(cards, uses, strict=True) if use.process == use.others == 0]
-    notes = [f"No process is on {', '.join(free)}."] if free else []
+    notes = [f"No process uses {', '.join(free)}."] if free else []
     return rows, notes + [use.sum() for use in uses]

@@ -1,4 +1,4 @@
-"""What lasts from `%load_ext nbtf` to `%unload_ext nbtf`, and what lasts as long as a cell?"""
+"""Which state lasts from `%load_ext nbtf` to `%unload_ext nbtf`, and which for one cell?"""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from nbtf._runtime.cluster import drop, finish, forget_failures
 from nbtf._runtime.context import CURRENT
 from nbtf.errors import OpError
 from nbtf.notebook.card_use import CardUses
-from nbtf.notebook.hooks import CellHooks
+from nbtf.notebook.hooks import CellHooks, fail_cell
 
 if TYPE_CHECKING:
     from nbtf.notebook.library_watch import LibraryWatch
@@ -24,22 +24,22 @@ if TYPE_CHECKING:
 Undo = Callable[[], object]
 
 CELLS = 200
-"""Beginnings of cells that are remembered: as many as a view has steps."""
+"""Number of cell beginnings that are remembered: as many as a view has steps."""
 
 
 class Ending:
-    """Something to do when a cell is over; whether the cell failed is known by then."""
+    """An action at the end of a cell, when it is known whether the cell failed."""
 
     def __init__(self, undo: Undo, closing: Callable[[bool], object] | None = None) -> None:
-        """Takes what restores the state, and what is then told or checked: it is given whether the cell failed."""
+        """Takes what restores the state, and a closing message or check, which is given whether the cell failed."""
         self.undo, self.closing = undo, closing
 
 
 class Session:
-    """The recorder, the hooks, and the cells that run now.
+    """The recorder, the hooks, and the running cells.
 
-    A cell may run others (`get_ipython().run_cell`), and their ends are told by the same hook: each cell is known by
-    the info object that IPython makes for it, not by counting.
+    A cell may run others (`get_ipython().run_cell`), whose ends call the same hook. So each cell is identified by the
+    info object that IPython makes for it, not by counting.
     """
 
     def __init__(self, shell: Any) -> None:
@@ -52,16 +52,16 @@ class Session:
         self._undo: list[Undo] = []
         self._running: list[Any] = []
         self._endings: list[tuple[Any, Ending]] = []
-        self.magic_words: dict[str, tuple[str, ...]] = {}  # what may be typed after each of our magics
+        self.magic_words: dict[str, tuple[str, ...]] = {}  # completions for each of our magics
         self.cell_devices: list[str | None] = []
         self.began = 0.0  # seconds since the epoch
-        self._code_names: dict[str, str] = {}  # of code in cells, by the name of its file; see _keep_code_name
-        self.cells: deque[tuple[int, str]] = deque(maxlen=CELLS)  # the first event that a cell can have, its name
-        self.pump: Pump | None = None  # what feeds the live views, from the first one on
-        self.libraries: LibraryWatch | None = None  # what is recorded of libraries such as PyTorch
+        self._code_names: dict[str, str] = {}  # names of cells by the file name of their code; see _keep_code_name
+        self.cells: deque[tuple[int, str]] = deque(maxlen=CELLS)  # each cell's first possible event, and its name
+        self.pump: Pump | None = None  # feeds the live views, once there is one
+        self.libraries: LibraryWatch | None = None  # records libraries such as PyTorch
 
     def start(self) -> None:
-        """Starts to record and to listen to the shell."""
+        """Starts to record, and registers the hooks with the shell."""
         self.began: float = time.time()
         self.recording: runtime.Recording = runtime.Recording(self.recorder)
         default = runtime.get_default_device()
@@ -77,18 +77,18 @@ class Session:
             self.on_stop(self.hooks.add(event, hook))
 
     def forget(self) -> int:
-        """Begins to record anew, with what the memory holds now; returns how many events are forgotten."""
+        """Restarts the recording with the memory now in use; returns the number of deleted events."""
         event_count = self.recorder.snapshot(0).heard
         self.recorder.clear()
         self.recording = runtime.Recording(self.recorder)
         return event_count
 
     def on_stop(self, undo: Undo) -> None:
-        """Has something undone by `stop`."""
+        """Registers an action that `stop` undoes."""
         self._undo.append(undo)
 
     def stop(self) -> None:
-        """Undoes everything, the last first."""
+        """Undoes everything in reverse order."""
         for _, ending in reversed(self._endings):
             ending.undo()
         self._endings.clear()
@@ -99,32 +99,32 @@ class Session:
 
     @property
     def cell(self) -> Any:
-        """IPython's info about the innermost cell that runs; None outside cells."""
+        """IPython's info about the innermost running cell; None outside cells."""
         return self._running[-1] if self._running else None
 
     @property
     def nested(self) -> bool:
-        """Whether a cell runs that another cell has run."""
+        """Whether the running cell was started by another cell."""
         return len(self._running) > 1
 
     def at_end_of_cell(self, ending: Ending) -> None:
-        """Has something done when the innermost cell is over, also after an error or an interrupt."""
+        """Registers an action for the end of the innermost cell; it also runs after an error or an interrupt."""
         self._endings.append((self.cell, ending))
 
     def record_cell(self, closing: Callable[[runtime.Recording, bool], object]) -> None:
-        """Records the rest of the innermost cell; `closing` is given the recording, and whether the cell failed."""
+        """Records the rest of the innermost cell; `closing` receives the recording, and whether the cell failed."""
         block = runtime.recording()
         record = block.__enter__()
         self.at_end_of_cell(Ending(lambda: block.__exit__(None, None, None), lambda failed: closing(record, failed)))
 
     def _cell_begins(self, info: Any) -> None:
-        if not self._running:  # there is something left only where the end of a cell was interrupted
+        if not self._running:  # anything left here is from a cell whose end was interrupted
             self._restore()
             self._undo_all(lambda cell: cell is not None)
         if not self._running and info.store_history:
             events = self.recorder.snapshot(1).events
             first = max([event.seq + 1 for event in events] + [seq for seq, _ in self.cells], default=0)
-            # Not execution_count: some releases of IPython have counted this cell by now, others have not.
+            # Not execution_count: at this point, only some releases of IPython have counted this cell.
             name = f"cell {len(self.shell.history_manager.input_hist_raw)}"
             self.cells.append((first, name))
             self.recorder.begin_scene(name)
@@ -132,7 +132,7 @@ class Session:
         self._running.append(info)
 
     def _keep_code_name(self, info: Any) -> None:
-        """Keeps the file name of a cell's code for IPython 7, which does not say which cell it stands for."""
+        """Keeps the file name of a cell's code for IPython 7, which cannot map it to the cell."""
         compiler, history = self.shell.compile, self.shell.history_manager.input_hist_raw
         if not hasattr(compiler, "format_code_name"):
             number = len(history) if info.store_history else self.shell.execution_count
@@ -140,7 +140,7 @@ class Session:
 
     def _cell_ends(self, result: Any) -> None:
         index = self._index_of(result)
-        if index is None:  # the cell that loaded the extension, or an empty one, which begins nothing
+        if index is None:  # the cell that loaded the extension, or an empty one, which calls no hook at its start
             self._restore()
             return
         over = self._running[index:]
@@ -153,12 +153,12 @@ class Session:
         for index in reversed(range(len(self._running))):
             if self._running[index] is result.info:
                 return index
-        # After an error outside the user's code IPython makes the info anew.
+        # After an error outside the user's code, IPython makes a new info object.
         failed = result.error_in_exec is not None and self._running
         return len(self._running) - 1 if failed and self._running[-1].raw_cell == result.info.raw_cell else None
 
     def _execution_ends(self) -> None:
-        """Ends what a silent execution began: it is no cell, and nobody tells its result."""
+        """Ends the actions of a silent execution: it is not a cell, and its result is not reported."""
         if not self._running:
             self._end(lambda cell: cell is None, None)
 
@@ -173,48 +173,41 @@ class Session:
                     undo.closing(failed)
                 except runtime.ExpectationError as error:
                     failed = True
-                    self._fail(result, error)
+                    fail_cell(self.shell, result, error)
 
     def _wait_for_tasks(self, result: Any) -> None:
-        """Shows errors of tasks of a cluster below the cell that asked for what went wrong.
+        """Shows errors from tasks of a cluster below the cell that caused them.
 
-        After an interrupt nobody waits: what the tasks have not begun is dropped.
+        After an interrupt it does not wait: ops that the tasks have not started are dropped.
         """
         if result is not None and result.success:
             try:
                 finish(CURRENT.context)
             except OpError as error:
-                self._fail(result, error)
+                fail_cell(self.shell, result, error)
         elif result is not None and isinstance(result.error_in_exec, KeyboardInterrupt):
             drop(CURRENT.context)
         elif result is not None and isinstance(result.error_in_exec, OpError):
             forget_failures(CURRENT.context)
 
     def _restore(self) -> None:
-        """Restores what an interrupted cell may have left behind in the runtime, once no cell runs."""
+        """Restores runtime state that an interrupted cell may have left, once no cell is running."""
         if not self._running:
             runtime.end_cell()
             self.recorder.end_scene()
 
     def _undo_all(self, is_over: Callable[[Any], bool]) -> list[Ending]:
-        """Undoes what cells have begun; an interrupt leaves the rest for the beginning of the next cell."""
+        """Undoes actions of finished cells; after an interrupt, the next cell undoes the rest at its beginning."""
         ending = [entry for entry in self._endings if is_over(entry[0])]
         for entry in reversed(ending):
             entry[1].undo()
             self._endings.remove(entry)
         return [undo for _, undo in ending]
 
-    def _fail(self, result: Any, error: Exception) -> None:
-        """Makes a cell that went well fail: the error is shown, and the front end stops running cells."""
-        if result is not None and result.error_in_exec is None:
-            result.error_in_exec = error
-        self.shell.last_execution_succeeded = False
-        self.shell.showtraceback((type(error), error, None))
-
     # Soft placement for a cell
 
     def soft_placement(self, soft: bool) -> Undo:
-        """Switches soft placement; the undo leaves it alone when the user has set something else since."""
+        """Switches soft placement; the undo does nothing if the user has changed the setting since."""
         previous = config.get_soft_device_placement()
         config.set_soft_device_placement(soft)
 
@@ -225,13 +218,13 @@ class Session:
         return undo
 
     def code_line(self, site: runtime.Site) -> str:
-        """Returns a code line in words: `cell 4, line 2: c = tf.matmul(a, b)`."""
+        """Returns the description of a code line: `cell 4, line 2: c = tf.matmul(a, b)`."""
         from nbtf.notebook.code_lines import in_words
 
         return in_words(site, self._cell_of)
 
     def _cell_of(self, file: str) -> str:
-        """Returns the name of the cell whose code is compiled under a file name; an empty text for a file."""
+        """Returns the name of the cell whose code was compiled under a file name; empty for a real file."""
         if file in self._code_names:
             return self._code_names[file]
         format_name = getattr(self.shell.compile, "format_code_name", None)

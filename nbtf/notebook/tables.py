@@ -1,4 +1,4 @@
-"""How is an answer shown: as text, as HTML, as data?"""
+"""How is a result shown: as text, as HTML, as data?"""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from nbtf._counts import counted
 
 NOTHING = "–"
 MOST_ROWS = 60
-"""Rows that are shown; the data has all."""
+"""Number of rows that are shown; the data has all."""
 _DATA = "to_dict()"
 FEW_PARTS = 3
-"""Parts of a row that are shown in text, where there are more than one more."""
+"""Number of a row's parts that are shown as text; one more is shown rather than hidden."""
 
 
 def text(value: Any) -> str:
@@ -28,12 +28,12 @@ def text(value: Any) -> str:
 
 
 def size(nbytes: int | None) -> str:
-    """Returns a number of bytes as a cell of a table shows it: exact where that is short. The data has all digits."""
+    """Returns a number of bytes for a cell of a table: exact if that is short. The data has all digits."""
     return NOTHING if nbytes is None else runtime.exact(nbytes).partition(" (")[0]
 
 
 class Column(NamedTuple):
-    """A column: its name in data, its title, how a value is shown, whether it is a number."""
+    """A column: its name in data, its title, how its values are shown, and whether they are numbers."""
 
     name: str
     title: str
@@ -42,7 +42,7 @@ class Column(NamedTuple):
 
 
 class Table:
-    """Rows with a caption below: prints as text, shows as HTML, and gives its rows as data."""
+    """Rows with notes below: prints as text, displays as HTML, and provides its rows as data."""
 
     def __init__(
         self,
@@ -53,10 +53,10 @@ class Table:
         lister: str = _DATA,
         folded: Callable[[Mapping[str, Any]], bool] | None = None,
     ) -> None:
-        """Takes the rows by column name; at most `limit` are shown, all are in the data.
+        """Takes the rows by column name; at most `limit` are shown, and the data has all.
 
-        A row may have `parts`, rows of the same columns that it opens to; `lister` shows all of them. Rows that
-        are `folded` are in the data alone.
+        A row may have `parts`, rows of the same columns into which it expands; `lister` shows all of them. Rows marked
+        `folded` are only in the data.
         """
         self.columns = tuple(columns)
         self.rows: list[dict[str, Any]] = [dict(row) for row in rows]
@@ -66,14 +66,14 @@ class Table:
         self._unfolded = self.rows if folded is None else [row for row in self.rows if not folded(row)]
 
     def to_dict(self) -> dict[str, Any]:
-        """Returns the rows, each a dictionary of plain values, and the notes below them."""
+        """Returns the rows as dictionaries of plain values, and the notes below them."""
         return {"rows": [_plain(row) for row in self.rows], "notes": list(self.notes)}
 
     def to_pandas(self) -> Any:
         """Returns a pandas DataFrame with the same rows.
 
         Raises:
-          ModuleNotFoundError: pandas is not installed.
+          ModuleNotFoundError: if pandas is not installed.
         """
         names = [column.name for column in self.columns]
         return import_module("pandas").DataFrame(
@@ -90,7 +90,7 @@ class Table:
         return "\n".join([*lines, *self._below()])
 
     def _repr_html_(self) -> str:
-        """Returns the table as HTML: no script, no ids, no style but the side on which a column stands."""
+        """Returns the table as HTML: no script, no ids, no style except the alignment of a column."""
         head = "".join(f'<th scope="col"{_side(column)}>{html.escape(column.title)}</th>' for column in self._filled)
         rows = "".join(map(self._html_row, self._unfolded, self._cells(self._unfolded[: self._most])))
         table = f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>" if self._unfolded else ""
@@ -98,7 +98,7 @@ class Table:
 
     @cached_property
     def _filled(self) -> list[Column]:
-        """The columns that say something: looked for once, as a table may have 100,000 rows."""
+        """The columns that are not empty; computed once, because a table may have 100,000 rows."""
         first, *columns = self.columns
         return [
             first,
@@ -109,7 +109,7 @@ class Table:
         return [[one_line(column.write(row.get(column.name))) for column in self._filled] for row in rows]
 
     def _first_parts(self, row: Mapping[str, Any]) -> list[list[str]]:
-        """Returns the cells of the first parts of a row, below which it says how many more there are."""
+        """Returns the cells of a row's first parts, followed by the number of further parts."""
         part_rows: Sequence[Mapping[str, Any]] = row.get("parts", ())
         count = len(part_rows) if len(part_rows) <= FEW_PARTS + 1 else FEW_PARTS
         visible_rows = part_rows[:count]
@@ -118,13 +118,13 @@ class Table:
         return cells + ending
 
     def _summary(self, row: Mapping[str, Any], visible_rows: Sequence[Mapping[str, Any]]) -> list[str]:
-        """Returns how many parts of a row are not shown, if there are any; it looks at none of them."""
+        """Returns the number and size of the parts that are not shown, without creating them."""
         count = len(row.get("parts", ())) - len(visible_rows)
         nbytes = row["nbytes"] - sum([part_row["nbytes"] for part_row in visible_rows]) if count else 0
         return [f"and {count:,} more, {runtime.exact(nbytes)}; {self._lister} lists them"] if count else []
 
     def _html_row(self, row: Mapping[str, Any], values: list[str]) -> str:
-        """Returns a row; one with parts opens to them, by mouse and by keyboard."""
+        """Returns a row; one with parts can be expanded by mouse and keyboard."""
         cells = list(map(_cell, values, self._filled))
         part_rows: Sequence[Mapping[str, Any]] = row.get("parts", ())[:MOST_ROWS]
         if part_rows:
@@ -144,17 +144,17 @@ class Table:
 
 
 def _plain(row: Mapping[str, Any]) -> dict[str, Any]:
-    """Returns a row with its parts, which are made now where nobody has looked at them."""
+    """Returns a row with its parts, which are created now if they have not been shown."""
     part_rows = {"parts": [dict(part_row) for part_row in row["parts"]]} if "parts" in row else {}
     return {**row, **part_rows}
 
 
 LONGEST = 120
-"""Characters of a cell that are shown; names are data, and may have ten thousand."""
+"""Characters of a cell that are shown; names are data, and may have ten thousand characters."""
 
 
 def one_line(value: str) -> str:
-    """Returns a text that stays in its cell: no line breaks or control characters, and not too long."""
+    """Returns a text that stays within its cell: without line breaks or control characters, and not too long."""
     cut = value if len(value) <= LONGEST else f"{value[: LONGEST - 1]}…"
     return cut if cut.isprintable() else "".join(char if char.isprintable() else "�" for char in cut)
 
@@ -164,7 +164,7 @@ def _cell(value: str, column: Column) -> str:
 
 
 def _side(column: Column) -> str:
-    """Returns where a column stands; JupyterLab puts all on the right."""
+    """Returns the alignment of a column; JupyterLab aligns all to the right."""
     return "" if column.number else ' style="text-align:left"'
 
 

@@ -1,4 +1,4 @@
-"""`tf.runtime`, nbtf's own namespace: simulated GPUs, what the runtime is doing, and a fresh start."""
+"""`tf.runtime`, nbtf's own namespace: simulated GPUs, runtime state and recordings, and a fresh start."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ if TYPE_CHECKING:
     from nbtf._frameworks.base import Card as Card
 
 version = "1.0.0"
-"""The version of nbtf; `tf.__version__` is that of the TensorFlow whose behaviour it follows."""
+"""nbtf's own version; `tf.__version__` is the TensorFlow version whose behaviour it follows."""
 
 
 _FETCHED_ON_FIRST_USE = {
@@ -100,7 +100,7 @@ _FETCHED_ON_FIRST_USE = {
     "TaskStatus": "nbtf._cluster.status",
     "cluster_tasks": "nbtf._cluster.status",
 }
-"""Names that need other machines: `import nbtf` does without them."""
+"""Names for work with other machines; loaded on first use."""
 
 if not TYPE_CHECKING:
 

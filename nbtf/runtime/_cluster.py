@@ -1,4 +1,4 @@
-"""How long would the devices of the simulated cluster take to add up what each of them has?"""
+"""How long would the devices of the simulated cluster need to add up their values?"""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from nbtf._runtime.scopes import merged
 
 
 class AllReduceTimes(NamedTuple):
-    """The modelled seconds of an all-reduce by each algorithm, on so many devices that have `nbytes` each.
+    """The modelled seconds of an all-reduce of `nbytes` per device, for each algorithm.
 
-    `chosen` is the algorithm that strategies take by themselves: the fastest but the star.
+    `chosen` is the algorithm that strategies choose by default: the fastest one apart from the star.
 
     >>> _ = tf.runtime.simulate_cluster(hosts=8, gpus=8, model="H100", link="100Gb/s")
     8 simulated hosts, 64 simulated GPUs (NVIDIA H100 80GB HBM3, 79.6 GiB each), 100Gb/s between hosts: ...
@@ -37,18 +37,18 @@ class AllReduceTimes(NamedTuple):
 
 
 def all_reduce_times(nbytes: int, devices: int | Iterable[str] | None = None) -> AllReduceTimes:
-    """Returns how long cards of the simulated cluster would take to add up what each has. Nothing is run or fixed.
+    """Returns how long cards of the simulated cluster would need for an all-reduce. Runs nothing and fixes nothing.
 
     Args:
-      nbytes: of each card: 4 for each float32 of the gradients.
-      devices: names of cards; or a number, which takes host after host; all when None.
+      nbytes: number of bytes on each card: 4 for each float32 of the gradients.
+      devices: names of cards, or the number of cards, counted host by host; None for all.
 
     Returns:
-      The modelled seconds of star, ring, tree and hierarchical, and which of them strategies choose.
+      The modelled seconds of star, ring, tree and hierarchical, and the algorithm that strategies choose.
 
     Raises:
-      TypeError: `nbytes` is no integer, or `devices` neither a number nor names.
-      ValueError: there is no simulated cluster, or not these cards, or fewer than 0 bytes.
+      TypeError: if `nbytes` is not an integer, or `devices` is neither a number nor a list of names.
+      ValueError: if no cluster is simulated, it does not have these cards, or `nbytes` is negative.
 
     >>> _ = tf.runtime.simulate_cluster(hosts=128, gpus=8, model="H100", link="100Gb/s")
     128 simulated hosts, 1,024 simulated GPUs (NVIDIA H100 80GB HBM3, 79.6 GiB each), 100Gb/s between hosts: ...
@@ -76,10 +76,10 @@ def all_reduce_times(nbytes: int, devices: int | Iterable[str] | None = None) ->
 
 
 def _chosen(devices: int | Iterable[str], names: list[str]) -> list[str]:
-    """Returns full names of cards of the cluster."""
+    """Returns the full names of the chosen cards of the cluster."""
     if isinstance(devices, int):
         if not 1 <= devices <= len(names):
-            raise ValueError(f"The cluster has {len(names)} simulated GPUs; expected 1 to {len(names)}, got {devices}.")
+            raise ValueError(f"The cluster has {len(names)} simulated GPUs. Expected 1 to {len(names)}, got {devices}.")
         return names[:devices]
     listed = check_several(devices, "devices", "a number of cards, or a list of their names")
     full_names = [str(merged(check_text(name, "devices"), None).name) for name in listed]
@@ -87,7 +87,7 @@ def _chosen(devices: int | Iterable[str], names: list[str]) -> list[str]:
     unknown = [name for name in full_names if name not in present]
     if unknown or not full_names or len(set(full_names)) != len(full_names):
         raise ValueError(
-            f"Expected the names of cards of the simulated cluster, each once, {names[0]} to {names[-1]}, "
-            f"got {unknown or full_names}."
+            f"Expected names of different cards of the simulated cluster, {names[0]} to {names[-1]}. "
+            f"Got {unknown or full_names}."
         )
     return full_names

@@ -1,4 +1,4 @@
-"""Is a GPU used, and if not, why?"""
+"""Is a GPU being used, and if not, why?"""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ if TYPE_CHECKING:
 
 
 def is_gpu_in_use() -> GpuUse:
-    """Tells whether a GPU is used, and if not, why: listed, visible, used by the last op, real, faster.
+    """Returns whether a GPU is being used, and if not, why: listed, visible, used by the last op, real, faster.
 
-    Of the ops that were recorded the last one counts; where none was, a small product is computed. Whether a real GPU
-    is faster is measured, with matrices of 1024 x 1024; a simulated one is NumPy on the CPU.
+    Checks the last recorded op; without a recording, it computes a small product first. For a real GPU, it measures
+    whether the GPU is faster, with matrices of 1024 x 1024; a simulated one is NumPy on the CPU.
 
     Returns:
-      What is true only where a real GPU is used, and prints as a sentence with a line for each question.
+      A report that is true only if a real GPU was used; it prints as a sentence and one line per question.
 
     >>> tf.runtime.restart()
     >>> _ = tf.runtime.simulate_gpus(1)
@@ -33,7 +33,7 @@ def is_gpu_in_use() -> GpuUse:
       real    no   MatMul ran on GPU:0, which is simulated (NumPy on this CPU)
       faster  –    not asked
     """
-    from nbtf._ops.gpu_comparison import compared_with_cpu  # late: few programs ask
+    from nbtf._ops.gpu_comparison import compared_with_cpu  # imported late, as few programs need it
     from nbtf._runtime.gpu_use import gpu_use
 
     return gpu_use(_small_product, compared_with_cpu)

@@ -1,4 +1,4 @@
-"""Which array libraries does this process use beside nbtf?"""
+"""Which other array libraries does this process use?"""
 
 from __future__ import annotations
 
@@ -12,67 +12,68 @@ if TYPE_CHECKING:
 
 
 def frameworks() -> list[Framework]:
-    """Returns the array libraries that this process has imported (PyTorch, CuPy, JAX), each with what it tells.
+    """Returns the array libraries that this process has imported (PyTorch, CuPy, JAX), with access to their state.
 
-    A library has a `name` and tells its `cards()`, its `pools()` of memory on them in bytes, and what its `arrays()`
-    are. A look: it imports nothing and starts no card.
+    A library has a `name`. Its methods return its `cards()`, its memory `pools()` on them in bytes, and a description
+    of its `arrays()`. Only inspects: imports nothing and starts no GPU.
 
     >>> [library.name for library in tf.runtime.frameworks() if library.module_name == "no such library"]
     []
     """
-    from nbtf._frameworks import frameworks as imported  # late: `import nbtf` does without it
+    from nbtf._frameworks import frameworks as imported  # imported late: `import nbtf` does without it
 
     return imported()
 
 
 def compiled_memory(compiled: Any) -> CompiledMemory:
-    """Returns what XLA has planned for a function that JAX has compiled, `jax.jit(f).lower(x).compile()`.
+    """Returns XLA's memory plan for a function that JAX has compiled with `jax.jit(f).lower(x).compile()`.
 
-    It is no measurement: other arrays, what an allocator rounds up or keeps, and what cuBLAS or cuDNN take while it
-    runs are not in it.
+    The plan is not a measurement. It excludes other arrays, memory that an allocator rounds up or keeps, and memory
+    that cuBLAS or cuDNN use while the function runs.
 
     Args:
-      compiled: what `compile()` has returned.
+      compiled: the result of `compile()`.
 
     Returns:
-      Bytes on each device: `arguments`, `results`, of these `reused` in the place of donated arguments, `temporaries`
-      and `code`; `at_most` is all together, and `peak` the most at one moment, None where JAX does not tell.
+      Bytes on each device: `arguments`, `results`, `reused` (results in the memory of donated arguments),
+      `temporaries` and `code`. `at_most` is their sum, and `peak` the highest use at any time; None if JAX does not
+      report it.
 
     Raises:
-      TypeError: something else; a function of `jax.jit` has no plan before it is compiled for shapes.
-      ValueError: this platform tells no plan.
+      TypeError: if `compiled` is something else; a `jax.jit` function has no plan before it is compiled.
+      ValueError: if this platform does not report a plan.
 
     >>> tf.runtime.compiled_memory(abs)
     Traceback (most recent call last):
     TypeError: A function that JAX has compiled is needed, jax.jit(f).lower(x).compile(). Got builtin_function_or_method
     """
-    from nbtf._frameworks.compiled_memory import memory_of_compiled  # late: `import nbtf` does without it
+    from nbtf._frameworks.compiled_memory import memory_of_compiled  # imported late: `import nbtf` does without it
 
     return memory_of_compiled(compiled)
 
 
 @block
 def watch(*libraries: str) -> Change[None]:
-    """Has the ops of other array libraries recorded in a block, as nbtf's own are: where, why, and by which code line.
+    """Records the ops of other array libraries in a block like nbtf's own: device, reason and code line.
 
-    Ops are told by the names of their library's own tools (`aten::mm`) to everybody who listens: recordings, observers,
-    the placement log. Their devices are `CPU:0`, `GPU:0` where nbtf has that card, and else `cuda:0`. On the thread of
-    the block and on those that begin in it; other processes, such as those of a DataLoader, are not heard.
+    Recordings, observers and the placement log receive the ops under the names that the library's own tools use
+    (`aten::mm`). Their devices are `CPU:0`, `GPU:0` if nbtf uses that card, and otherwise `cuda:0`. Ops are recorded
+    on the block's thread and any threads that it starts, but not in other processes, such as those of a DataLoader.
 
     Args:
-      *libraries: by the names of their modules: `"torch"`, or `"cupy"`, which tells its memory, and no op and no copy.
-        Of one that is imported in the block, from then on.
+      *libraries: module names: `"torch"`, or `"cupy"`, for which only memory is recorded, not ops or copies. A library
+        that is imported in the block is recorded from then on.
 
     Raises:
-      ValueError: no library, or one that tells nobody which ops it runs.
-      RuntimeError: this release of the library does not tell what is needed.
+      ValueError: if a name is not a library, or the library does not report its ops.
+      RuntimeError: if this release of the library does not report what is needed.
 
     >>> with tf.runtime.recording() as record, tf.runtime.watch("torch"):
     ...     c = tf.add(1.0, 2.0)
     >>> record.ops[-1]
     ('AddV2', 'CPU:0')
     """
-    from nbtf._frameworks.op_watch import OpWatch, watchable  # late: `import nbtf` does without them
+    from nbtf._frameworks.op_watch import OpWatch, watchable  # imported late: `import nbtf` does without them
 
     op_watch = OpWatch([watchable(library) for library in libraries], lambda framework: None)
 

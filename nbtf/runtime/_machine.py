@@ -1,10 +1,11 @@
-"""What kind of machine is it: simulated GPUs, a fresh start, kernels that are compiled beforehand."""
+"""How is the machine set up: simulated GPUs, a fresh start, kernels compiled in advance?"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from time import perf_counter
 
+from nbtf._counts import counted
 from nbtf._devices import backends, discovery
 from nbtf._devices.discovery import sentence_of
 from nbtf._devices.first_use import Compiling
@@ -18,7 +19,7 @@ from nbtf._runtime.inventory import matching_device
 
 
 class _Sentence(str):
-    """A text that has been printed already, so a notebook does not show it a second time."""
+    """A text that has already been printed, so a notebook does not show it a second time."""
 
     __slots__ = ()
 
@@ -33,30 +34,30 @@ def simulate_gpus(
     if_missing: bool = False,
     frameworks: str | Sequence[str] | None = None,
 ) -> _Sentence:
-    """Gives this process simulated GPUs: NumPy arrays with the memory, the limits and the names of real cards.
+    """Gives this process simulated GPUs: NumPy arrays with the memory, limits and names of real cards.
 
-    Placement, memory accounts and error messages are those of the cards; nothing runs faster. Devices must not be
-    in use yet, but for a call that asks for the machine that is there. `CUDA_VISIBLE_DEVICES` is obeyed.
+    Placement, memory accounts and error messages are those of the cards; nothing runs faster. Call it before the
+    devices are in use; later calls must request the current machine. `CUDA_VISIBLE_DEVICES` is respected.
 
-    What this process starts from then on, such as the workers of `multiprocessing`, finds the same machine, unless it
-    calls this function itself: it is handed on in `NBTF_SIMULATED_GPUS`. A fork server keeps the machine of the moment
-    when it started.
+    Processes that this one starts later, such as workers of `multiprocessing`, get the same machine through
+    `NBTF_SIMULATED_GPUS` unless they call this function themselves. A fork server keeps the machine that was set when
+    it started.
 
     Args:
-      n: how many; 0 removes them.
-      model: a known card, such as `"Tesla K20m"` or `"H100"`; Tesla V100-SXM2-16GB when None.
-      memory: of each card instead of its own: a text such as `"5GiB"`, or a number of MiB.
-      if_missing: uses real cards if there are at least `n`; `model` and `memory` are of no interest then.
+      n: number of GPUs; 0 removes them.
+      model: a known card, such as `"Tesla K20m"` or `"H100"`; None for a Tesla V100-SXM2-16GB.
+      memory: memory of each card, as a text such as `"5GiB"` or a number of MiB; None for the model's own.
+      if_missing: uses real cards if there are at least `n`; `model` and `memory` are then ignored.
       frameworks: other libraries that get the same GPUs, imported or not: `"torch"`, whose `cuda:k` is then `GPU:k`;
-        what `NBTF_SIMULATE` says when None.
+        None uses the value of `NBTF_SIMULATE`.
 
     Returns:
-      One sentence that says what was simulated, or which real cards are used; it is printed as well.
+      A sentence that describes the simulated or real cards; it is also printed.
 
     Raises:
-      ValueError: an unknown card, or numbers that make no sense.
-      RuntimeError: the devices are in use; `tf.runtime.restart()` first.
-      NotImplementedError: this build of PyTorch does not let its GPUs be simulated.
+      ValueError: if the card is unknown, or a number is invalid.
+      RuntimeError: if the devices are in use; call `tf.runtime.restart()` first.
+      NotImplementedError: if the GPUs of this build of PyTorch cannot be simulated.
 
     >>> tf.runtime.restart()
     >>> _ = tf.runtime.simulate_gpus(2, model="Tesla K20m")
@@ -64,7 +65,7 @@ def simulate_gpus(
     >>> tf.constant([1.0]).device
     '/job:localhost/replica:0/task:0/device:GPU:0'
     """
-    from nbtf._frameworks import simulating  # late: `import nbtf` does without it
+    from nbtf._frameworks import simulating  # imported late: `import nbtf` does without it
 
     machine = simulated_machine(n, model, memory)
     configuration = CURRENT.context.configuration
@@ -85,30 +86,30 @@ def simulate_gpus(
 def simulate_cluster(
     hosts: int, gpus: int, model: str | None = None, link: str = DEFAULT_NETWORK, memory: str | float | None = None
 ) -> _Sentence:
-    """Gives this process a cluster of simulated hosts: names of tasks, memory of cards, modelled times between hosts.
+    """Gives this process a cluster of simulated hosts, with tasks, GPU memory and modelled times between hosts.
 
     The hosts are the tasks of the job `worker`: `/job:worker/replica:0/task:1/device:GPU:0` is the first card of the
-    second. Each has a CPU, too. This process stays `/job:localhost`, as after TensorFlow's
-    `tf.config.experimental_connect_to_cluster`: it has a CPU and no GPU, ops run there unless they are asked to run
-    elsewhere, and `tf.config.list_physical_devices` lists nothing else. No process and no thread is started.
+    second host. Each host also has a CPU. This process remains `/job:localhost`, as after TensorFlow's
+    `tf.config.experimental_connect_to_cluster`: it has a CPU and no GPU, ops run there unless another device is
+    requested, and `tf.config.list_physical_devices` lists nothing else. No process or thread is started.
 
-    Inside a host cards are linked by NVLink where their kind has it, else by the bus. Copies between hosts take the
-    time of `link`, marked `modelled`.
+    Within a host, cards are linked by NVLink if their model has it, otherwise by the bus. Copies between hosts take the
+    time of `link` and are marked `modelled`, because their times are calculated, not measured.
 
     Args:
-      hosts: how many.
-      gpus: how many cards each has.
-      model: a known card, such as `"H100"`; Tesla V100-SXM2-16GB when None.
-      link: the network, in one direction of one host: `"100Gb/s"` (bits), `"12.5GB/s"` (bytes), `"25Gb/s 50us"` with a
-        latency, or a name such as `"InfiniBand NDR"`.
-      memory: of each card instead of its own: a text such as `"5GiB"`, or a number of MiB.
+      hosts: number of hosts.
+      gpus: number of GPUs per host.
+      model: a known card, such as `"H100"`; None for a Tesla V100-SXM2-16GB.
+      link: the network speed of one host in one direction: `"100Gb/s"` (bits), `"12.5GB/s"` (bytes), `"25Gb/s 50us"`
+        with a latency, or a name such as `"InfiniBand NDR"`.
+      memory: memory of each card, as a text such as `"5GiB"` or a number of MiB; None for the model's own.
 
     Returns:
-      One sentence that says what was simulated; it is printed as well.
+      A sentence that describes the simulated cluster; it is also printed.
 
     Raises:
-      ValueError: an unknown card or link, or numbers that make no sense.
-      RuntimeError: the devices are in use; `tf.runtime.restart()` first.
+      ValueError: if the card or the link is unknown, or a number is invalid.
+      RuntimeError: if the devices are in use; call `tf.runtime.restart()` first.
 
     >>> tf.runtime.restart()
     >>> sentence = tf.runtime.simulate_cluster(hosts=2, gpus=2, model="H100", link="100Gb/s")
@@ -125,12 +126,12 @@ def simulate_cluster(
 
     cluster = simulated_cluster(hosts, gpus, model, link, memory)
     _use(cluster, "simulate_cluster")
-    share_simulated_gpus((), CURRENT.context.configuration)  # no other library knows hosts
+    share_simulated_gpus((), CURRENT.context.configuration)  # other libraries cannot use several hosts
     return _printed_sentence(cluster.sentence())
 
 
 def _use(machine: Simulated, function: str) -> None:
-    """Takes a machine before first use; afterwards it must be the one that is there: a cell may run again."""
+    """Sets the machine before first use; afterwards the same machine must be given, because a cell may run again."""
     configuration = CURRENT.context.configuration
     if not configuration.frozen:
         configuration.use(machine)
@@ -144,19 +145,19 @@ def _use(machine: Simulated, function: str) -> None:
 
 def _printed_sentence(text: str) -> _Sentence:
     sentence = _Sentence(text)
-    print(sentence)  # noqa: T201  # what is simulated must be seen
+    print(sentence)  # noqa: T201  # users must see what is simulated
     return sentence
 
 
 def restart(keep_settings: bool = False) -> None:
-    """Starts the runtime afresh, as a new process would: devices can be configured again.
+    """Starts the runtime afresh, like a new process: devices can be configured again.
 
-    Observers, the device of the running cell and the simulated machine stay; environment variables are read again.
-    Tensors and variables from before can still be read; an op on one raises `FailedPreconditionError`. The sessions
-    with tasks of a cluster end: what they had is gone, and reading it raises `AbortedError`.
+    Observers, the device of the running cell and the simulated machine are kept; environment variables are read again.
+    Existing tensors and variables can still be read, but using one in an op raises `FailedPreconditionError`. Sessions
+    with tasks of a cluster end: their tensors are lost, and reading one raises `AbortedError`.
 
     Args:
-      keep_settings: keeps soft placement, the placement log, the default device and the like.
+      keep_settings: keeps soft placement, the placement log, the default device and similar settings.
 
     >>> _ = tf.runtime.simulate_gpus(2, model="Tesla K20m")
     2 simulated GPUs (Tesla K20m, 5 GiB each): NumPy on this computer's CPU. No GPU is used.
@@ -173,27 +174,27 @@ def restart(keep_settings: bool = False) -> None:
     previous.close()
     for _, taker in CURRENT.context.observers.note_takers:
         taker.begin_machine()
-    for card in LENT:  # what a library has there is there still
+    for card in LENT:  # memory that another library holds there is not freed by a restart
         card.memory.tell_beginning()
 
 
 def warmup(device: str | None = None, ops: str | Sequence[str] = "core") -> _Sentence:
-    """Runs common ops once, so that a real GPU has compiled their kernels before a cell has to wait for them.
+    """Runs common ops once, so that a real GPU compiles their kernels before a cell has to wait for them.
 
-    CuPy compiles a kernel at the first use of an op with some dtypes and ranks, and keeps it in a folder for the next
-    process.
+    CuPy compiles a kernel when an op is first used with some dtypes and ranks, and stores it in a folder for later
+    processes.
 
     Args:
-      device: where; the device that plain ops go to when None.
+      device: the device to warm up; None for the device that ops run on by default.
       ops: `"core"`, or some of its groups: `elementwise`, `reductions`, `products`, `parts`, `casts`, `random`,
         `variables`.
 
     Returns:
-      One sentence that says what was done; it is printed as well.
+      A sentence with the result; it is also printed.
 
     Raises:
-      TypeError: not names.
-      ValueError: there is no such device or group.
+      TypeError: if `ops` does not consist of names.
+      ValueError: if the device or a group does not exist.
 
     >>> _ = tf.runtime.warmup("CPU:0")
     CPU:0 compiles no kernels: there is nothing to warm up.
@@ -214,15 +215,17 @@ def warmup(device: str | None = None, ops: str | Sequence[str] = "core") -> _Sen
                 group()
             target.synchronize()
         new, seconds = len(first_use.seen) - count_before, perf_counter() - started
-        sentence = _Sentence(f"{target.short_name}: {new} uses of ops were new, {seconds:.1f} s.")
-    print(sentence)  # noqa: T201  # it may have taken a while
+        sentence = _Sentence(
+            f"{target.short_name}: {counted(new, 'op variant')} used for the first time, {seconds:.1f} s."
+        )
+    print(sentence)  # noqa: T201  # the user has waited for it
     return sentence
 
 
 def compiling() -> list[Compiling]:
-    """Returns the GPUs that are compiling kernels at this moment: device, op and seconds so far.
+    """Returns the GPUs that are compiling kernels right now: device, op and seconds so far.
 
-    A look, for views in another thread than the one that waits.
+    Meant for views, which run in a different thread from the one that waits.
 
     >>> tf.runtime.compiling()
     []

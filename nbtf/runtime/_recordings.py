@@ -1,4 +1,4 @@
-"""What happened? Told to observers and taken down by recordings."""
+"""What happened? Observers are notified of events, and recordings store them."""
 
 from __future__ import annotations
 
@@ -32,13 +32,19 @@ if TYPE_CHECKING:
 
 
 def observe(observer: Callable[[Event], object]) -> Callable[[], None]:
-    """Has a function told of every event, until the returned function is called.
+    """Calls `observer` with every event until the returned function is called.
 
     Events are plain data (`OpPlaced`, `OpExecuted`, `Copied`, `Allocated`, `Freed`, `Refused`, `Traced`) and keep no
     tensor alive. Ops that the observer runs are not reported. An observer that raises is removed, with a warning.
 
+    Args:
+      observer: a function of one event.
+
+    Returns:
+      The function that ends it.
+
     Raises:
-      TypeError: not a function.
+      TypeError: if `observer` is not a function.
 
     >>> seen = []
     >>> stop = tf.runtime.observe(seen.append)
@@ -53,7 +59,7 @@ def observe(observer: Callable[[Event], object]) -> Callable[[], None]:
 
 
 class Recording:
-    """What `recording()` took down; it stays readable after the block.
+    """The events of a block, as recorded by `recording()`; it stays readable after the block.
 
     >>> with tf.runtime.recording() as record:
     ...     c = tf.add(1.0, 2.0)
@@ -64,15 +70,15 @@ class Recording:
     """
 
     def __init__(self, recorder: Recorder) -> None:
-        """Wraps a recorder that listens from now on.
+        """Wraps a recorder that starts to record now.
 
         Raises:
-          TypeError: it is no recorder.
+          TypeError: if it is not a recorder.
         """
-        if not isinstance(recorder, Recorder):  # pyright: ignore[reportUnnecessaryIsInstance]  # whatever a caller has
+        if not isinstance(recorder, Recorder):  # pyright: ignore[reportUnnecessaryIsInstance]  # callers pass anything
             raise TypeError(f"Recording takes a tf.runtime.Recorder, got {recorder!r}")
         self._recorder = recorder
-        from nbtf._frameworks.watching import FrameworkWatch  # late: `import nbtf` does without it
+        from nbtf._frameworks.watching import FrameworkWatch  # imported late: `import nbtf` does without it
 
         self._before = accounts()
         self._maps = started_maps()
@@ -81,9 +87,9 @@ class Recording:
         self.watch: FrameworkWatch = FrameworkWatch()
 
     def __repr__(self) -> str:
-        """Returns how much was taken down, and who worked unheard where that is nothing.
+        """Returns the number of recorded events; if there are none, also the libraries that were not recorded.
 
-        A notebook with the extension draws a timeline.
+        A notebook with the extension draws a timeline instead.
         """
         totals = self._recorder.snapshot(0)
         ops, copies = totals.executed, sum(totals.copies.values())
@@ -92,7 +98,7 @@ class Recording:
         return f"{text}. {silence}" if silence else text
 
     def finish(self) -> None:
-        """Notes what is in use now: `memory` stays as it is when the block is over.
+        """Fixes `memory` at what is in use now, as the end of the block does.
 
         >>> _ = tf.runtime.simulate_gpus(1, memory="1GiB")
         1 simulated GPU (Tesla V100-SXM2-16GB, 1 GiB): NumPy on this computer's CPU. No GPU is used.
@@ -107,7 +113,7 @@ class Recording:
         self._after = accounts()
 
     def snapshot(self, last: int | None = None) -> Snapshot:
-        """Returns totals and the last events.
+        """Returns the totals and the last events.
 
         >>> with tf.runtime.recording() as record:
         ...     c = tf.add(1.0, 2.0)
@@ -118,7 +124,7 @@ class Recording:
 
     @property
     def events(self) -> Sequence[Event]:
-        """The events, the oldest first, made when they are looked at; the recorder's capacity bounds them.
+        """The events, oldest first; they are created when read, and the recorder's capacity limits their number.
 
         >>> with tf.runtime.recording() as record:
         ...     c = tf.add(1.0, 2.0)
@@ -140,7 +146,7 @@ class Recording:
 
     @property
     def copies(self) -> list[tuple[str, str, int]]:
-        """The copies between devices: source, target, bytes.
+        """The copies between devices: source, target and number of bytes.
 
         >>> _ = tf.runtime.simulate_gpus(1, memory="1GiB")
         1 simulated GPU (Tesla V100-SXM2-16GB, 1 GiB): NumPy on this computer's CPU. No GPU is used.
@@ -153,7 +159,7 @@ class Recording:
 
     @property
     def traces(self) -> list[Traced]:
-        """The functions that `tf.function` has traced, in order, each with what was new if it was traced before.
+        """The traces of `tf.function`, in order, each with what was new if the function was traced before.
 
         >>> @tf.function
         ... def double(x):
@@ -167,9 +173,9 @@ class Recording:
 
     @property
     def memory(self) -> list[MemoryUse]:
-        """What happened to the memory of each GPU since the recording began, in bytes.
+        """The memory use of each GPU since the recording began, in bytes.
 
-        Of PyTorch, CuPy and JAX, where they are imported, there is an entry for each card that they have begun to use.
+        If PyTorch, CuPy or JAX are imported, there is an entry for each card that they have started to use.
 
         >>> _ = tf.runtime.simulate_gpus(1, memory="1GiB")
         1 simulated GPU (Tesla V100-SXM2-16GB, 1 GiB): NumPy on this computer's CPU. No GPU is used.
@@ -182,17 +188,17 @@ class Recording:
         return uses + self.watch.memory()
 
     def to_html(self, path: str | PathLike[str]) -> None:
-        """Saves what was taken down as one HTML file, which opens without a kernel, a server or a network.
+        """Saves the recording as one HTML file, which opens without a kernel, a server or a network.
 
-        It has a timeline and, of simulated GPUs, the memory step by step: what was where, and what did not fit.
-        Its words are in the language that `NBTF_LANG` asks for, else in English.
+        It contains a timeline and, for simulated GPUs, the memory step by step: what was stored where, and what did not
+        fit. Its texts are in the language that `NBTF_LANG` requests, otherwise in English.
 
         Args:
-          path: the file; one that is there is replaced when the new one is complete.
+          path: the file; an existing one is replaced once the new one is complete.
 
         Raises:
-          ValueError: nothing ran.
-          OSError: the file cannot be written.
+          ValueError: if nothing ran.
+          OSError: if the file cannot be written.
 
         >>> import pathlib, tempfile
         >>> with tf.runtime.recording() as record:
@@ -202,7 +208,7 @@ class Recording:
         >>> file.read_text(encoding="utf-8")[:15]
         '<!doctype html>'
         """
-        sys.modules["nbtf"]._save_page(self, path)  # from above: the runtime does not know the views
+        sys.modules["nbtf"]._save_page(self, path)  # an indirect call, because the runtime must not import the views
 
     def fits(
         self,
@@ -210,22 +216,22 @@ class Recording:
         without: Iterable[Allocated] | Mapping[Allocated, int] = (),
         device: str = "GPU:0",
     ) -> Fit:
-        """Tries whether the memory that was asked for would fit: all requests go once more through the allocator.
+        """Returns whether the requested memory would fit, by repeating all requests in the allocator.
 
-        What was in use before the recording is laid out as it was then. Requests that were refused count too; where
-        one fits now, its memory stays taken to the end.
+        Memory in use before the recording is laid out as it was then. Failed requests are repeated too; memory for one
+        that now fits stays allocated to the end.
 
         Args:
-          limit: of the device, `"54MiB"` or a number of bytes; its own when None.
-          without: pieces that are freed earlier, as the events that told of them: before the first request that was
-            refused (if none was, as soon as they are there), or before the event with the number that a mapping has.
+          limit: memory limit of the device, `"54MiB"` or a number of bytes; None for its own.
+          without: allocations to free earlier, given as their events: before the first failed request (if none failed,
+            right after they are allocated), or before the event number that a mapping gives.
           device: a simulated GPU.
 
         Returns:
-          What is true if all fit; with the peak, and the requests that do not fit.
+          A result that is true if all requests fit; with the peak, and the requests that do not fit.
 
         Raises:
-          ValueError: there is no such simulated GPU, or not a size, or the recording has lost its first events.
+          ValueError: if there is no such simulated GPU, `limit` is not a size, or the first events were dropped.
 
         >>> tf.runtime.restart()
         >>> _ = tf.runtime.simulate_gpus(1, memory="64MiB")
@@ -239,19 +245,19 @@ class Recording:
         snapshot = self.snapshot()
         if snapshot.cut:
             raise ValueError(
-                f"The first {counted(snapshot.cut, 'event is', 'events are')} no longer kept: "
-                "recording(capacity=...) keeps more."
+                f"The first {counted(snapshot.cut, 'event is', 'events are')} no longer kept. "
+                "Use recording(capacity=...) to keep more."
             )
         if snapshot.heard != self._last.heard:
-            self._last = snapshot  # it keeps what is read of it
+            self._last = snapshot  # kept for its cached results
         bytes_limit = None if limit is None else size_in_bytes(limit)
         return fit_of_device(self._last, self._maps, without_cuda(device), bytes_limit, without)
 
     def regions_before(self, device: str = "GPU:0") -> tuple[RegionView, ...]:
-        """Returns what `memory_map` told of a simulated GPU when the recording began; nothing if it was not in use.
+        """Returns the `memory_map` of a simulated GPU at the start of the recording; empty if it was not in use.
 
         Args:
-          device: a name.
+          device: name of the GPU.
 
         >>> _ = tf.runtime.simulate_gpus(1, memory="1GiB")
         1 simulated GPU (Tesla V100-SXM2-16GB, 1 GiB): NumPy on this computer's CPU. No GPU is used.
@@ -265,18 +271,18 @@ class Recording:
         return tuple(maps[0]) if maps else ()
 
     def expect(self, *rules: str, no_copies: bool = False, without: Collection[str] = ()) -> None:
-        """Checks where ops ran. What other libraries ran is not recorded, so with them in the block the check fails.
+        """Checks where ops ran. Fails if other libraries worked in the block, because their ops are not recorded.
 
         Args:
-          *rules: each `OP=DEVICE`, such as `"MatMul=GPU:1"`: all ops of that type ran there, and one did at least. The
-            op may be a pattern: `"*MatMul"`.
-          no_copies: whether copies of tensors between devices are wrong too. Python values that become tensors on a
-            device are no copies.
+          *rules: each `OP=DEVICE`, such as `"MatMul=GPU:1"`: at least one op of that type ran, and all of them ran
+            there. The op may be a pattern: `"*MatMul"`.
+          no_copies: whether copies of tensors between devices fail the check as well. Converting Python values to
+            tensors on a device is not a copy.
           without: libraries to leave out of the check: `"torch"`, `"cupy"`, `"jax"`.
 
         Raises:
-          ExpectationError: an `AssertionError`; its text compares what was expected with what was seen, and says why.
-          ValueError: a text is no rule, or no library.
+          ExpectationError: if the check fails; an `AssertionError` that reports the differences and their reasons.
+          ValueError: if a rule or a library is invalid.
 
         >>> with tf.runtime.recording() as record:
         ...     c = tf.matmul([[1.0]], [[2.0]])
@@ -288,17 +294,17 @@ class Recording:
     def expect_memory(
         self, at_most: int | str | None = None, kept: int | str | None = None, without: Collection[str] = ()
     ) -> None:
-        """Checks what happened to the memory of the GPUs, that of PyTorch, CuPy and JAX on real ones included.
+        """Checks the memory use of the GPUs, including that of PyTorch, CuPy and JAX on real ones.
 
         Args:
-          at_most: the highest peak of any GPU: `"512MiB"`, or a number of bytes.
-          kept: how much more than before may be in use at the end; 0 when everything must be freed.
+          at_most: upper limit for the peak of every GPU: `"512MiB"`, or a number of bytes.
+          kept: upper limit for the growth of memory still in use at the end; 0 if everything must be freed.
           without: libraries to leave out of the check: `"torch"`, `"cupy"`, `"jax"`.
 
         Raises:
-          ExpectationError: an `AssertionError`; its text compares what was expected with what was seen, and names
-            libraries whose memory could not be asked for.
-          ValueError: not a size, or no library.
+          ExpectationError: if the check fails; an `AssertionError` that reports the differences, and libraries
+            whose memory is unknown.
+          ValueError: if a size or a library is invalid.
 
         >>> _ = tf.runtime.simulate_gpus(1, memory="1GiB")
         1 simulated GPU (Tesla V100-SXM2-16GB, 1 GiB): NumPy on this computer's CPU. No GPU is used.
@@ -313,14 +319,14 @@ class Recording:
 
 @block
 def recording(capacity: int = 1_000_000) -> Change[Recording]:
-    """Records what happens in a block, whatever happened before: constants of numbers are told of anew.
+    """Records the events of a block independently of earlier ones: constants of numbers are reported again.
 
     Args:
-      capacity: how many events are kept; totals count all of them.
+      capacity: number of events to keep; totals count all of them.
 
     Raises:
-      TypeError: `capacity` is not a whole number.
-      ValueError: `capacity` is less than 0.
+      TypeError: if `capacity` is not an integer.
+      ValueError: if `capacity` is negative.
 
     >>> with tf.runtime.recording() as record:
     ...     c = tf.matmul([[1.0]], [[2.0]])
@@ -348,13 +354,16 @@ def recording(capacity: int = 1_000_000) -> Change[Recording]:
 
 
 def start_recorder(recorder: Recorder) -> Callable[[], None]:
-    """Has a recorder listen until the returned function is called; `explain_placement` looks into it.
+    """Starts a recorder, which runs until the returned function is called; `explain_placement` can then use it.
 
     Args:
       recorder: a `tf.runtime.Recorder`.
 
+    Returns:
+      The function that stops it.
+
     Raises:
-      TypeError: something else.
+      TypeError: if `recorder` is something else.
 
     >>> recorder = tf.runtime.Recorder()
     >>> stop = tf.runtime.start_recorder(recorder)
@@ -363,12 +372,12 @@ def start_recorder(recorder: Recorder) -> Callable[[], None]:
     >>> recorder.snapshot().placed
     3
     """
-    if not isinstance(recorder, Recorder):  # pyright: ignore[reportUnnecessaryIsInstance]  # users do give other things
+    if not isinstance(recorder, Recorder):  # pyright: ignore[reportUnnecessaryIsInstance]  # users pass other things
         raise unexpected(recorder, "recorder", "a tf.runtime.Recorder")
     remove = CURRENT.context.observers.add_note_taker(recorder)
 
     def stop() -> None:
         remove()
-        CURRENT.context.last_recorder = recorder  # and no more than the last: each may keep 48 MB
+        CURRENT.context.last_recorder = recorder  # only the last one, because each may keep 48 MB
 
     return stop

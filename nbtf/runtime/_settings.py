@@ -1,4 +1,4 @@
-"""Where do ops go that say nothing, and how are places and code lines told?"""
+"""Where do ops without a device run, and how are places and code lines written?"""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from nbtf._runtime.log_styles import STYLES
 
 
 def set_default_device(name: str | None) -> None:
-    """Sends ops to a device when no `tf.device` is open; None goes back to TensorFlow's rule.
+    """Sets the device for ops outside `tf.device`; None restores TensorFlow's rule.
 
     Args:
-      name: as for `tf.device`, and `cuda:1` for `GPU:1`; it is completed from CPU:0.
+      name: a device string as for `tf.device`, or `cuda:1` for `GPU:1`; missing parts are those of CPU:0.
 
     Raises:
-      ValueError: not a device string.
+      ValueError: if `name` is not a device string.
 
     >>> _ = tf.runtime.simulate_gpus(2, model="Tesla K20m")
     2 simulated GPUs (Tesla K20m, 5 GiB each): NumPy on this computer's CPU. No GPU is used.
@@ -31,7 +31,7 @@ def set_default_device(name: str | None) -> None:
 
 
 def get_default_device() -> str | None:
-    """Returns the full name of the device set by `set_default_device`; None where TensorFlow's rule holds.
+    """Returns the full name of the device set by `set_default_device`; None if TensorFlow's rule applies.
 
     >>> tf.runtime.set_default_device("CPU:0")
     >>> tf.runtime.get_default_device()
@@ -42,19 +42,19 @@ def get_default_device() -> str | None:
 
 
 def cell_device(name: str) -> Callable[[], None]:
-    """Makes a device the outermost `tf.device` of this thread, until the returned function is called.
+    """Makes a device the outermost `tf.device` of this thread until the returned function is called.
 
-    For front ends: unlike a `with` it survives what a notebook does between the parts of a cell.
+    Meant for front ends: unlike a `with` block, it lasts across the separate parts of a notebook cell.
 
     Args:
       name: a device string as for `tf.device`, or `cuda:1` for `GPU:1`.
 
     Returns:
-      The undo; it may be called from another thread, and after a restart.
+      The undo function, which may also be called from another thread and after a restart.
 
     Raises:
-      TypeError: not a text.
-      ValueError: not a device string; nothing has changed.
+      TypeError: if `name` is not a text.
+      ValueError: if `name` is not a device string; nothing has changed.
 
     >>> _ = tf.runtime.simulate_gpus(2, model="Tesla K20m")
     2 simulated GPUs (Tesla K20m, 5 GiB each): NumPy on this computer's CPU. No GPU is used.
@@ -63,27 +63,27 @@ def cell_device(name: str) -> Callable[[], None]:
     '/job:localhost/replica:0/task:0/device:GPU:1'
     >>> undo()
     """
-    if not isinstance(name, str):  # pyright: ignore[reportUnnecessaryIsInstance]  # users do give device objects
+    if not isinstance(name, str):  # pyright: ignore[reportUnnecessaryIsInstance]  # users pass device objects
         raise TypeError(f'cell_device takes a device string such as "GPU:1", got {name!r}')
     return CURRENT.context.set_cell_device(name)
 
 
 def placement_log_style(style: str | None = None) -> str | None:
-    """Says how sessions print where nodes are placed; the names are those of releases that printed it so.
+    """Sets the format in which sessions print the placement of nodes; formats are named after TensorFlow releases.
 
-    The form is that of `tf.compat.v1` sessions with `log_device_placement`; it can be changed at any time. Old forms
-    name a simulated card as the release would have named a real one.
+    It applies to `tf.compat.v1` sessions with `log_device_placement` and can be changed at any time. Old formats name a
+    simulated card as that release would have named a real one.
 
     Args:
-      style: `"2.21"`, the form of today. `"1.4"`: that of 1.4 to 1.15, nodes in the order in which a graph was rebuilt.
-        `"1.0"`: that of 1.0 to 1.3, with devices spelled `/gpu:0`. `"0.12"`: that of 0.5 to 0.12, without op types.
-        None changes nothing.
+      style: `"2.21"`: the current format. `"1.4"`: that of 1.4 to 1.15, with nodes in the order in which a graph was
+        rebuilt. `"1.0"`: that of 1.0 to 1.3, with devices spelled `/gpu:0`. `"0.12"`: that of 0.5 to 0.12, without op
+        types. None changes nothing.
 
     Returns:
-      The style in use where none was given, else None.
+      The current style if `style` is None, otherwise None.
 
     Raises:
-      ValueError: another style.
+      ValueError: if the style is unknown.
 
     >>> tf.runtime.placement_log_style("0.12")
     >>> tf.runtime.placement_log_style()
@@ -94,21 +94,24 @@ def placement_log_style(style: str | None = None) -> str | None:
     if style is None:
         return context.settings.placement_log_style
     if style not in [*STYLES]:
-        raise ValueError(f"A placement log style is one of {', '.join(map(repr, STYLES))}. Got {style!r}")
+        raise ValueError(f"Unknown placement log style {style!r}. Expected one of {', '.join(map(repr, STYLES))}.")
     context.settings.placement_log_style = style
     return None
 
 
 def tell_code_lines(describe: Callable[[Site], str]) -> Callable[[], None]:
-    """Has errors and explanations tell code lines in other words, until the returned function is called.
+    """Changes how errors and explanations describe code lines, until the returned function is called.
 
-    For front ends: a notebook calls the place `cell 4, line 2`, and not by the name of a file that nobody has made.
+    Meant for front ends: a notebook shows `cell 4, line 2` in place of the name of a generated file.
 
     Args:
-      describe: is given file and line, or None, and returns words.
+      describe: called with a file and line, or None; returns words.
+
+    Returns:
+      The undo function.
 
     Raises:
-      TypeError: not a function.
+      TypeError: if `describe` is not a function.
 
     >>> undo = tf.runtime.tell_code_lines(lambda site: "step 3")
     >>> with tf.runtime.recording():

@@ -108,7 +108,7 @@ def test_error_is_wanted_if_recorded_or_tagged(saved: dict[str, Any], wanted: bo
         (
             "AttributeError",
             "module 'nbtf' has no attribute 'mul'",
-            "AttributeError: module 'nbtf' has no attribute 'mul'. Today's name: tf.multiply.",
+            "AttributeError: module 'nbtf' has no attribute 'mul'. Current name: tf.multiply.",
         ),
         (
             "AttributeError",

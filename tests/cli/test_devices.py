@@ -50,7 +50,7 @@ def test_without_a_gpu_the_table_says_how_to_simulate_one() -> None:
 def test_why_there_is_no_real_gpu_is_told() -> None:
     lines = devices.describe_devices([CPU], "CuPy is not installed.").split("\n")
 
-    assert ["", "No real GPU: CuPy is not installed. nbtf doctor says what mends it.", devices.HINT] == lines[-3:]
+    assert ["", "No real GPU: CuPy is not installed. Run `nbtf doctor` for a fix.", devices.HINT] == lines[-3:]
 
 
 def test_real_card_has_its_names_below_the_table() -> None:

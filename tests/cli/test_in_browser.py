@@ -53,7 +53,7 @@ def test_what_answers_a_question_stays_folded_in_a_page() -> None:
 
     text, cell = made(program, answer).cells
 
-    assert text.source.endswith("prints what follows.</summary>\n\n```\na.txt\n```\n\n</details>")
+    assert text.source.endswith("prints the following.</summary>\n\n```\na.txt\n```\n\n</details>")
     assert "`" not in text.source.partition("<summary>")[2].partition("</summary>")[0]
     assert ([], {"jupyter": {}}) == (cell.outputs, cell.metadata)
 

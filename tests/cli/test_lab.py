@@ -60,7 +60,7 @@ def test_edited_copy_is_kept_and_told(originals: list[lab.Lesson], tmp_path: Pat
     copies = lab.copy_tutorials(originals, tmp_path / "mine")
 
     assert "my work" == edited.read_text()
-    assert "Kept as you changed them: ja/01_first.ipynb." in lab.describe_copies(
+    assert "Kept with your changes: ja/01_first.ipynb." in lab.describe_copies(
         copies, tmp_path / "mine", "01_first.ipynb"
     )
 
@@ -159,7 +159,7 @@ def test_language_is_the_one_asked_for_or_the_usual_one(
 
 
 def test_language_that_nobody_translated_into_is_refused(originals: list[lab.Lesson]) -> None:
-    with pytest.raises(CommandError, match=r"no tutorials in 'fr'; there are en, ja, zh_CN"):
+    with pytest.raises(CommandError, match=r"no tutorials in 'fr'. Available languages: en, ja, zh_CN"):
         lab.choose_language(originals, "fr", "")
 
 

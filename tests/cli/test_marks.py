@@ -53,14 +53,14 @@ def test_marks_are_read(marked: dict[str, Any], expected: Marks) -> None:
 @pytest.mark.parametrize(
     ("marked", "words"),
     [
-        (cell("", "nbtf-tolerence=1"), "there is no mark nbtf-tolerence; there are nbtf-tolerance, "),
-        (cell("# NBTF_TOLERENCE=1"), "there is no mark nbtf-tolerence"),
+        (cell("", "nbtf-tolerence=1"), "unknown mark nbtf-tolerence. Marks: nbtf-tolerance, "),
+        (cell("# NBTF_TOLERENCE=1"), "unknown mark nbtf-tolerence"),
         (cell("# NBTF_TOLERANCE=much"), "cell 3: tolerance: "),
         (cell("", "nbtf-tolerance=-1"), "expected a number, 0 or more, got '-1'"),
         (cell("", "nbtf-at-most=much"), "Invalid size"),
         (cell("", "nbtf-placement=MatMul"), "A rule reads OP=DEVICE"),
         (cell("", "nbtf-no-copies=perhaps"), "expected true or false"),
-        (cell(copies=0), "there is no limit 'copies'; there are tolerance, pictures, "),
+        (cell(copies=0), "unknown limit 'copies'. Limits: tolerance, pictures, "),
         (cell(tolerance=True), "expected a number"),
     ],
 )
@@ -74,5 +74,5 @@ def test_a_mark_that_cannot_be_understood_is_refused(marked: dict[str, Any], wor
 
 @pytest.mark.parametrize("table", [[], "2GiB", 3])
 def test_limits_are_a_table(table: object) -> None:
-    with pytest.raises(CommandError, match="limits are a table, got"):
+    with pytest.raises(CommandError, match="limits must be a table, got"):
         read_limits(table, "cell 1")

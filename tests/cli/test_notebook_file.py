@@ -154,5 +154,5 @@ def test_a_cell_of_another_type_is_not_passed_over(cell_type: str, tmp_path: Pat
     file = tmp_path / "n.ipynb"
     file.write_text(json.dumps(changed(FORMATS["4"], ("cells", 0, "cell_type"), cell_type)))
 
-    with pytest.raises(CommandError, match=r"cell 1 is of the type .*; a notebook has cells of code, markdown and raw"):
+    with pytest.raises(CommandError, match=r"cell 1 has the type .*; a cell is code, markdown or raw"):
         read(file)

@@ -90,7 +90,7 @@ def test_record_leaves_a_notebook_that_fails_as_it_was(tmp_path: Path) -> None:
     status, said = nbtf("record", path)
 
     assert (status, path.read_bytes()) == (1, before)
-    assert "left as it was; a cell raised ZeroDivisionError: division by zero" in said
+    assert "not changed; a cell raised ZeroDivisionError: division by zero" in said
 
 
 VIEW, STATES = "application/vnd.jupyter.widget-view+json", "application/vnd.jupyter.widget-state+json"
@@ -221,7 +221,7 @@ def test_an_exercise_without_a_check_is_refused(tmp_path: Path) -> None:
 
     assert (status, said) == (
         2,
-        "nbtf: an exercise needs an exercise, a check and a solution cell; not every check: ten\n",
+        "nbtf: exercise cells and check cells do not match: ten. Every exercise needs both.\n",
     )
 
 

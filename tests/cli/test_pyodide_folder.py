@@ -81,7 +81,7 @@ def test_missing_numpy_is_named_with_its_file(pyodide: Path, tmp_path: Path) -> 
 def test_what_is_no_lock_is_said(text: str, pyodide: Path, tmp_path: Path) -> None:
     (pyodide / LOCK).write_text(text)
 
-    with pytest.raises(CommandError, match=r"pyodide-lock.json (is no lock|names no packages)"):
+    with pytest.raises(CommandError, match=r"pyodide-lock.json (is not a lock file|names no packages)"):
         copy_pyodide(pyodide, tmp_path / "copy")
 
 

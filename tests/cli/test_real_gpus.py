@@ -70,7 +70,7 @@ def test_computer_without_driver_and_cupy_lacks_two_things(computer: Computer) -
 @pytest.mark.parametrize(
     ("driver", "says"),
     [
-        (None, "there is no NVIDIA driver here"),
+        (None, "this computer has no NVIDIA driver"),
         ("550.54.14", pip_install("cuda12")),
         ("580.65.06", pip_install("cuda13")),
         ("unknown", pip_install("cuda12")),
@@ -105,7 +105,7 @@ def test_driver_too_old_for_the_wheel_is_wrong(computer: Computer) -> None:
         Finding(
             "wrong",
             "CuPy",
-            "14.2.0 (cupy-cuda13x) is for CUDA 13 and needs driver 580 or newer, here is 550.54.14: "
+            "14.2.0 (cupy-cuda13x) is for CUDA 13 and needs driver 580 or newer; installed is 550.54.14: "
             f"pip uninstall -y cupy-cuda13x, then {pip_install('cuda12')}",
         )
         == computer.findings()["CuPy"]
@@ -136,9 +136,9 @@ def test_amds_gpus_are_not_tried(computer: Computer) -> None:
 @pytest.mark.parametrize(
     ("mask", "says"),
     [
-        ("", "'' hides every GPU of the 2 here: unset CUDA_VISIBLE_DEVICES"),
-        ("-1", "'-1' hides every GPU of the 2 here: unset CUDA_VISIBLE_DEVICES"),
-        ("1,0", "'1,0': only these of the 2 here are visible, and they are numbered from 0 in this order"),
+        ("", "'' hides every GPU of this computer's 2: unset CUDA_VISIBLE_DEVICES"),
+        ("-1", "'-1' hides every GPU of this computer's 2: unset CUDA_VISIBLE_DEVICES"),
+        ("1,0", "'1,0': only these of this computer's 2 are visible, numbered from 0 in this order"),
     ],
 )
 def test_mask_is_noted(computer: Computer, mask: str, says: str) -> None:
@@ -226,7 +226,7 @@ def test_library_of_another_cuda_is_wrong(toolkit: Any) -> None:
     assert Finding(
         "wrong",
         "cublas",
-        '/lib/libcublas.so.13 is of CUDA 13, and cupy-cuda12x needs 12: pip install "cupy-cuda12x[ctk]"',
+        '/lib/libcublas.so.13 is for CUDA 13, but cupy-cuda12x needs 12: pip install "cupy-cuda12x[ctk]"',
     ) == toolkit("cublas", "matrix products", CUDA12, loaded("/lib/libcublas.so.13"))
 
 
@@ -257,7 +257,7 @@ def test_cache_that_cannot_be_written_is_wrong(tmp_path: Path) -> None:
 
     finding = real_gpus.kernel_cache({"CUPY_CACHE_DIR": str(file / "cache")})
 
-    assert ("wrong", True) == (finding.state, finding.text.endswith("set CUPY_CACHE_DIR to a folder that can be"))
+    assert ("wrong", True) == (finding.state, finding.text.endswith("set CUPY_CACHE_DIR to a writable folder"))
 
 
 def test_cache_in_memory_is_noted() -> None:

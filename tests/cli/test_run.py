@@ -86,7 +86,7 @@ def test_cell_without_recorded_output_is_said_to_have_none(ran: Ran) -> None:
 
 
 def test_difference_from_the_recording_is_shown(ran: Ran) -> None:
-    assert ran.line(3).startswith("ran, prints other")
+    assert ran.line(3).startswith("ran, output differs")
     assert ran.line(3).endswith("- 3 + 2")
 
 
@@ -111,7 +111,7 @@ def test_last_line_counts_and_a_failed_cell_sets_the_status(ran: Ran) -> None:
     assert 1 == ran.status
     assert ran.said.endswith(
         "Not in nbtf yet: tf.no_such_name\n"
-        "7 cells: 5 ran, 2 failed; 2 printed the same as recorded, 1 printed other, 2 with nothing recorded\n"
+        "7 cells: 5 ran, 2 failed; 2 same as recorded, 1 with different output, 2 with nothing recorded\n"
     )
 
 
@@ -187,7 +187,7 @@ def test_the_summary_is_told_although_the_output_cannot_be_written(
 def test_output_without_a_folder_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     notebook = str(save(tmp_path / "a.ipynb"))
 
-    assert "there is no folder" in refused([notebook, "-o", str(tmp_path / "no" / "b.ipynb")], capsys)
+    assert "does not exist" in refused([notebook, "-o", str(tmp_path / "no" / "b.ipynb")], capsys)
 
 
 def test_missing_nbclient_comes_with_the_line_that_installs_it(
@@ -226,7 +226,7 @@ def old(tmp_path_factory: pytest.TempPathFactory) -> Ran:
 
 
 def test_a_notebook_of_tensorflow_1_runs_as_such(old: Ran) -> None:
-    assert ", as TensorFlow 1, for it uses tf.Session (--no-tf1: TensorFlow 2)\n" in old.said
+    assert ", as TensorFlow 1, because it uses tf.Session (--no-tf1: TensorFlow 2)\n" in old.said
     assert old.line(1).startswith("ran, same as recorded")
     assert old.line(2).startswith("ran, nothing recorded")
     assert old.line(3).endswith("tf.contrib is not in nbtf yet")

@@ -75,7 +75,7 @@ def test_with_pyodide_brought_along_no_package_index_is_asked(
     cli.main(["site", "-o", str(tmp_path / "out"), "--pyodide", str(tmp_path), "--", str(lesson)])
 
     assert {"disablePyPIFallback": True} == settings(built)
-    assert "no other host is asked" in capsys.readouterr().out
+    assert "no other host is contacted" in capsys.readouterr().out
 
 
 def test_each_step_is_said_before_it_is_done(
@@ -96,14 +96,14 @@ def test_each_step_is_said_before_it_is_done(
 def test_missing_digits_are_said(built: Path, lesson: Path, capsys: pytest.CaptureFixture[str]) -> None:
     cli.main(["site", "-o", str(built.parent / "out"), str(lesson)])
 
-    assert "scikit-learn, from which it comes, is not here" in capsys.readouterr().out
+    assert "it needs scikit-learn, which is not installed" in capsys.readouterr().out
 
 
 def test_folder_that_is_not_empty_is_refused(
     built: Path, lesson: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert 2 == cli.main(["site", "-o", str(tmp_path), str(lesson)])
-    assert "is there and is not empty" in capsys.readouterr().err
+    assert "already exists and is not empty" in capsys.readouterr().err
 
 
 def test_two_notebooks_of_one_name_are_refused(built: Path, lesson: Path, tmp_path: Path) -> None:

@@ -75,8 +75,8 @@ def test_processes_that_are_not_told_leave_memory_to_judge_by(
 
     text = printed(capsys)
 
-    assert 3 == text.count("not told: a container")
-    assert ["by memory alone, as processes are not told: 0, 1, 2", "free: 2"] == text.splitlines()[-2:]
+    assert 3 == text.count("unknown: a container")
+    assert ["free judging by memory only, as processes are unknown: 0, 1, 2", "free: 2"] == text.splitlines()[-2:]
 
 
 def test_figures_that_a_card_does_not_tell_are_dashes() -> None:
@@ -113,7 +113,7 @@ def test_simulated_cards_are_said_to_be(capsys: pytest.CaptureFixture[str], monk
 
     assert ["GPU:0", "GPU:1"] == [line.split()[0] for line in lines[1:3]]
     assert all("Tesla K20m (simulated)" in line for line in lines[1:3])
-    assert lines[-1].startswith("Simulated cards are this process's own")
+    assert lines[-1].startswith("Simulated GPUs belong to this process")
     assert not any(line.startswith("free") for line in lines)
 
 
@@ -133,7 +133,7 @@ def test_machine_without_cards_says_why(
     with machine(0):
         assert 2 == main([name])
 
-    assert f"no card to look at: {reason}. NBTF_SIMULATED_GPUS=4" in capsys.readouterr().err
+    assert f"no GPU found: {reason}. Set NBTF_SIMULATED_GPUS=4" in capsys.readouterr().err
 
 
 def test_card_that_is_lost_takes_no_other_along(nvml: FakeNVML, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -158,7 +158,7 @@ def test_page_that_is_too_long_says_how_many_lines_are_missing(
 
     lines = capsys.readouterr().out.split("\n")
     assert 6 == len(lines)
-    assert "… 7 more lines: a higher terminal" in lines[-1]
+    assert "… 7 more lines: enlarge the terminal" in lines[-1]
 
 
 def ended_by(end: Callable[[subprocess.Popen[bytes], int], object]) -> tuple[int, bytes, bool]:
@@ -173,7 +173,7 @@ def ended_by(end: Callable[[subprocess.Popen[bytes], int], object]) -> tuple[int
     with subprocess.Popen(words, stdin=its, stdout=its, stderr=its, cwd=root, env=environment) as process:
         os.close(its)  # the next read fails where the program has ended
         written = b""
-        while b"Simulated cards" not in written:
+        while b"Simulated GPUs" not in written:
             written += os.read(mine, 4096)
         end(process, mine)
         while b"\x1b[?1049l" not in written:

@@ -125,14 +125,14 @@ def test_a_translation_with_other_code_is_found(notebook: Path, capsys: pytest.C
 
     status = cli.main(["notebooks", "check", str(made)])
 
-    assert (status, "make it again" in capsys.readouterr().out) == (1, True)
+    assert (status, "build it again" in capsys.readouterr().out) == (1, True)
 
 
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (b"\xff", "is no catalogue"),
-        (b'msgid ""\nmsgstr ""\n"Content-Type: text/plain; charset=os\\n"\n', "says that it is in 'os'"),
+        (b"\xff", "is not a catalogue"),
+        (b'msgid ""\nmsgstr ""\n"Content-Type: text/plain; charset=os\\n"\n', "declares the charset 'os'"),
     ],
     ids=["bytes", "charset"],
 )

@@ -121,7 +121,7 @@ def test_a_name_that_is_not_there_lists_those_that_are() -> None:
     with pytest.raises(AttributeError, match=r"has no attribute 'SqlDataset'") as caught:
         untyped.data.SqlDataset  # noqa: B018
 
-    assert caught.value.__notes__[0].startswith("It has: AUTOTUNE, Dataset, ")
+    assert caught.value.__notes__[0].startswith("Available: AUTOTUNE, Dataset, ")
 
 
 def test_long_loops_keep_no_memory() -> None:

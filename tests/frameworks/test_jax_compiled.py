@@ -59,7 +59,7 @@ def test_plan_of_a_compiled_function_is_a_table_that_says_what_it_is(tmp_path: P
     assert any("compiled for the CPU" in note for note in notes)
     assert "a function of jax.jit, for which nothing is planned" in said
     assert "what lower() returns: .compile() it" in said
-    assert "there is no variable missing" in said
+    assert "no variable missing" in said
 
 
 def test_what_jax_has_not_compiled_is_refused() -> None:

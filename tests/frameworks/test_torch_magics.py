@@ -26,7 +26,7 @@ def test_log_tells_ops_and_modules_from_the_line_that_asks_for_it(shell: Shell) 
     assert "PyTorch's ops are recorded from now on, until %placement_log unwatch torch\n" == said
     assert ("aten::addmm", "0", "follows its input") == tuple(table.rows[-1][name] for name in ("op", "layer", "why"))
     assert table.rows[-1]["code"].endswith("y = model(torch.ones(1, 2))")
-    assert "no longer watched: torch\n" == shell.run("%placement_log unwatch").out
+    assert "no longer recorded: torch\n" == shell.run("%placement_log unwatch").out
     assert [] == modes()
 
 
@@ -43,7 +43,7 @@ def test_cell_whose_ops_are_shown_is_watched_and_says_so(shell: Shell) -> None:
 
     out = shell.run("%%placement --table", "x = torch.ones(2)").out
 
-    assert out.startswith("PyTorch's ops are recorded in this cell, too.\n")
+    assert out.startswith("PyTorch's ops are also recorded in this cell.\n")
     assert "aten::ones" in out
     assert [] == modes()
 

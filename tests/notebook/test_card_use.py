@@ -34,7 +34,7 @@ def test_memory_of_a_real_card_adds_up_to_what_nvidia_smi_shows(shell: Shell, mo
     assert [
         "card 5 (0000:85:00.0): nvidia-smi shows 2,010 of 24,576 MiB = 1,024 MiB pool of nbtf + "
         "376 MiB context and libraries of this process + 600 MiB 2 other processes + "
-        "10 MiB that no process is charged with."
+        "10 MiB not assigned to any process."
     ] == shell.run("%gpu_memory").result.notes
 
 
@@ -53,7 +53,7 @@ def test_memory_that_others_lent_is_called_external(shell: Shell, monkeypatch: p
 
     [note] = shell.run("%gpu_memory").result.notes
 
-    assert note.endswith(". Tensors show 3 MiB of other libraries (external).")
+    assert note.endswith(". Tensors share 3 MiB with other libraries (external).")
 
 
 def test_two_gpus_on_a_card_make_one_sum(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -73,7 +73,7 @@ def test_in_a_container_the_rest_is_one_term_and_says_why(shell: Shell, monkeypa
     [note] = shell.run("%gpu_memory").result.notes
 
     assert note.endswith(
-        "= 1,024 MiB pool of nbtf + 986 MiB context of this process, and other processes. They cannot be told apart: "
+        "= 1,024 MiB pool of nbtf + 986 MiB context of this process, and other processes. These cannot be separated: "
         "what single processes have is not told (this is a container with process numbers of its own)."
     )
 
@@ -95,7 +95,7 @@ def test_process_that_the_driver_does_not_tell_is_no_guess(
     table = shell.run("%gpu_memory").result
 
     assert None is table.rows[0]["process"]
-    assert table.notes[0].endswith(f"They cannot be told apart: {why}.")
+    assert table.notes[0].endswith(f"These cannot be separated: {why}.")
 
 
 def test_figures_of_two_moments_that_do_not_add_up_say_so(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -104,7 +104,7 @@ def test_figures_of_two_moments_that_do_not_add_up_say_so(shell: Shell, monkeypa
 
     [note] = shell.run("%gpu_memory").result.notes
 
-    assert "shows 1,024 of 24,576 MiB ≈ 600 MiB pool of nbtf + 524 MiB that no process" in note
+    assert "shows 1,024 of 24,576 MiB ≈ 600 MiB pool of nbtf + 524 MiB not assigned" in note
 
 
 def test_without_nvml_the_table_has_nbtfs_figures_and_says_what_to_install(
@@ -118,7 +118,7 @@ def test_without_nvml_the_table_has_nbtfs_figures_and_says_what_to_install(
 
     assert (device.in_use, None, None) == tuple(table.rows[0][name] for name in ("in_use", "process", "whole"))
     why = f"NVML's Python module is not installed: {pip_install('nvml')}"
-    assert table.notes[0].endswith(f"is not known: the card's memory is not told ({why}).")
+    assert table.notes[0].endswith(f"is unknown: the card's memory is not told ({why}).")
 
 
 def test_cards_that_nbtf_cannot_use_are_told_all_the_same(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -126,7 +126,7 @@ def test_cards_that_nbtf_cannot_use_are_told_all_the_same(shell: Shell, monkeypa
 
     assert [
         "card 0 (0000:80:00.0): nvidia-smi shows 3,072 of 24,576 MiB = 3,072 MiB context of this process, and other "
-        "processes. They cannot be told apart: what single processes have is not told (Not Supported).",
+        "processes. These cannot be separated: what single processes have is not told (Not Supported).",
     ] == shell.run("%gpu_memory").result.notes
 
 
@@ -139,7 +139,7 @@ def test_table_of_cards_that_nbtf_cannot_use_says_which_are_free(shell: Shell, m
     assert [("card 0", 600 * MIB), ("card 1", 0), ("card 2", 0)] == [
         (row["device"], row["whole"]) for row in table.rows
     ]
-    assert "No process is on card 1, card 2." == table.notes[0]
+    assert "No process uses card 1, card 2." == table.notes[0]
     assert ["CPU:0", "card 0", "card 1", "card 2"] == [
         row["physical"] for row in shell.run("%devices --physical").result.rows
     ]
@@ -209,7 +209,7 @@ def test_nvml_that_fails_leaves_the_magics_alone(shell: Shell, monkeypatch: pyte
     card = FakeCard(0)
     use_cards(shell, monkeypatch, [gpu(0, card)], card, broken=NVMLError("Driver Not Loaded"))
 
-    assert "what nvidia-smi shows is not known: the card's memory is not told (Driver Not Loaded)." in repr(
+    assert "the figure of nvidia-smi is unknown: the card's memory is not told (Driver Not Loaded)." in repr(
         shell.run("%gpu_memory").result
     )
     assert "cuda:0 = GPU:0 here (0000:80:00.0)" in repr(shell.run("%devices").result)

@@ -48,4 +48,4 @@ def test_holders_have_few_sentences_on_many_cards(run: Run) -> None:
 def test_a_picture_has_no_rows_to_show_more_of(run: Run, capsys: pytest.CaptureFixture[str]) -> None:
     run("%devices --map --all")
 
-    assert "--all goes with a table" in "".join(capsys.readouterr())
+    assert "--all needs a table" in "".join(capsys.readouterr())

@@ -103,7 +103,7 @@ def test_libraries_to_simulate_for_that_are_no_names_are_refused(frameworks: Any
 
 @pytest.mark.parametrize("style", [[], {}, set()])
 def test_a_log_style_that_has_no_hash_is_another_style(style: Any) -> None:
-    with pytest.raises(ValueError, match=r"A placement log style is one of"):
+    with pytest.raises(ValueError, match=r"Unknown placement log style"):
         tf.runtime.placement_log_style(style)
 
 

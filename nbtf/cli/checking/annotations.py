@@ -1,4 +1,4 @@
-"""What does GitHub show beside the lines of a change? Workflow commands on standard output.
+"""What does GitHub show beside the changed lines? Workflow commands on standard output.
 
 Source: GitHub's documentation, "Workflow commands for GitHub Actions".
 """
@@ -20,7 +20,7 @@ _CELL_TYPE = re.compile(r'^[ \t]*"cell_type":', re.MULTILINE)
 
 
 def commands(verdict: NotebookVerdict) -> Iterator[str]:
-    """Yields a workflow command for each cell that is wrong, and for what is wrong with the whole notebook."""
+    """Yields a workflow command for each wrong cell, and for each problem of the whole notebook."""
     lines = _lines_of_cells(verdict.path)
     for problem in verdict.problems:
         yield _command(verdict.path, 1, "notebook", problem)
@@ -30,7 +30,7 @@ def commands(verdict: NotebookVerdict) -> Iterator[str]:
 
 
 def _lines_of_cells(path: Path) -> list[int]:
-    """Returns the line at which each cell begins in a file, as nbformat writes it; nothing of one written otherwise."""
+    """Returns the line at which each cell begins in a file that nbformat wrote; empty for a file in another format."""
     try:
         text = read_text(path)
     except (OSError, UnicodeDecodeError):
@@ -43,7 +43,7 @@ def _command(path: Path, line: int, heading: str, message: str) -> str:
     start = os.environ.get("GITHUB_WORKSPACE") or os.getcwd()
     try:
         file = Path(os.path.relpath(path, start)).as_posix()
-    except ValueError:  # another drive of Windows
+    except ValueError:  # on another drive, on Windows
         file = path.as_posix()
     properties = f"file={_property(file)},line={line},title={_property(printable(heading))}"
     return f"::error {properties}::{_data(printable(message))}"

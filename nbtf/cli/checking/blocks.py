@@ -1,4 +1,4 @@
-"""In which parts are rules applied to a long text, so that a comparison holds no second copy of it?"""
+"""Into which parts is a long text split, so that applying rules and comparing needs no second copy of it?"""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 BLOCK = 1_000_000
-"""Characters of a part. A shorter text is one part."""
+"""Characters of a part. A shorter text is a single part."""
 
 DATA = 100_000
-"""Characters: a longer word of a long text, such as an encoded picture, is data, in which nothing varies."""
+"""Characters: in a long text, a word longer than this, such as an encoded picture, is data, in which nothing varies."""
 
 _DATA = re.compile(rf"""(?<![^\s"'<>])[^\s"'<>]{{{DATA},}}""")
 _BETWEEN_WORDS = re.compile(r"""(?<=[^\W\d_])(?= [^\W\d_])|(?=["'<])""")
@@ -27,7 +27,7 @@ class Block(NamedTuple):
 def blocks(text: str) -> Iterator[Block]:
     r"""Yields the parts of a text, in order.
 
-    A part ends where a line ends, or between two words of a long line. Data are words of their own.
+    A part ends at the end of a line, or between two words of a long line. Data are separate parts.
     """
     start = 0
     if len(text) > BLOCK:
@@ -48,9 +48,9 @@ def _prose(text: str, start: int, end: int) -> Iterator[Block]:
 
 
 def _cut(text: str, at: int, end: int) -> int:
-    """Returns where a part may end, at a place or behind it.
+    """Returns the first position, from `at` on, where a part may end.
 
-    Rules may look at the end of a line together with the marks around it, and at words with a number between them.
+    A rule may match the end of a line with the marks around it, or words with a number between them.
     """
     last = min(at + DATA, end)
     line_end = text.find("\n", at, last)

@@ -1,7 +1,7 @@
-"""Did the ops of a cell run where they should, and did its memory stay within bounds? Runs in the notebook's kernel.
+"""Did a cell's ops run where expected, and did its memory stay within bounds? Runs in the notebook's kernel.
 
-The checks are those of `%%placement --expect` and `%%gpu_memory --at-most`; what they find becomes an output of a type
-of our own, which the command takes out.
+The checks are those of `%%placement --expect` and `%%gpu_memory --at-most`. Their findings become an output with a
+type of our own, which the command removes.
 """
 
 from __future__ import annotations
@@ -18,19 +18,19 @@ from nbtf.cli.execution import BROKEN
 from nbtf.cli.limits import Limits
 
 EVENTS = 100_000
-"""What is kept of a cell: totals count everything, and an event says in which line something was."""
+"""Events kept of a cell: totals count everything, and an event gives the line of an op."""
 
 CELL, OF_NOTEBOOK = "cell", "all cells: "
-"""The name of the watch over a cell, and what stands before what was found out about all of them."""
+"""The name of the watch over a cell, and the heading of findings about the whole notebook."""
 
-NOTHING = "gpu_memory: no GPU was used, so there was nothing to measure; --gpus simulates some"
+NOTHING = "gpu_memory: no GPU was used, so nothing was measured; --gpus simulates some"
 
 
 class Watch:
-    """A recording, of PyTorch's ops too, that is begun in one cell of the kernel and checked in another."""
+    """A recording, including PyTorch's ops, that starts in one cell of the kernel and is checked in another."""
 
     def __init__(self) -> None:
-        """Begins to record."""
+        """Starts to record."""
         recorder = runtime.Recorder(EVENTS)
         self.record: runtime.Recording = runtime.Recording(recorder)
         self._stop = runtime.start_recorder(recorder)
@@ -47,7 +47,7 @@ class Watch:
 
 
 _WATCHES: dict[str, Watch] = {}
-"""What is being recorded: a cell, and the notebook around it."""
+"""The active watches: over a cell, and over the whole notebook."""
 
 
 def startup() -> str:
@@ -56,29 +56,29 @@ def startup() -> str:
 
 
 def beginning(name: str) -> str:
-    """Returns the code that begins a watch in a kernel."""
+    """Returns the code that starts a watch in a kernel."""
     return f"__import__({__name__!r}, fromlist=['begin']).begin({name!r})"
 
 
 def ending(name: str, limits: Limits, numbers: Sequence[int]) -> str:
-    """Returns the code that ends it there, and tells what is not within limits.
+    """Returns the code that ends a watch in the kernel and reports exceeded limits.
 
     Args:
-      name: of the watch.
-      limits: what is allowed.
-      numbers: of the notebook's code cells, in the order in which they run.
+      name: name of the watch.
+      limits: the limits to check.
+      numbers: the numbers of the notebook's code cells, in the order in which they run.
     """
     checked = limits.at_most, limits.kept_memory, limits.placement, limits.no_copies
     return f"__import__({__name__!r}, fromlist=['end']).end({name!r}, {tuple(numbers)!r}, {checked!r})"
 
 
 def begin(name: str) -> None:
-    """Begins a watch; runs in the kernel."""
+    """Starts a watch; runs in the kernel."""
     _WATCHES[name] = Watch()
 
 
 def end(name: str, numbers: Sequence[int], checked: tuple[str | None, str | None, tuple[str, ...], bool]) -> None:
-    """Ends a watch and publishes what is wrong; runs in the kernel."""
+    """Ends a watch and publishes its findings; runs in the kernel."""
     publish: Any = importlib.import_module("IPython.display").publish_display_data
     in_words: Any = importlib.import_module("nbtf.notebook.code_lines").in_words
     undo = runtime.tell_code_lines(lambda site: in_words(site, partial(_cell_of, numbers)))
@@ -90,7 +90,7 @@ def end(name: str, numbers: Sequence[int], checked: tuple[str | None, str | None
 
 
 def _cell_of(numbers: Sequence[int], file: str) -> str:
-    """Returns the name of the cell whose code is compiled under a file name; an empty text for a file."""
+    """Returns the name of the cell whose code was compiled under a file name; empty for a real file."""
     shell: Any = importlib.import_module("IPython").get_ipython()
     code = "".join(linecache.getlines(file)).strip()
     history: list[str] = shell.history_manager.input_hist_parsed[1:]
@@ -98,11 +98,11 @@ def _cell_of(numbers: Sequence[int], file: str) -> str:
 
 
 def broken(record: runtime.Recording, limits: Limits) -> list[str]:
-    """Returns what is not within limits, as lines.
+    """Returns the exceeded limits as lines of text.
 
     Args:
-      record: of what ran.
-      limits: what is allowed.
+      record: a recording of the code that ran.
+      limits: the limits to check.
 
     >>> with runtime.recording() as record:
     ...     pass

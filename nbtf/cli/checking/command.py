@@ -1,4 +1,4 @@
-"""`nbtf notebooks check`: which options are there, and what follows from them?"""
+"""`nbtf notebooks check`: which options does it have, and what do they do?"""
 
 from __future__ import annotations
 
@@ -33,53 +33,54 @@ from nbtf.cli.recording import CELL_SECONDS
 INSTALL = pip_install("ci")
 
 DESCRIPTION = """\
-Runs every notebook once, in a kernel of this Python, and compares the outputs of its cells with those recorded. Exit
-status 0 if all are as recorded, 1 if something differs, 2 if something could not be checked or written.
+Run every notebook once, in a kernel of this Python, and compare its outputs with the recorded ones. Exit status 0 if
+all are as recorded, 1 if something differs, 2 if something could not be checked or written.
 
-Cells: the tags and comments of nbval hold (NBVAL_IGNORE_OUTPUT, NBVAL_CHECK_OUTPUT, NBVAL_RAISES_EXCEPTION, NBVAL_SKIP,
-raises-exception, skip-execution). A cell without an execution number and outputs is run and not compared.
-Outputs: times, addresses, cell numbers and the ids in HTML may vary. Pictures are compared by their pixels; of those
-that another version of the drawing program drew only the size counts. Widgets are not compared.
-Outputs of more than 1,000,000 characters are compared in parts, cut at ends of lines: a rule sees one part at a time,
+Cells: nbval's tags and comments work (NBVAL_IGNORE_OUTPUT, NBVAL_CHECK_OUTPUT, NBVAL_RAISES_EXCEPTION, NBVAL_SKIP,
+raises-exception, skip-execution). A cell without an execution number and outputs is run but not compared.
+Outputs: times, addresses, cell numbers and ids in HTML may vary. Pictures are compared by their pixels, or by size only
+if another version of the drawing program drew them. Widgets are not compared.
+Outputs of more than 1,000,000 characters are compared in parts, cut at ends of lines. A rule sees one part at a time,
 and no encoded data. Comparing a cell may take as long as running it (--timeout); a rule that takes longer is named.
-Limits, as a tag (nbtf-tolerance=1e-6), a comment (# NBTF_TOLERANCE=1e-6), or {"nbtf": {"limits": {"tolerance": 1e-6}}}
-in the metadata of a cell or notebook: tolerance, pictures, and of devices at_most=2GiB and kept=0 (memory of each GPU),
-placement=MatMul=GPU:1, no_copies. Devices are those of nbtf; memory is that of PyTorch, CuPy and JAX, too.
-A notebook or cell with the metadata {"nbtf": {"needs": ["torch"]}} is reported as not run if that module is missing.
-A pyproject.toml at or above the working folder may have options in [tool.nbtf.check], and limits of notebooks in
-[tool.nbtf.check.limits."NAME*.ipynb"]; the command line goes before its options.
+Limits: tolerance, pictures, at_most=2GiB and kept=0 (memory of each GPU), placement=MatMul=GPU:1, no_copies. Set them
+with a tag (nbtf-tolerance=1e-6), a comment (# NBTF_TOLERANCE=1e-6), or {"nbtf": {"limits": {"tolerance": 1e-6}}} in the
+metadata of a cell or notebook. Devices are nbtf's; memory includes that of PyTorch, CuPy and JAX.
+A notebook or cell with {"nbtf": {"needs": ["torch"]}} in its metadata is skipped if that module is not installed, and
+does not count as wrong.
+A pyproject.toml at or above the working folder can contain options in [tool.nbtf.check], and limits of notebooks in
+[tool.nbtf.check.limits."NAME*.ipynb"]. Command-line options override its options, but not its limits.
 """
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Adds the options."""
     add = parser.add_argument
-    add("-j", "--jobs", type=_jobs, default=1, metavar="N", help="how many notebooks run at once (default: 1), or auto")
+    add("-j", "--jobs", type=_jobs, default=1, metavar="N", help="notebooks to run at once, or auto (default: 1)")
     add_timeout(parser)
-    add("--gpus", type=gpus, metavar="GPUS", help="simulate GPUs in the kernels: 4, or 4xA100-40GB")
-    redirect = "run TensorFlow's notebooks on nbtf; compares what is printed, as `nbtf run`"
+    add("--gpus", type=gpus, metavar="GPUS", help="simulate GPUs in the kernels, for example 4 or 4xA100-40GB")
+    redirect = "run TensorFlow notebooks on nbtf; compares printed output only, like `nbtf run`"
     add("--redirect", choices=["tensorflow"], help=redirect)
-    add("--tolerance", type=_share, metavar="SHARE", help="how far numbers with a point may be off, as in 1e-6")
-    add("--pictures", type=_share, metavar="SHARE", help="share of pixels that may look different; 1: size alone")
-    add("--sanitize", type=Path, action="append", metavar="FILE", help="more rules of what varies, as nbval reads them")
-    add("--exact", action="store_true", help="without the built-in rules of what varies")
-    add("--lax", action="store_true", default=None, help="compare cells marked NBVAL_CHECK_OUTPUT alone")
-    add("--lf", "--last-failed", action="store_true", help="only notebooks that failed last; all if none did")
-    add("--update", action="store_true", help="write the new outputs of cells that differ, if no cell failed")
-    add("--report", type=Path, metavar="DIR", help="write the executed notebooks there, and a page of what differs")
-    add("--junit", type=Path, metavar="FILE", help="write a report in JUnit's XML")
+    add("--tolerance", type=_share, metavar="SHARE", help="relative tolerance for decimal numbers, for example 1e-6")
+    add("--pictures", type=_share, metavar="SHARE", help="share of pixels that may differ; 1: compare size only")
+    add("--sanitize", type=Path, action="append", metavar="FILE", help="more rules for varying text, in nbval's format")
+    add("--exact", action="store_true", help="do not apply the built-in rules for varying text")
+    add("--lax", action="store_true", default=None, help="compare only cells marked NBVAL_CHECK_OUTPUT")
+    add("--lf", "--last-failed", action="store_true", help="only notebooks that failed last time; all if none did")
+    add("--update", action="store_true", help="save the new outputs of cells that differ, if no cell failed")
+    add("--report", type=Path, metavar="DIR", help="save the executed notebooks in DIR, with a page of the differences")
+    add("--junit", type=Path, metavar="FILE", help="write a JUnit XML report")
     add("--github", action="store_true", help="annotate the lines of the notebooks in a GitHub workflow")
-    add("--config", type=Path, metavar="FILE", help="a file with [tool.nbtf.check], instead of the pyproject.toml")
+    add("--config", type=Path, metavar="FILE", help="read [tool.nbtf.check] from FILE instead of pyproject.toml")
 
 
 def add_timeout(parser: argparse.ArgumentParser, default: int | None = None) -> None:
-    """Adds the option for what a cell may take; without a default the settings of the project may say it."""
-    words = f"seconds that a cell may take (default: {CELL_SECONDS}; 0: any time)"
+    """Adds the option for the time limit of a cell; without a default, the project's settings may set it."""
+    words = f"time limit of a cell in seconds (default: {CELL_SECONDS}; 0: no limit)"
     parser.add_argument("--timeout", type=_seconds, default=default, metavar="S", help=words)
 
 
 def run(chosen: argparse.Namespace) -> int:
-    """Checks the notebooks, prints what is said of each, and returns the exit status."""
+    """Checks the notebooks, prints a verdict on each, and returns the exit status."""
     require(["nbclient", "nbformat", "ipykernel"], "nbtf notebooks check", INSTALL)
     settings = read_settings(chosen.config) if chosen.config else find_settings(Path.cwd())
     paths = notebooks_in(chosen.paths)
@@ -109,7 +110,7 @@ def _tell(verdict: NotebookVerdict, chosen: argparse.Namespace, failures: list[s
 
 
 def _attempt(write: Callable[[], None], failures: list[str]) -> None:
-    """Writes something; what hinders it is said at once, and sets the exit status."""
+    """Writes something; a failure is reported at once and sets the exit status."""
     try:
         write()
     except CommandError as error:
@@ -118,7 +119,7 @@ def _attempt(write: Callable[[], None], failures: list[str]) -> None:
 
 
 def _writers(chosen: argparse.Namespace, verdicts: list[NotebookVerdict], cache: Path) -> Iterable[Callable[[], None]]:
-    """Yields what writes the reports that were asked for, and what remembers the outcome."""
+    """Yields functions that write the requested reports and remember the outcome."""
     if chosen.report is not None:
         yield lambda: write_report(chosen.report, verdicts)
     if chosen.junit is not None:
@@ -133,15 +134,15 @@ def _write_junit(file: Path, verdicts: list[NotebookVerdict]) -> None:
 
 
 def plan_of(chosen: Any, settings: Settings, paths: Iterable[Path]) -> Plan:
-    """Returns how notebooks are checked.
+    """Returns the plan for checking notebooks.
 
     Args:
-      chosen: what was typed; None for what was not.
-      settings: what the project's file says, which counts where nothing was typed.
+      chosen: the options on the command line; None for those not given.
+      settings: the options in the project's file, used for options not given on the command line.
       paths: the notebooks.
 
     Raises:
-      CommandError: the file says something that cannot be.
+      CommandError: if a setting in the file is invalid.
     """
 
     def option(name: str) -> Any:
@@ -155,7 +156,7 @@ def plan_of(chosen: Any, settings: Settings, paths: Iterable[Path]) -> Plan:
     except argparse.ArgumentTypeError as error:
         raise CommandError(f"gpus in the settings: {error}") from error
     if redirected not in (None, "tensorflow"):
-        raise CommandError(f"redirect in the settings is {redirected!r}; there is tensorflow")
+        raise CommandError(f"redirect in the settings is {redirected!r}; expected 'tensorflow'")
     seconds = option("timeout")
     built_in, announced = [] if chosen.exact else [BUILT_IN], [] if machine is None else [ANNOUNCEMENT]
     return Plan(
@@ -170,10 +171,10 @@ def plan_of(chosen: Any, settings: Settings, paths: Iterable[Path]) -> Plan:
 
 
 def say(line: str) -> None:
-    """Prints a line at once.
+    """Prints a line immediately.
 
     Raises:
-      CommandError: standard output cannot be written; a reader who has gone is another matter.
+      CommandError: if standard output cannot be written; a closed pipe is handled elsewhere.
     """
     try:
         print(line, flush=True)
@@ -181,12 +182,12 @@ def say(line: str) -> None:
         raise
     except OSError as error:
         with contextlib.suppress(OSError):
-            sys.stdout.close()  # what is left in it cannot be written either
-        raise CommandError(f"cannot write what there is to say: {error.strerror}") from error
+            sys.stdout.close()  # its buffered text cannot be written either
+        raise CommandError(f"cannot write to standard output: {error.strerror}") from error
 
 
 def gpus(text: str) -> str:
-    """Returns what the environment variable for simulated GPUs is to say.
+    """Returns the value for the environment variable that simulates GPUs.
 
     >>> gpus("4xA100-40GB")
     '4xA100-40GB'
@@ -202,7 +203,7 @@ def _jobs(text: str) -> int:
     if text == "auto":
         return os.cpu_count() or 1
     if not text.isdecimal() or int(text) == 0:
-        raise argparse.ArgumentTypeError(f"expected a number of notebooks or auto, got {text!r}")
+        raise argparse.ArgumentTypeError(f"expected a number of notebooks or 'auto', got {text!r}")
     return int(text)
 
 

@@ -1,4 +1,4 @@
-"""What does a CI server read? JUnit's XML: a suite for each notebook, a case for each cell."""
+"""What does a CI server read? JUnit XML: a suite for each notebook, a case for each cell."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from nbtf.cli.checking.text import summary, title
 from nbtf.cli.checking.verdicts import CellVerdict, NotebookVerdict, State
 
 _NO_CHARACTER = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-"""What XML cannot hold. Source: Extensible Markup Language 1.0, section 2.2."""
+"""Characters that XML cannot contain. Source: Extensible Markup Language 1.0, section 2.2."""
 
 
 def junit(verdicts: Sequence[NotebookVerdict]) -> bytes:
     """Returns the report.
 
     Args:
-      verdicts: of the notebooks, in order.
+      verdicts: the notebooks' verdicts, in order.
     """
     root = ElementTree.Element("testsuites", name="nbtf notebooks check")
     for verdict in verdicts:
@@ -48,7 +48,7 @@ def _case(suite: ElementTree.Element, verdict: NotebookVerdict, cell: CellVerdic
     if cell.state is State.NOT_RUN:
         ElementTree.SubElement(case, "skipped", message=cell.reason)
     elif cell.state is State.SKIPPED:
-        reason = summary(verdict) if verdict.missing else "marked as one that is not run"
+        reason = summary(verdict) if verdict.missing else "marked to be skipped"
         ElementTree.SubElement(case, "skipped", message=reason)
     elif cell.state.is_wrong:
         _add(case, "failure", title(cell), "\n".join(cell.lines))

@@ -1,4 +1,4 @@
-"""Which notebooks failed when they were checked last? A file in the user's cache remembers, none of the project."""
+"""Which notebooks failed at the last check? A file in the user's cache remembers them; the project stays untouched."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ NAME = "failed-notebooks.json"
 
 
 def cache_file(environ: Mapping[str, str]) -> Path:
-    """Returns where it is remembered: in the folder for caches of this system.
+    """Returns the file that remembers them, in this system's cache folder.
 
     Args:
       environ: the environment.
@@ -38,7 +38,7 @@ def cache_file(environ: Mapping[str, str]) -> Path:
 
 
 def failed_last(file: Path) -> set[str]:
-    """Returns the notebooks that failed last, by their full paths; a file that cannot be read remembers nothing."""
+    """Returns the full paths of the notebooks that failed last time; empty if the file cannot be read."""
     try:
         content: object = json.loads(read_text(file))
     except (OSError, ValueError):
@@ -47,16 +47,16 @@ def failed_last(file: Path) -> set[str]:
 
 
 def chosen_again(paths: Sequence[Path], file: Path) -> list[Path]:
-    """Returns the notebooks that failed last; all of them where none did."""
+    """Returns the notebooks that failed last time; all of them if none did."""
     failed = failed_last(file)
     return [path for path in paths if str(path.resolve()) in failed] or list(paths)
 
 
 def remember(verdicts: Iterable[NotebookVerdict], file: Path) -> None:
-    """Remembers which of these notebooks failed; what is remembered of others stays as long as they are there.
+    """Records which of these notebooks failed, and keeps the records of other notebooks that still exist.
 
     Raises:
-      CommandError: the file cannot be written.
+      CommandError: if the file cannot be written.
     """
     failed = {path for path in failed_last(file) if Path(path).exists()}
     for verdict in verdicts:

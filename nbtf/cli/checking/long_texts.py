@@ -1,4 +1,4 @@
-"""Are two long texts the same, and if not: where do they differ first? They are read in parts, side by side."""
+"""Are two long texts the same, and if not, where is their first difference? Reads them in parts, side by side."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from nbtf.cli.checking.tolerance import Piece, first_disagreement
 from nbtf.cli.line_changes import CONTEXT, changed_lines, equal_until
 
 LINES_SHOWN = 6
-"""Of what follows the first difference on each side."""
+"""Characters kept after the first difference on each side."""
 
 CHARACTERS = 2000
-"""What is looked at behind it."""
+"""Characters read beyond the difference."""
 
-OMITTED = "… what follows in this long output is not shown"
+OMITTED = "… the rest of this long output is not shown"
 
 
 @dataclass(frozen=True, slots=True)
 class LongText:
-    """A text with what varies in it."""
+    """A text with its varying parts, which are replaced before it is compared."""
 
     text: str
     rules: Sequence[Rule]
@@ -31,25 +31,25 @@ class LongText:
 
     @classmethod
     def of(cls, text: str, rules: Sequence[Rule], content: str) -> LongText:
-        """Reads the ids of a page.
+        """Reads the text's ids if it is a page.
 
         Args:
-          text: of an output.
-          rules: what varies.
+          text: text of an output.
+          rules: rules for the parts that vary.
           content: its MIME type.
         """
         return cls(text, rules, ids_in(text, content))
 
     def blocks(self) -> Iterator[Block]:
-        """Yields its parts as they are."""
+        """Yields the unchanged parts of the text."""
         return blocks(self.text)
 
     def compared(self, block: Block) -> str:
-        """Returns what is compared of a part."""
+        """Returns a part with its varying text replaced."""
         return block.text if block.is_data else with_rules(block.text, self.rules, self.ids)
 
     def compared_texts(self) -> Iterator[str]:
-        """Yields what is compared, in parts."""
+        """Yields all parts with their varying text replaced."""
         return map(self.compared, self.blocks())
 
 
@@ -63,18 +63,18 @@ class FirstDifference:
     now: str
 
     def lines(self) -> list[str]:
-        """Returns it as lines."""
+        """Returns the difference as lines."""
         then, now = ((self.line_start + text).splitlines()[:LINES_SHOWN] for text in (self.then, self.now))
         return [f"first difference about line {self.line:,}:", *changed_lines(then, now), OMITTED]
 
 
 def first_difference(recorded: LongText, printed: LongText, tolerance: float) -> FirstDifference | None:
-    """Returns where two texts differ first; None where they agree.
+    """Returns the first difference of two texts; None if they agree.
 
     Args:
       recorded: the text in the notebook.
       printed: the text of this run.
-      tolerance: by which share of the larger one numbers may differ.
+      tolerance: relative difference allowed between numbers, as a share of the larger one.
     """
     if recorded.text == printed.text:
         return None
@@ -88,7 +88,7 @@ def first_difference(recorded: LongText, printed: LongText, tolerance: float) ->
 
 
 def _from_piece(text: LongText, piece: Piece | None) -> tuple[int, str]:
-    """Returns in which line of a text a piece is, and the text from the beginning of that line on."""
+    """Returns the line number of a piece, and the text from the beginning of that line on."""
     if piece is None:
         return 0, ""
     line, texts = 1, text.compared_texts()
@@ -110,7 +110,7 @@ def _numbers(text: LongText) -> dict[str, str]:
 
 
 class _SideBySide:
-    """Two texts that are read to their first difference."""
+    """Two texts that are read up to their first difference."""
 
     def __init__(self, recorded: LongText, printed: LongText) -> None:
         self._texts = recorded, printed
@@ -135,7 +135,7 @@ class _SideBySide:
             then, now = then[length:], now[length:]
 
     def _next_pair(self) -> tuple[str, str]:
-        """Returns the next parts; those that are the same as they are need no rule."""
+        """Returns the next pair of parts; equal parts are skipped without applying rules."""
         while True:
             then, now = (next(each, None) for each in self._blocks)
             if then is None or now is None or then != now or not self._ids_are_same:
@@ -145,7 +145,7 @@ class _SideBySide:
         return "" if then is None else recorded.compared(then), "" if now is None else printed.compared(now)
 
     def _next(self, side: int) -> str:
-        """Returns the next part of one text that is not empty; an empty one at its end."""
+        """Returns the next non-empty part of one text; empty at its end."""
         return next(filter(None, self._further_texts(side)), "")
 
     def _pass(self, text: str) -> None:
@@ -163,5 +163,5 @@ class _SideBySide:
 
 
 def is_long(texts: Sequence[str]) -> bool:
-    """Tells whether texts are compared here; others are compared, and shown, in full."""
+    """Returns whether texts are long enough to be compared here; shorter ones are compared and shown in full."""
     return sum(map(len, texts)) > BLOCK

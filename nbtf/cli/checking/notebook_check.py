@@ -1,4 +1,4 @@
-"""Is a notebook as recorded? One kernel runs its cells once; then each is compared."""
+"""Are a notebook's outputs as recorded? One kernel runs its cells once; then each cell is compared."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ NOTEBOOK = "notebook"
 """The name of the watch over all cells."""
 
 LINES_OF_ERROR, LONGEST_ERROR = 8, 20_000
-"""Lines and characters that are shown of an error."""
+"""Lines and characters of an error that are shown."""
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """How notebooks are checked: what the command and the settings say of all of them.
+    """How notebooks are checked: the options of the command and the settings for all of them.
 
-    `redirected` runs them as `nbtf run` does: TensorFlow's names mean nbtf, and only what is printed is compared.
+    `redirected` runs them as `nbtf run` does: TensorFlow's names mean nbtf, and only printed output is compared.
     """
 
     environment: Mapping[str, str]
@@ -50,11 +50,11 @@ class Plan:
 
 
 async def check(path: Path, plan: Plan) -> NotebookVerdict:
-    """Checks a notebook; whatever happens is told, nothing is raised but the end of the program.
+    """Checks a notebook; every problem is part of the verdict, and only the end of the program is raised.
 
     Args:
-      path: its file.
-      plan: how.
+      path: the notebook's file.
+      plan: how it is checked.
     """
     verdict, started = NotebookVerdict(path), time.perf_counter()
     try:
@@ -72,19 +72,19 @@ async def check(path: Path, plan: Plan) -> NotebookVerdict:
 
 
 def not_as_its_original(original: Path, notebook: Any) -> list[str]:
-    """Returns what is wrong with a translation, which is not run: its code and outputs are the original's."""
+    """Returns the problems of a translation; it does not run, but must have its original's code and outputs."""
     if not original.exists():
-        return [f"there is no original {original}"]
+        return [f"its original {original} does not exist"]
     if differs(read(original), notebook):
-        return [f"its code or outputs are not those of {original}; make it again with `nbtf notebooks translate`"]
+        return [f"its code or outputs differ from {original}; build it again with `nbtf notebooks translate`"]
     return []
 
 
 class _Check:
-    """One notebook on its way: what is asked of its cells, and what became of them."""
+    """One notebook being checked: the settings of its cells, and their results so far."""
 
     def __init__(self, notebook: Any, plan: Plan, verdict: NotebookVerdict) -> None:
-        """Reads what is asked, and refuses what cannot be understood."""
+        """Reads the settings of the cells, and rejects invalid ones."""
         self._recorded, self._plan, self._verdict = notebook, plan, verdict
         self._cells = code_cells(notebook)
         numbered = enumerate(self._cells, start=1)
@@ -97,17 +97,17 @@ class _Check:
         self._runs: dict[int, CellRun] = {}
 
     async def run(self) -> None:
-        """Runs the cells, then says what became of each."""
+        """Runs the cells, then judges each."""
         executed = self._verdict.executed = copy.deepcopy(self._recorded)
         for index, _ in self._cells:
             if not self._marks[index].skipped:
                 cell_now = executed.cells[index]
-                cell_now.update(outputs=[], execution_count=None)  # what is not reached has no output
+                cell_now.update(outputs=[], execution_count=None)  # a cell that is not reached has no output
         try:
             if not self._verdict.missing:
                 executed.metadata.update(await run_cells(self._recorded, self._conditions(), self._keep))
         except KernelDiedError:
-            pass  # the cell in which it died has been kept
+            pass  # `_keep` has already stored the cell in which the kernel died
         for count, (index, run) in enumerate(self._runs.items(), start=1):
             executed.cells[index].update(outputs=run.outputs, execution_count=count)
         self._verdict.cells += [self._judge(number, *cell) for number, cell in enumerate(self._cells, start=1)]
@@ -140,7 +140,7 @@ class _Check:
         )
 
     def _watches(self) -> tuple[dict[int, str], dict[int, str]]:
-        """Returns the code before and after cells that looks at what they do with the devices."""
+        """Returns the code before and after the cells whose use of devices is checked."""
         code_before: dict[int, str] = {}
         code_after: dict[int, str] = {}
         indices = [index for index, marks in self._marks.items() if not marks.skipped]
@@ -181,7 +181,7 @@ class _Check:
         return verdict
 
     def _add_broken(self, lines: list[str], verdict: CellVerdict) -> None:
-        """Adds what was found out about devices; of a cell that failed for another reason it says nothing."""
+        """Adds the findings about devices, unless the cell failed for another reason."""
         of_cell = [line for line in lines if not line.startswith(budgets.OF_NOTEBOOK)]
         of_all = [line.removeprefix(budgets.OF_NOTEBOOK) for line in lines if line not in of_cell]
         if of_all:
@@ -206,11 +206,11 @@ class _Check:
                 return Comparison(self._plan.rules, limits).differences(cell.get("outputs", []), run.outputs)
         except TooSlowError as error:
             rule = f"; it was spent in the rule {error.rule!r:.200}" if error.rule else ""
-            return [f"not compared: that takes longer than {self._plan.seconds} s (--timeout){rule}"], []
+            return [f"not compared: comparing took longer than {self._plan.seconds} s (--timeout){rule}"], []
 
 
 def _raised(error: CellError, redirected: bool) -> list[str]:
-    """Returns what was raised, as lines."""
+    """Returns the error as lines."""
     if redirected:
         return [what_is_missing(error)]
     lines = f"{error.name}: {error.text[:LONGEST_ERROR]}".rstrip().splitlines() or [error.name]

@@ -1,8 +1,8 @@
-"""What of a cell's outputs is compared, and where do they differ from the recorded ones?
+"""Which parts of a cell's outputs are compared, and where do they differ from the recorded ones?
 
-The rules are nbval's: outputs are sorted by what they are (`stdout`, `text/plain`, `ename`), so the order counts only
-among those of the same sort; streams that came in pieces are joined; the ids of widgets and tracebacks are left out.
-So is the strip of a live view, which pages without panels show in whichever cell runs.
+The rules are nbval's: outputs are sorted by type (`stdout`, `text/plain`, `ename`), so their order matters only within
+a type. Streams that came in pieces are joined; tracebacks and the ids of widgets are ignored. The strip of a live view
+is also ignored, because pages without panels show it in whichever cell runs.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ LINES_SHOWN = 12
 STREAMS = ("stdout", "stderr")
 
 Sorted: TypeAlias = dict[str, list[str]]
-"""What outputs hold, by what it is."""
+"""The contents of outputs, by type."""
 
 _NOT_COMPARED = ("application/vnd.jupyter.widget-view+json",)
 _FORMULA = "text/latex"
@@ -36,13 +36,13 @@ _FORMULA = "text/latex"
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """How outputs are compared: what varies, and what is allowed."""
+    """How outputs are compared: rules for varying text, and the tolerances."""
 
     rules: Sequence[Rule] = ()
     limits: Limits = STRICT
 
     def differences(self, recorded: Iterable[Output], printed: Iterable[Output]) -> tuple[list[str], list[str]]:
-        """Returns what differs, and what was not looked at, as lines.
+        """Returns the differences, and notes on outputs that were not fully compared, as lines.
 
         Args:
           recorded: the outputs in the notebook.
@@ -62,7 +62,7 @@ class Comparison:
 
     def _of_pictures(self, content: str, then: list[str], now: list[str], notes: list[str]) -> Iterator[str]:
         if len(then) != len(now):
-            yield f"{content}: {counted(len(now), 'picture')}, recorded {'is' if len(then) == 1 else 'are'} {len(then)}"
+            yield f"{content}: {counted(len(now), 'picture')}; recorded: {len(then)}"
             return
         for recorded, drawn in zip(then, now, strict=True):
             comparison = pictures.compare(recorded, drawn, self.limits.pictures)
@@ -74,8 +74,8 @@ class Comparison:
     def _of_texts(self, content: str, then: list[str], now: list[str]) -> list[str]:
         if then == now:
             return []
-        title = f"{content}:" if now else f"{content}: nothing now, recorded was"
-        title = title if then else f"{content}: nothing recorded, now there is"
+        title = f"{content}:" if now else f"{content}: no output now, but one is recorded"
+        title = title if then else f"{content}: output now, but none is recorded"
         if is_long(then) or is_long(now):
             return self._of_long_texts(content, title, then, now)
         recorded, printed = self._sanitized(content, then), self._sanitized(content, now)
@@ -85,23 +85,23 @@ class Comparison:
         return [title, *self._changed_lines(then, now)]
 
     def _of_long_texts(self, content: str, title: str, then: list[str], now: list[str]) -> list[str]:
-        """Returns where texts differ first that are too long for a copy without what varies."""
+        """Returns the first difference of texts that are too long to copy without their varying parts."""
         for pair in zip_longest(then, now, fillvalue=""):
             recorded, printed = (LongText.of(text, self.rules, content) for text in pair)
             difference = first_difference(recorded, printed, self.limits.tolerance)
             if difference is not None:
                 return [title, *difference.lines()]
         if len(then) != len(now) and content not in STREAMS:
-            return [title, f"{counted(len(now), 'output')}, recorded: {len(then)}"]
+            return [title, f"{counted(len(now), 'output')}; recorded: {len(then)}"]
         return []
 
     def _sanitized(self, content: str, texts: list[str]) -> list[str]:
-        """Returns what is compared; an empty stream is none."""
+        """Returns the texts to compare; an empty stream counts as no output."""
         clean = [sanitized(text, self.rules, content) for text in texts]
         return [text for text in clean if text or content not in STREAMS]
 
     def _changed_lines(self, then: list[str], now: list[str]) -> list[str]:
-        """Returns the lines that differ, as they are in the notebook, and the numbers that are too far apart."""
+        """Returns the differing lines as they are in the notebook, and the numbers beyond the tolerance."""
         recorded, printed = ("\n".join(texts).splitlines() for texts in (then, now))
         tolerance = self.limits.tolerance
         if len(recorded) == len(printed):
@@ -112,7 +112,7 @@ class Comparison:
             printed = [now if (then, now) in remaining else then for then, now in pairs]
         else:
             far = []
-        # What is compared may differ where no line does: a blank or a new line at the end.
+        # Texts may differ where no line does: in a trailing space or line break.
         lines = changed_lines(recorded, printed) or [
             f"{sign} {line}"
             for sign, texts in (("-", then), ("+", now))
@@ -130,7 +130,7 @@ def _cut(lines: list[str]) -> list[str]:
 
 
 def sort(outputs: Iterable[Output]) -> Sorted:
-    """Returns what outputs hold, by what it is; streams are joined as a reader sees them."""
+    """Returns the contents of outputs by type; streams are joined as a reader sees them."""
     fields: Sorted = {}
     for output in outputs:
         if output.get("metadata", {}).get("nbtf", {}).get("follows"):
@@ -155,7 +155,7 @@ def _contents(output: Output) -> Iterator[tuple[str, str]]:
 
 
 def _text(value: Any) -> str:
-    """A text, which a file may hold in lines; what is none as JSON."""
+    """A text, which a file may store as a list of lines; other values are converted to JSON."""
     if isinstance(value, str):
         return value
     if isinstance(value, list):

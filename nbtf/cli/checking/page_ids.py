@@ -1,4 +1,4 @@
-"""Which ids does a page give to its parts, and how are they numbered, so that ids drawn at random are the same?"""
+"""Which ids are in a page, and how are they numbered, so that randomly chosen ids compare as equal?"""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ LONGEST_ID = 256
 
 
 class PageIds:
-    """The ids of a page, each with what it is compared as.
+    """The ids of a page, each with the number that replaces it for comparison.
 
     >>> ids = PageIds('<i id="a1"></i><i id="b2"></i>')
     >>> ids.numbers
@@ -39,19 +39,19 @@ class PageIds:
         self._lengths = sorted(with_signs, reverse=True)
 
     def numbered(self, text: str) -> str:
-        """Returns a part of the page in which every id and what refers to it is numbered.
+        """Returns a part of the page with every id and every reference to it numbered.
 
         Args:
-          text: of the page, or all of it.
+          text: all or part of the page.
         """
         if self._lengths:
             return "".join(self._pieces(text))
         return _NAME.sub(lambda match: self.numbers.get(match[0], match[0]), text) if self.numbers else text
 
     def _pieces(self, text: str) -> Iterator[str]:
-        """Yields a part in pieces, where some ids have other signs than names have, such as `:r1:`.
+        """Yields a text in pieces, split at ids that contain characters other than those of names, such as `:r1:`.
 
-        Such an id is looked up at each place where one may begin; the longest counts.
+        Such an id is looked up wherever one may begin; the longest match counts.
         """
         start = end = 0
         while (match := _NAME_OR_SIGN.search(text, end)) is not None:
@@ -65,7 +65,7 @@ class PageIds:
         yield text[start:]
 
     def _id_at(self, text: str, match: re.Match[str]) -> str:
-        """Returns the id that begins at a place; an empty text where a letter around it makes it another word."""
+        """Returns the id that begins at a position; empty if an adjacent letter makes it part of another word."""
         begin = match.start()
         if begin and _LETTER.match(text, begin - 1):
             return ""

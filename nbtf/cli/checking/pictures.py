@@ -1,8 +1,8 @@
-"""Does a picture still show what the recorded one shows?
+"""Does a picture still look like the recorded one?
 
-Pictures are compared by their pixels, which Pillow reads (it comes with Matplotlib), not by their bytes. Those that
-another version of the drawing program drew differ in letters and edges: of them the size counts alone, and a note says
-so. A picture beside a formula's text is not looked at: the text is compared.
+Pictures are compared by their pixels, which Pillow reads (it comes with Matplotlib), not by their bytes. Pictures drawn
+by another version of the drawing program differ in letters and edges, so only their size is compared, with a note.
+A picture beside a formula's text is not compared: the text is.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ import numpy as np
 PICTURES = ("image/png", "image/jpeg")
 
 LEVELS = 8
-"""Of 255: what rounding may change in a channel without being seen."""
+"""Of 255: the change in a channel that rounding may cause and that is not visible."""
 
 
 BAND = 2**20
-"""Pixels that are compared at once."""
+"""Pixels compared at once."""
 
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """What differs, in words, and what was not looked at; both empty for the same picture."""
+    """A description of the differences, and a note on what was not compared; both empty for the same picture."""
 
     difference: str = ""
     note: str = ""
@@ -41,25 +41,25 @@ def compare(recorded: str, drawn: str, allowed_share: float = 0.0) -> Comparison
     Args:
       recorded: the picture in the notebook, in base64.
       drawn: the picture of this run.
-      allowed_share: which share of the pixels may look different; with 1 the size alone counts.
+      allowed_share: share of the pixels that may look different; with 1, only the size is compared.
     """
     if recorded == drawn or "".join(recorded.split()) == "".join(drawn.split()):
         return Comparison()
     if importlib.util.find_spec("PIL") is None:
-        return Comparison("the picture has other bytes; with Pillow installed its pixels are compared")
+        return Comparison("the picture has other bytes; install Pillow to compare its pixels")
     try:
         then, now = _opened(recorded), _opened(drawn)
         if then.size != now.size:
-            return Comparison(f"the picture has {_size(now)} pixels, recorded are {_size(then)}")
+            return Comparison(f"the picture has {_size(now)} pixels; recorded: {_size(then)}")
         programs = (then.info.get("Software", ""), now.info.get("Software", ""))
         if all(programs) and programs[0] != programs[1]:
-            return Comparison(note=f"of the picture only the size was compared: by {programs[0]}, now {programs[1]}")
+            return Comparison(note=f"compared only the picture's size: drawn by {programs[0]}, now {programs[1]}")
         share = _changed_share(then, now)
     except (ValueError, OSError, binascii.Error, _pillow().DecompressionBombError) as error:
         return Comparison(f"the picture cannot be compared: {error}")
     if share <= allowed_share:
         return Comparison()
-    allowed = f", allowed are {allowed_share:.2%}" if allowed_share else ""
+    allowed = f"; allowed: {allowed_share:.2%}" if allowed_share else ""
     return Comparison(f"the picture looks different: {max(share, 0.0001):.2%} of its pixels{allowed}")
 
 
@@ -77,7 +77,7 @@ def _size(picture: Any) -> str:
 
 
 def _changed_share(then: Any, now: Any) -> float:
-    """Returns the share of the pixels that look different; looks at a band at a time, for a picture may be large."""
+    """Returns the share of the pixels that look different, one band at a time because a picture may be large."""
     width, height = then.size
     rows = max(1, BAND // width)
     boxes = [(0, top, width, min(top + rows, height)) for top in range(0, height, rows)]

@@ -1,4 +1,4 @@
-"""Does a test keep to what its markers say of placement and memory? The checks are those of a cell's magics."""
+"""Does a test meet its markers for placement and memory? The checks are those of the cell magics."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from nbtf.cli.checking.budgets import NOTHING
 
 @contextmanager
 def within_limits(marks: Sequence[pytest.Mark]) -> Generator[None]:
-    """Records a block, and fails where it did not keep to the marks; an error of the block itself goes before.
+    """Records a block, and fails if it broke a marker's limits; an error in the block itself takes precedence.
 
     Args:
       marks: `placement` and `gpu_memory`, with the arguments of `Recording.expect` and `Recording.expect_memory`.

@@ -1,4 +1,4 @@
-"""How does pytest check notebooks? A test for each runs it once, and fails with what `nbtf notebooks check` says."""
+"""How does pytest check notebooks? One test each runs it once and fails with the report of `nbtf notebooks check`."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ from nbtf.cli.notebook_file import read
 
 
 class Notebooks:
-    """The plugin that is there where `--nbtf` or `--nbtf-gpus` was given."""
+    """The plugin that is registered with `--nbtf` or `--nbtf-gpus`."""
 
     def __init__(self, config: pytest.Config) -> None:
         """Reads options and settings.
 
         Raises:
-          UsageError: something in them cannot be.
+          UsageError: if one of them is invalid.
         """
         self._collects = bool(config.getoption("--nbtf"))
         self._gpus: str | None = config.getoption("--nbtf-gpus")
@@ -49,7 +49,7 @@ class Notebooks:
             os.environ[SIMULATED_GPUS] = self._gpus
 
     def pytest_unconfigure(self) -> None:
-        """Leaves the environment as it was."""
+        """Restores the environment."""
         if self._environment_before is not None:
             os.environ[SIMULATED_GPUS] = self._environment_before
         elif self._gpus is not None:
@@ -64,7 +64,7 @@ class Notebooks:
         return file
 
     def verdict(self, path: Path) -> NotebookVerdict:
-        """Runs a notebook and returns what is said of it."""
+        """Runs a notebook and returns its verdict."""
         return wait_for(check(path, replace(self._plan, limits_of={path: self._settings.limits_of(path)})))
 
 
@@ -74,7 +74,7 @@ class NotebookFile(pytest.File):
     plugin: Notebooks
 
     def collect(self) -> Iterable[pytest.Item]:
-        """Yields its one test: cells that are tests of their own would need a kernel that several workers share."""
+        """Yields its only test: separate tests for cells would need a kernel that several workers share."""
         yield cast("Any", NotebookItem).from_parent(self, name="notebook")
         for number, missing in _cells_not_run(self.path):
             cell: CellNotRun = cast("Any", CellNotRun).from_parent(self, name=f"cell {number}")
@@ -95,13 +95,13 @@ def _cells_not_run(path: Path) -> list[tuple[int, list[str]]]:
 
 
 class NotebookItem(pytest.Item):
-    """The test that a notebook is as recorded."""
+    """The test that a notebook's outputs are as recorded."""
 
     def runtest(self) -> None:
-        """Runs it.
+        """Runs the notebook.
 
         Raises:
-          NotebookDiffersError: it is not as recorded.
+          NotebookDiffersError: if its outputs are not as recorded.
         """
         file: Any = self.parent
         verdict: NotebookVerdict = file.plugin.verdict(self.path)
@@ -111,13 +111,13 @@ class NotebookItem(pytest.Item):
             pytest.skip(summary(verdict))
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
-        """Returns what is wrong with it."""
+        """Returns the report on the notebook."""
         if isinstance(excinfo.value, NotebookDiffersError):
             return str(excinfo.value)
         return super().repr_failure(excinfo, style)
 
     def reportinfo(self) -> tuple[Path, None, str]:
-        """Returns what the test is called."""
+        """Returns the file and the name of the test."""
         return self.path, None, self.nodeid
 
 
@@ -136,8 +136,8 @@ class CellNotRun(pytest.Item):
 
 
 class NotebookDiffersError(AssertionError):
-    """A notebook is not as recorded; the text says where."""
+    """A notebook's outputs are not as recorded; the message names the cells."""
 
     def __init__(self, verdict: NotebookVerdict) -> None:
-        """Takes what is said of the notebook."""
+        """Takes the notebook's verdict."""
         super().__init__("\n".join(lines_of(verdict)))

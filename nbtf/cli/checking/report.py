@@ -1,4 +1,4 @@
-"""What can be looked at afterwards? A folder with the executed notebooks, and one page that shows what differs."""
+"""What can be inspected afterwards? A folder with the executed notebooks, and one page that shows the differences."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ img { max-width: 100%; background: #fff }
 
 
 def require_free(folder: Path, paths: Iterable[Path]) -> None:
-    """Refuses a folder whose files would be those that are checked.
+    """Rejects a report folder in which the report would overwrite a checked notebook.
 
     Raises:
-      CommandError: a report there would overwrite a notebook.
+      CommandError: if a report there would overwrite a notebook.
     """
     for copy, path in zip(_copies(folder, list(paths)), paths, strict=True):
         if copy.exists() and copy.samefile(path):
@@ -45,11 +45,11 @@ def write_report(folder: Path, verdicts: Sequence[NotebookVerdict]) -> None:
     """Writes the executed notebooks and the page.
 
     Args:
-      folder: where; made if need be.
-      verdicts: of the notebooks, in order.
+      folder: folder for the report; created if necessary.
+      verdicts: the notebooks' verdicts, in order.
 
     Raises:
-      CommandError: something cannot be written.
+      CommandError: if a file cannot be written.
     """
     copies = _copies(folder, [verdict.path for verdict in verdicts])
     for copy, verdict in zip(copies, verdicts, strict=True):
@@ -63,13 +63,13 @@ def write_report(folder: Path, verdicts: Sequence[NotebookVerdict]) -> None:
 
 
 def _copies(folder: Path, paths: list[Path]) -> list[Path]:
-    """Returns where each notebook's copy goes: in folders as those of the notebooks are."""
+    """Returns the path of each notebook's copy; the copies keep the folder structure of the notebooks."""
     full_paths = [path.resolve() for path in paths]
     if not full_paths:
         return []
     try:
         above = Path(commonpath([path.parent for path in full_paths]))
-    except ValueError:  # on several drives of Windows
+    except ValueError:  # on several drives, on Windows
         return [folder / str(number) / path.name for number, path in enumerate(paths, start=1)]
     return [folder / path.relative_to(above) for path in full_paths]
 
@@ -78,8 +78,8 @@ def page(verdicts: Sequence[NotebookVerdict], links: Sequence[str]) -> str:
     """Returns the page, which needs no network and runs no program.
 
     Args:
-      verdicts: of the notebooks, in order.
-      links: where the copy of each lies, from the page on.
+      verdicts: the notebooks' verdicts, in order.
+      links: the address of each copy, relative to the page.
     """
     sections = [_HEAD, "<main><h1>Checked notebooks</h1>", f"<p>{escape(last_line(verdicts))}</p>"]
     for verdict, link in zip(verdicts, links, strict=True):
@@ -109,7 +109,7 @@ def _line(line: str) -> str:
 
 
 def _pictures(cell: CellVerdict) -> Iterator[str]:
-    """Yields the pictures of a cell side by side, where what it draws differs."""
+    """Yields a cell's pictures side by side if they differ."""
     if not any(line.startswith(PICTURES) for line in cell.lines):
         return
     yield '<div class="pair">'

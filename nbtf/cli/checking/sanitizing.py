@@ -1,7 +1,7 @@
-"""What varies from run to run without meaning anything, and what is compared instead?
+"""Which parts of a text vary between runs without meaning anything, and how are they compared?
 
 Rules are pairs of lines, `regex: ...` and `replace: ...`, in files as nbval's `--nbval-sanitize-with` reads them. A
-line `contains: ...` below them saves time: the rule is tried where a text contains one of these words.
+line `contains: ...` below them saves time: the rule is tried only if a text contains one of these words.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from nbtf.cli.checking.time_limit import TooSlowError
 from nbtf.cli.command_error import CommandError
 
 BUILT_IN = Path(__file__).parents[1] / "nbval_sanitize.cfg"
-"""Our own rules; pytest's `--nbval-sanitize-with` takes the same file."""
+"""Our own rules; pytest's `--nbval-sanitize-with` accepts the same file."""
 
 
 class Rule(NamedTuple):
-    """A pattern and its replacement. A rule with words is tried in texts that contain one of them, else in all."""
+    """A pattern and its replacement. A rule with words is tried only in texts that contain one of them."""
 
     pattern: re.Pattern[str]
     replacement: str
@@ -37,7 +37,7 @@ class Rule(NamedTuple):
 ANNOUNCEMENT = Rule(
     re.compile(r"^nbtf: \d+ simulated GPUs? \(.*\): NumPy on this computer.*\n?", re.MULTILINE), "", ("simulated GPU",)
 )
-"""What `--gpus` makes nbtf say in the first cell that uses a device."""
+"""The message that `--gpus` makes nbtf print in the first cell that uses a device."""
 
 _RULE = re.compile(r"^regex: (.*)$\n^replace: (.*)$(?:\n^contains: (.*)$)?", re.MULTILINE)
 _DATE = re.compile(r"<dc:date>[^<]*</dc:date>")
@@ -45,10 +45,10 @@ _PAGES = ("text/html", "image/svg+xml")
 
 
 def read_rules(paths: Iterable[Path]) -> list[Rule]:
-    """Returns the rules of files, in order; a regex that comes again gets the later replacement.
+    """Returns the rules in files, in order; for a repeated regex, the later replacement counts.
 
     Raises:
-      CommandError: a file cannot be read, or has a rule that is none.
+      CommandError: if a file cannot be read, or contains an invalid rule.
     """
     rules: dict[str, Rule] = {}
     for path in paths:
@@ -63,19 +63,19 @@ def read_rules(paths: Iterable[Path]) -> list[Rule]:
 def _rule(regex: str, replacement: str, words: str) -> Rule:
     try:
         pattern = re.compile(regex)
-        pattern.sub(replacement, "")  # a replacement may name a group that is not there
+        pattern.sub(replacement, "")  # a replacement may name a group that does not exist
     except (re.error, IndexError) as error:
-        raise CommandError(f"the rule {regex!r} with the replacement {replacement!r} is none: {error}") from error
+        raise CommandError(f"invalid rule {regex!r} with the replacement {replacement!r}: {error}") from error
     return Rule(pattern, replacement, tuple(words.split()))
 
 
 def sanitized(text: str, rules: Sequence[Rule], content: str = "text/plain") -> str:
-    """Returns what is compared of a text.
+    """Returns a text with its varying parts replaced, ready to be compared.
 
     Args:
-      text: of an output.
-      rules: what varies.
-      content: its MIME type. The ids of a page, which programs draw at random, are numbered in their order.
+      text: text of an output.
+      rules: rules for the parts that vary.
+      content: its MIME type. The ids of a page, which programs choose at random, are numbered in their order.
 
     >>> sanitized("<object at 0x7f3a2b1c4d5e>, 3.1 ms", read_rules([BUILT_IN]))
     '<object at ADDRESS>, TIME'
@@ -91,15 +91,15 @@ def ids_in(text: str, content: str) -> PageIds | None:
 
 
 def with_rules(text: str, rules: Sequence[Rule], ids: PageIds | None = None) -> str:
-    """Returns what is compared of a text, or of a part of one.
+    """Returns a text, or a part of one, with its varying parts replaced.
 
     Args:
-      text: of an output.
-      rules: what varies.
-      ids: those of the page that the text belongs to; None if it is not a page.
+      text: text of an output.
+      rules: rules for the parts that vary.
+      ids: the ids of the page that contains the text; None if it is not a page.
 
     Raises:
-      TooSlowError: if the time for comparing is over; the error names the rule.
+      TooSlowError: if the time limit for comparing is reached; the error names the rule.
     """
     if ids is not None:
         text = ids.numbered(_DATE.sub("", text))

@@ -1,4 +1,4 @@
-"""In which order are notebooks checked, and how many at once? Their verdicts come in the order of the notebooks."""
+"""In which order are notebooks checked, and how many at once? Verdicts are reported in the order of the notebooks."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ def check_all(
     Args:
       paths: the notebooks.
       plan: how they are checked.
-      at_once: how many kernels may run at the same time.
-      tell: called with each verdict as soon as those before it are there, too.
+      at_once: maximum number of kernels that run at the same time.
+      tell: called with each verdict as soon as all earlier ones have been reported.
     """
     return wait_for(_check_all(paths, plan, at_once, tell))
 
@@ -38,7 +38,7 @@ async def _check_all(
     try:
         for task in tasks:
             tell(await task)
-    finally:  # when somebody has stopped it, or nobody reads on: no kernel stays
+    finally:  # after Ctrl-C or a closed pipe, no kernel is left running
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)

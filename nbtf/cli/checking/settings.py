@@ -1,4 +1,4 @@
-"""What does a project say once, so that nobody types it? The tables of a `pyproject.toml`, or of a file of their own.
+"""Which options can a project store? Those in the tables of a `pyproject.toml`, or of a separate file.
 
     [tool.nbtf.check]                          # options of the command, by their names
     gpus = "4xA100-40GB"
@@ -6,12 +6,12 @@
     tolerance = 1e-6
     sanitize = ["rules.cfg"]
 
-    [tool.nbtf.check.limits."06_*.ipynb"]      # of notebooks whose path ends so, as in their metadata
+    [tool.nbtf.check.limits."06_*.ipynb"]      # limits of the notebooks whose path matches, as in their metadata
     at_most = "2GiB"
     placement = ["MatMul=GPU:1"]
 
-What is nearer to the cell counts: its tags and metadata, those of the notebook, this file's limits, the command line,
-this file's options.
+The setting closest to the cell wins, in this order: the cell's tags and metadata, those of the notebook, this file's
+limits, the command line, this file's options.
 """
 
 from __future__ import annotations
@@ -27,22 +27,22 @@ from nbtf.cli.command_error import CommandError
 from nbtf.cli.limits import read_limits
 
 OPTIONS = {"gpus": str, "timeout": int, "tolerance": float, "pictures": float, "redirect": str, "lax": bool}
-"""Options that may stand in the file, and their types; `sanitize` besides, which is a list of paths."""
+"""Options allowed in the file, with their types; also `sanitize`, which is a list of paths."""
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """What the file says: options by name, files of rules, and limits by pattern."""
+    """The contents of the file: options by name, files of rules, and limits by pattern."""
 
     options: Mapping[str, Any] = field(default_factory=dict[str, Any])
     sanitize: tuple[Path, ...] = ()
     limits: Mapping[str, Mapping[str, Any]] = field(default_factory=dict[str, Mapping[str, Any]])
 
     def limits_of(self, path: Path) -> dict[str, Any]:
-        """Returns the limits of a notebook; of two patterns the later one counts.
+        """Returns the limits of a notebook; if two patterns match, the later one wins.
 
         Args:
-          path: its file.
+          path: the notebook's file.
         """
         limits: dict[str, Any] = {}
         for pattern, named in self.limits.items():
@@ -52,7 +52,7 @@ class Settings:
 
 
 def find_settings(start: Path) -> Settings:
-    """Returns what the nearest `pyproject.toml` at or above a folder says; nothing where it has no such table."""
+    """Returns the settings in the nearest `pyproject.toml` at or above a folder; empty if it has no such table."""
     for folder in (start.resolve(), *start.resolve().parents):
         file = folder / "pyproject.toml"
         if file.is_file():
@@ -62,10 +62,10 @@ def find_settings(start: Path) -> Settings:
 
 
 def read_settings(file: Path) -> Settings:
-    """Returns what a file says.
+    """Returns the settings in a file.
 
     Raises:
-      CommandError: it cannot be read, has no table `[tool.nbtf.check]`, or says something that there is not.
+      CommandError: if it cannot be read, has no table `[tool.nbtf.check]`, or contains an unknown or invalid setting.
     """
     tables = _tables(file)
     if tables is None:
@@ -74,27 +74,27 @@ def read_settings(file: Path) -> Settings:
 
 
 def read_tables(tables: object, file: Path) -> Settings:
-    """Returns what the table `[tool.nbtf.check]` says.
+    """Returns the settings in the table `[tool.nbtf.check]`.
 
     Args:
-      tables: the table, read.
-      file: where it stands; paths in it start there.
+      tables: the parsed table.
+      file: the file that contains it; its relative paths start there.
 
     Raises:
-      CommandError: it says something that there is not.
+      CommandError: if a setting is unknown or invalid.
     """
     if not isinstance(tables, Mapping):
-        raise CommandError(f"{file}: [tool.nbtf.check] is no table")
+        raise CommandError(f"{file}: [tool.nbtf.check] is not a table")
     named = dict(cast("Mapping[str, Any]", tables))
     limits, rules = named.pop("limits", {}), named.pop("sanitize", [])
     for name, value in named.items():
         expected = OPTIONS.get(name)
         if expected is None:
-            raise CommandError(f"{file}: there is no option {name!r}; there are {', '.join([*OPTIONS, 'sanitize'])}")
+            raise CommandError(f"{file}: unknown option {name!r}. Options: {', '.join([*OPTIONS, 'sanitize'])}")
         if type(value) is not expected and not (expected is float and type(value) is int):
-            raise CommandError(f"{file}: {name} is {value!r}, expected is {_WORDS[expected]}")
+            raise CommandError(f"{file}: {name} must be {_WORDS[expected]}, got {value!r}")
     if not isinstance(limits, Mapping):
-        raise CommandError(f"{file}: [tool.nbtf.check.limits] is no table")
+        raise CommandError(f"{file}: [tool.nbtf.check.limits] is not a table")
     by_pattern = {
         pattern: read_limits(value, f"{file}, limits of {pattern}")
         for pattern, value in cast("Mapping[str, object]", limits).items()
@@ -107,7 +107,7 @@ _WORDS = {str: "a text", int: "a whole number", float: "a number", bool: "true o
 
 
 def _tables(file: Path) -> object | None:
-    """Returns the table of a file; None where it has none."""
+    """Returns the table in a file; None if it has none."""
     try:
         content = tomllib.loads(read_text(file))
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:

@@ -1,4 +1,4 @@
-"""What does the terminal say of checked notebooks? Plain text; colours only where a person looks at a terminal."""
+"""What does the terminal show about checked notebooks? Plain text, with colours only on a terminal."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from nbtf.cli.checking.verdicts import CellVerdict, NotebookVerdict, State
 from nbtf.cli.printable import printable
 
 WIDEST = 200
-"""Characters of a line that are shown: a page of HTML may be one line."""
+"""Characters of a line that are shown, because a whole HTML page may be one line."""
 
 _COLOURS = {"- ": "31", "+ ": "32"}
 
 
 def lines_of(verdict: NotebookVerdict) -> list[str]:
-    """Returns what is said of a notebook: a line, and below it what is wrong."""
+    """Returns the report on a notebook: a summary line, and its problems below."""
     lines = [f"{verdict.path}: {summary(verdict)}"]
     lines += [f"  {line}" for problem in verdict.problems for line in problem.splitlines()]
     for cell in verdict.cells:
@@ -33,18 +33,18 @@ def lines_of(verdict: NotebookVerdict) -> list[str]:
 
 
 def title(cell: CellVerdict) -> str:
-    """Returns what a cell is called: its number, and the code that it begins with."""
+    """Returns the heading of a cell: its number, and its first line of code."""
     return f"cell {cell.number} {cell.state.value}: {cell.first_line}"
 
 
 def summary(verdict: NotebookVerdict) -> str:
-    """Returns what is said of a notebook in few words."""
+    """Returns the verdict on a notebook in a few words."""
     if verdict.unusable:
         return "cannot be checked"
     if verdict.is_wrong:
         return "differs"
     if verdict.translated:
-        return "as its original"
+        return "same as its original"
     if verdict.missing:
         return f"not run: {' and '.join(verdict.missing)} {'is' if len(verdict.missing) == 1 else 'are'} not installed"
     if not verdict.is_compared:
@@ -55,7 +55,7 @@ def summary(verdict: NotebookVerdict) -> str:
 
 
 def last_line(verdicts: Sequence[NotebookVerdict]) -> str:
-    """Returns how many notebooks and cells there were, and how many of them are wrong."""
+    """Returns the totals: how many notebooks and cells were checked, and how many of them are wrong."""
     cells = [cell for verdict in verdicts for cell in verdict.cells]
     words = {State.DIFFERS: "differ"}
     states = [f"{sum(cell.state is state for cell in cells)} {words.get(state, state.value)}" for state in State]
@@ -73,7 +73,7 @@ def last_line(verdicts: Sequence[NotebookVerdict]) -> str:
 
 
 def coloured(line: str) -> str:
-    """Returns a line with the colour of what was and what is, where standard output is a terminal that shows it."""
+    """Returns a line in the colour of recorded or new output, if standard output is a terminal with colours."""
     colour = _COLOURS.get(line.lstrip()[:2])
     shows = sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
     return f"\x1b[{colour}m{line}\x1b[0m" if colour and shows else line

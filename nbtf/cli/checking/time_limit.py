@@ -1,4 +1,4 @@
-"""How long may comparing take, and what ends it? A rule of a user's may take longer than anybody can wait."""
+"""How long may comparing take, and what ends it? A user's rule may take longer than anyone would wait."""
 
 from __future__ import annotations
 
@@ -11,30 +11,30 @@ from typing import Any
 
 
 class TooSlowError(Exception):
-    """The time for comparing is over; `rule` is the pattern in which it was spent, or empty."""
+    """The time limit for comparing is reached; `rule` is the pattern that was running, or empty."""
 
     rule = ""
 
 
 @contextmanager
 def comparing_within(seconds: float | None) -> Generator[None]:
-    """Ends a block that compares outputs after a time, or at once by Ctrl-C, even inside a pattern.
+    """Stops a block that compares outputs at a time limit, or at once after Ctrl-C, even inside a pattern.
 
-    A pattern lets no other thread run, so a signal must end it. The block is not ended outside the main thread, nor on
-    Windows, which has no timer for signals.
+    While a pattern runs, no other thread can, so a signal must stop it. The limit has no effect outside the main
+    thread, or on Windows, which has no timer for signals.
 
     Args:
-      seconds: what the block may take; None for any time.
+      seconds: time limit of the block; None for no limit.
 
     Raises:
-      TooSlowError: if the time is over.
+      TooSlowError: if the time limit is reached.
     """
     if not hasattr(signal, "setitimer") or threading.current_thread() is not threading.main_thread():
         yield
         return
     started = time.monotonic()
     alarm = signal.signal(signal.SIGALRM, _stop)
-    interrupt = signal.signal(signal.SIGINT, signal.default_int_handler)  # asyncio's waits until the block is left
+    interrupt = signal.signal(signal.SIGINT, signal.default_int_handler)  # asyncio's acts only after the block
     left, interval = signal.setitimer(signal.ITIMER_REAL, seconds or 0)
     try:
         yield

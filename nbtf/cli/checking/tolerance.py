@@ -1,4 +1,4 @@
-"""Do two texts agree but for the last digits of their numbers?"""
+"""Do two texts agree except for the last digits of their numbers?"""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from itertools import zip_longest
 from typing import NamedTuple
 
 ABSOLUTE = 1e-12
-"""Below it two numbers are the same whatever their share: nothing and the rest of a rounding. Source: pytest.approx."""
+"""Below this difference, numbers are equal regardless of the tolerance: zero and rounding. Source: pytest.approx."""
 
 MOST_DIGITS = 4000
-"""Of a count that is compared as a number; Python reads 4300 at most. Longer ones are compared as texts."""
+"""Digits up to which a count is compared as a number; Python reads at most 4300. Longer counts are compared as text."""
 
 _NUMBER = re.compile(
     r"(?<![\w.])((?:(?<![)\]])[-+])?(?:\d++\.\d*+(?:[eE][-+]?\d++)?+(?!\w)|(?:\d++|\.\d++)(?:[eE][-+]?\d++)?+))(?!\w)"
@@ -22,9 +22,9 @@ _BLANKS = dict.fromkeys(code for code in range(0x3001) if chr(code).isspace())
 
 
 class Piece(NamedTuple):
-    """The text before a number, without blanks, and the number, which the last piece of a text lacks.
+    """The text before a number, without spaces, and the number; the last piece of a text has no number.
 
-    `text_index` and `start` say where the number is: in which part of the text, and where in it.
+    `text_index` and `start` locate the number: the part of the text, and the position in it.
     """
 
     words: str
@@ -34,14 +34,14 @@ class Piece(NamedTuple):
 
 
 def agree(recorded: str, printed: str, tolerance: float) -> bool:
-    """Tells whether texts are the same but for blanks and for numbers within the tolerance.
+    """Returns whether texts are the same except for spaces and for numbers within the tolerance.
 
-    A number without point and exponent on both sides is a count: it must be the same.
+    A number without a decimal point and exponent on both sides is a count: it must be the same.
 
     Args:
       recorded: a text.
       printed: a text.
-      tolerance: by which share of the larger one numbers may differ.
+      tolerance: relative difference allowed between numbers, as a share of the larger one.
 
     >>> agree("loss 0.5000001 in 3 steps", "loss 0.5 in  3 steps", 1e-6), agree("3 steps", "4 steps", 1.0)
     (True, False)
@@ -54,12 +54,12 @@ def agree(recorded: str, printed: str, tolerance: float) -> bool:
 def first_disagreement(
     recorded: Iterable[str], printed: Iterable[str], tolerance: float
 ) -> tuple[Piece | None, Piece | None] | None:
-    """Returns where two texts disagree first, a piece of each or None at its end; None where they agree.
+    """Returns a piece of each text at their first disagreement, or None at a text's end; None if they agree.
 
     Args:
       recorded: a text in parts, none of which ends inside a number.
-      printed: another one.
-      tolerance: by which share of the larger one numbers may differ.
+      printed: another text in parts.
+      tolerance: relative difference allowed between numbers, as a share of the larger one.
     """
     for then, now in zip_longest(_pieces(recorded), _pieces(printed)):
         if then is None or now is None or not _pieces_agree(then, now, tolerance):
@@ -74,7 +74,7 @@ def _pieces_agree(then: Piece, now: Piece, tolerance: float) -> bool:
 
 
 def beyond(recorded: str, printed: str, tolerance: float) -> list[str]:
-    """Returns the numbers that are beyond the tolerance, in words; nothing where the texts differ in words, too."""
+    """Returns descriptions of the numbers beyond the tolerance; empty if the texts differ in anything else."""
     then, now = list(_pieces([recorded])), list(_pieces([printed]))
     if not tolerance or [piece.words for piece in then] != [piece.words for piece in now]:
         return []
@@ -105,11 +105,11 @@ def _close(then: str, now: str, tolerance: float) -> bool:
         return then == now if max(len(then), len(now)) > MOST_DIGITS else int(then) == int(now)
     first, second = float(then), float(now)
     if math.inf in (abs(first), abs(second)):
-        return then == now  # too large for a float: every number of this size would be the same
+        return then == now  # too large for floats, in which all numbers of this size would be equal
     return math.isclose(first, second, rel_tol=tolerance, abs_tol=ABSOLUTE)
 
 
 def _distance(then: str, now: str) -> float:
-    """The share of the larger number by which two differ."""
+    """The difference of two numbers as a share of the larger one."""
     first, second = float(then), float(now)
     return abs(first - second) / max(abs(first), abs(second), ABSOLUTE)

@@ -1,4 +1,4 @@
-"""How do outputs that differ get into a notebook? Those cells alone, and only where nothing failed."""
+"""How are changed outputs saved in a notebook? Only the cells that differ are updated, and only if no cell failed."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from nbtf.cli.recording import STATES, VIEW, tidy
 
 
 def update(verdict: NotebookVerdict) -> None:
-    """Writes the new outputs of the cells that differ; a notebook with anything else wrong stays as it is.
+    """Saves the new outputs of the cells that differ; a notebook with any other problem is not changed.
 
-    Afterwards the verdict says of these cells that they are as recorded, and how many they were.
+    Afterwards the verdict counts these cells as updated and as recorded.
 
     Raises:
-      CommandError: the file cannot be written; then it is as it was.
+      CommandError: if the file cannot be written; it is then unchanged.
     """
     differing = [cell for cell in verdict.cells if cell.state is State.DIFFERS]
     if not differing or verdict.problems or any(cell.state.is_wrong for cell in verdict.cells if cell not in differing):
@@ -25,7 +25,7 @@ def update(verdict: NotebookVerdict) -> None:
     for cell in differing:
         recorded: Any = notebook.cells[cell.index] if cell.index < len(notebook.cells) else {}
         if recorded.get("source") != cell.source or list(recorded.get("outputs", [])) != cell.recorded:
-            raise CommandError(f"{verdict.path}: left as it was; somebody has changed it meanwhile")
+            raise CommandError(f"{verdict.path}: not updated; the file has changed since it was read")
         recorded.update(outputs=cell.printed, execution_count=recorded["execution_count"] or cell.number)
     if any(VIEW in output.get("data", {}) for cell in differing for output in cell.printed):
         _add_widgets(notebook.metadata, verdict.executed.metadata)
@@ -37,7 +37,7 @@ def update(verdict: NotebookVerdict) -> None:
 
 
 def _add_widgets(metadata: Any, executed: Any) -> None:
-    """Adds the states of the widgets of this run to those that cells that stay may show."""
+    """Adds the widget states of this run, and keeps the recorded ones, which unchanged cells may show."""
     states = executed.get("widgets", {}).get(STATES)
     if states is not None and "widgets" in metadata:
         old = metadata["widgets"].get(STATES, {}).get("state", {})

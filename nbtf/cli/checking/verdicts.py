@@ -1,4 +1,4 @@
-"""What is said of a cell, and of a notebook?"""
+"""What is the verdict on a cell, and on a notebook?"""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from nbtf.cli.execution import Output
 
 
 class State(Enum):
-    """What has become of a cell."""
+    """The result of a cell."""
 
     SAME = "as recorded"
     RAN = "ran, not compared"
@@ -24,15 +24,15 @@ class State(Enum):
 
     @property
     def is_wrong(self) -> bool:
-        """Whether somebody must look at it."""
+        """Whether this result needs the user's attention."""
         return self in (State.DIFFERS, State.FAILED, State.NOT_REACHED)
 
 
 @dataclass(slots=True)
 class CellVerdict:
-    """What is said of a code cell; `number` counts them from 1, `index` counts all cells from 0.
+    """The verdict on a code cell; `number` counts code cells from 1, `index` counts all cells from 0.
 
-    `missing` lists the modules that it alone needs and this Python does not have: then it was not run.
+    `missing` lists the modules that only this cell needs and that are not installed; the cell was then not run.
     """
 
     number: int
@@ -41,7 +41,7 @@ class CellVerdict:
     state: State
     lines: list[str] = field(default_factory=list[str])
     notes: list[str] = field(default_factory=list[str])
-    recorded: list[Output] = field(default_factory=list[Output], repr=False)  # asyncio shows the results of its tasks
+    recorded: list[Output] = field(default_factory=list[Output], repr=False)  # asyncio prints the results of its tasks
     printed: list[Output] = field(default_factory=list[Output], repr=False)
     seconds: float = 0.0
     missing: list[str] = field(default_factory=list[str])
@@ -53,7 +53,7 @@ class CellVerdict:
 
     @property
     def first_line(self) -> str:
-        """The first line that is code, as far as it fits beside the cell's number."""
+        """The first line of code, cut to fit beside the cell's number."""
         lines = [line.strip() for line in self.source.split("\n") if line.strip()]
         line = next((line for line in lines if not line.startswith("#")), lines[0] if lines else "")
         return line if len(line) <= SOURCE_SHOWN else line[: SOURCE_SHOWN - 1] + "…"
@@ -64,10 +64,10 @@ SOURCE_SHOWN = 60
 
 @dataclass(slots=True)
 class NotebookVerdict:
-    """What is said of a notebook: of its cells, and of all of it.
+    """The verdict on a notebook: on its cells, and on the notebook as a whole.
 
-    It is `unusable` when nothing could be said of cells, and `translated` when its original is run instead.
-    Where modules that it needs are `missing` it was not run.
+    It is `unusable` if its cells could not be judged, and `translated` if its original is run instead.
+    If modules that it needs are `missing`, it did not run.
     """
 
     path: Path
@@ -82,12 +82,12 @@ class NotebookVerdict:
 
     @property
     def is_wrong(self) -> bool:
-        """Whether something differs, failed, or could not be looked at."""
+        """Whether something differs, failed, or could not be checked."""
         return self.unusable or bool(self.problems) or any(cell.state.is_wrong for cell in self.cells)
 
     @property
     def is_compared(self) -> bool:
-        """Whether a cell was compared with what is recorded, or its original is."""
+        """Whether a cell was compared with its recorded outputs, or the original of this translation is."""
         return self.translated or any(cell.state is State.SAME or cell.state is State.DIFFERS for cell in self.cells)
 
     @property
@@ -96,9 +96,9 @@ class NotebookVerdict:
         return 2 if self.unusable else int(self.is_wrong)
 
     def wrong_cells(self) -> Iterator[CellVerdict]:
-        """Yields the cells that somebody must look at, but for those that were not reached."""
+        """Yields the cells that need attention, except those that were not reached."""
         return (cell for cell in self.cells if cell.state in (State.DIFFERS, State.FAILED))
 
     def count(self, state: State) -> int:
-        """Returns how many cells have this state."""
+        """Returns the number of cells with this state."""
         return sum(cell.state is state for cell in self.cells)

@@ -1,1 +1,1 @@
-"""What a person types: magics, their options and completion, and the tables that they print."""
+"""What do users type? Magics, their options and completion, and the tables that they print."""

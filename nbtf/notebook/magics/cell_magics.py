@@ -1,7 +1,7 @@
 """How does a cell magic run the body of its cell without getting in its way?
 
-The first line becomes a call that prepares, the other lines stay as they are: so `await`, magics, shell commands, line
-numbers and the value of the last expression are those of a plain cell. What was prepared ends with the cell.
+The first line is replaced by a call that prepares; the other lines stay unchanged. So `await`, magics, shell commands,
+line numbers and the value of the last expression work as in a plain cell. The preparation is undone after the cell.
 """
 
 from __future__ import annotations
@@ -24,24 +24,24 @@ class CellMagics:
     """The cell magics of a session, by name."""
 
     def __init__(self, session: Session) -> None:
-        """Has the shell's cells transformed until the session stops."""
+        """Registers a transformation of the shell's cells until the session stops."""
         self._session = session
         self._names: list[str] = []
         self._taking: dict[str, Takes] = {}
         transforms = session.shell.input_transformers_cleanup
-        transform = self._transform  # one object: every look at a method makes another
+        transform = self._transform  # kept, because every access to a method makes a new object
         transforms.append(_Transform(transform))
         session.on_stop(lambda transform=transforms[-1]: transforms.remove(transform))
 
     def add(self, name: str, options: Options, begin: Begin, take: tuple[Takes, Take] | None = None) -> None:
-        """Adds a magic; `begin` is given its options before the body runs.
+        """Adds a magic; `begin` receives its options before the body runs.
 
         Args:
-          name: without its `%%`.
-          options: what may stand behind it.
-          begin: prepares.
-          take: tells from the options as typed whether the body does not run; called with the options and the body
-            if so.
+          name: the magic's name without `%%`.
+          options: its options.
+          begin: prepares the cell.
+          take: two functions. The first returns, from the options as typed, whether the body must not run; in that
+            case the second receives the options and the body.
         """
 
         def magic(line: str, cell: str) -> object:
@@ -74,12 +74,12 @@ class CellMagics:
             name, options = match[1], before_comment(match[2] or "").rstrip()
             heads.append(f"get_ipython().run_cell_magic({name!r}, {options!r}, '\\n')\n")
             if {"-h", "--help"} & set(options.split()):
-                return [heads[-1]]  # whoever asks for help does not want the body to run
+                return [heads[-1]]  # the body must not run when only help was requested
             if name in self._taking and self._taking[name](options):
                 body = "".join(lines[len(heads) :])
                 return [*heads[:-1], f"get_ipython().run_cell_magic({name!r}, {options!r}, {body!r})\n"]
         body = "".join(lines[len(heads) :]).strip()
-        # Without a body IPython says so; with a magic of others in between ours would be code inside of it.
+        # Without a body, IPython raises an error; below another magic, our line would be part of that magic's body.
         return [*heads, *lines[len(heads) :]] if heads and body and not body.startswith("%%") else lines
 
 
@@ -89,7 +89,7 @@ def has_option(options: str, option: str) -> bool:
 
 
 class _Transform:
-    """An input transformer that leaves alone what asks whether a cell is complete: a magic waits for a blank line."""
+    """An input transformer that is skipped when IPython checks whether a cell is complete: it expects a blank line."""
 
     has_side_effects = True
 
@@ -110,7 +110,7 @@ def _register(session: Session, options: Options, magic: Callable[..., object], 
 
 
 def add_line_magic(session: Session, name: str, options: Options, answer: Callable[[Any], object]) -> None:
-    """Adds a line magic; what `answer` returns for its options is the value of the line."""
+    """Adds a line magic; the value of the line is what `answer` returns for its options."""
 
     def magic(line: str) -> object:
         chosen = options.read(line)

@@ -18,12 +18,12 @@ _LETTER = re.compile(r"\(?[a-zA-Z]\)?")
 
 def add_check_magic(session: Session) -> None:
     """Adds the magic."""
-    options = Options("%check", "Checks your answer to an exercise or a question. It never fails a cell.")
+    options = Options("%check", "Check your answer to an exercise or a question. The magic never fails a cell.")
     options.add_argument(
         "name",
         metavar="NAME",
         nargs="*",
-        help="an exercise, or a question and your choice: four_gpus b; without it: list the exercises",
+        help="an exercise, or a question and your choice: four_gpus b; list the exercises if left out",
     )
     add_line_magic(session, "check", options, lambda chosen: _answer(session, chosen))
 
@@ -74,7 +74,7 @@ def _names(checks: list[str]) -> str:
 
 def exercise_names() -> list[str]:
     """Returns the names of the exercises, in the order of the lessons."""
-    # Late, because these imports load models and strategies, and few notebooks are tutorials.
+    # Imported late: these modules load models and strategies, which only tutorials need.
     from nbtf.notebook.checks import memory, placement, several_gpus
     from nbtf.notebook.checks.answers import CHECKS
 

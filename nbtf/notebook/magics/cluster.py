@@ -1,4 +1,4 @@
-"""`%cluster`: how does a notebook start a cluster of real processes, and how are they?"""
+"""`%cluster`: how does a notebook start a cluster of real processes, and what state are its tasks in?"""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ TASKS = (
     Column("host", "host"),
     Column("process", "process"),
     Column("devices", "devices", ", ".join),
-    Column("silent", "sign of life", _seconds, number=True),
+    Column("silent", "last signal", _seconds, number=True),
     Column("waiting", "unanswered", number=True),
     Column("tensors", "tensors", number=True),
     Column("bytes_sent", "sent", size, number=True),
@@ -38,17 +38,15 @@ TASKS = (
 
 
 def add_cluster_magic(session: Session) -> None:
-    """Adds the magic; what it has started ends with the session."""
-    options = Options(
-        "%cluster", "Starts real processes on this computer as tasks of a cluster, and tells how they are."
-    )
+    """Adds the magic; a cluster that it has started ends with the session."""
+    options = Options("%cluster", "Start real processes on this computer as tasks of a cluster, and show their state.")
     options.add_argument("action", metavar="ACTION", choices=("start", "status", "stop"), help="start, status or stop")
     options.add_argument(
         "settings",
         metavar="NAME=VALUE",
         nargs="*",
         type=typed(_setting),
-        help=f"with start: {', '.join((*_NUMBERS, *_TEXTS))}, as in worker=2 gpus=2 model=T4",
+        help=f"settings of start: {', '.join((*_NUMBERS, *_TEXTS))}, for example worker=2 gpus=2 model=T4",
     )
     started = _Started()
     session.on_stop(started.stop)
@@ -56,19 +54,19 @@ def add_cluster_magic(session: Session) -> None:
 
 
 class _Started:
-    """The cluster that the magic has started."""
+    """The cluster that the magic has started, if any."""
 
     def __init__(self) -> None:
         self.cluster: distribute.LocalCluster | None = None
 
     def start(self, settings: Mapping[str, Any]) -> None:
-        """Starts it in the place of the one before, and connects to it."""
+        """Starts a cluster in place of the previous one, and connects to it."""
         self.stop()
         self.cluster = distribute.LocalCluster(**settings)
         config.experimental_connect_to_cluster(self.cluster)
 
     def stop(self) -> bool:
-        """Ends it; says whether there was one."""
+        """Ends the cluster; returns whether there was one."""
         cluster, self.cluster = self.cluster, None
         if cluster is not None:
             cluster.close()
@@ -79,20 +77,20 @@ def _setting(text: str) -> tuple[str, Any]:
     name, separator, value = text.partition("=")
     if not separator or name not in (*_NUMBERS, *_TEXTS):
         raise ValueError(
-            f"cannot read {text!r}. Expected {', '.join((*_NUMBERS, *_TEXTS))} with a value, as in worker=2"
+            f"cannot read {text!r}. Expected {', '.join((*_NUMBERS, *_TEXTS))} with a value, such as worker=2"
         )
     if name in _TEXTS:
         return name, value
     if not (value.isascii() and value.isdigit()):
-        raise ValueError(f"{name} is {value!r}; expected a number, as in {name}=2")
+        raise ValueError(f"{name} is {value!r}. Expected a number, such as {name}=2")
     return name, int(value)
 
 
 def _answer(started: _Started, chosen: argparse.Namespace) -> Any:
     if chosen.settings and chosen.action != "start":
-        raise UsageError("%cluster: settings go with start. %cluster -h says what there is.")
+        raise UsageError("%cluster: settings are only for start. Run %cluster -h for help.")
     if chosen.action == "stop":
-        say("The cluster is stopped: what its tasks had is gone." if started.stop() else "%cluster has started none.")
+        say("Cluster stopped. Its tensors are lost." if started.stop() else "%cluster has not started a cluster.")
         return None
     if chosen.action == "start":
         try:
@@ -111,7 +109,7 @@ def _status(started: _Started) -> Table:
     ]
     notes = [] if started.cluster is None else [f"{started.cluster!r}: real processes on this computer."]
     if not tasks:
-        notes.append("This notebook is connected to no cluster: %cluster start worker=2 gpus=2 starts one.")
+        notes.append("This notebook is not connected to a cluster. To start one: %cluster start worker=2 gpus=2")
     simulated = sum([device.simulated and "/" in device.name for device in runtime.devices()])
     if simulated:
         notes.append(f"Simulated by NumPy on the CPUs of tasks: {counted(simulated, 'GPU')}.")

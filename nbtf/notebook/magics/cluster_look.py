@@ -1,4 +1,4 @@
-"""What is shown of a look at a cluster: its cards by host, who holds their memory, or a picture?"""
+"""How is a snapshot of a cluster shown? As a table of its GPUs by host, of what holds their memory, or as a picture."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from nbtf.notebook.memory_table import percent
 from nbtf.notebook.session import Session
 from nbtf.notebook.tables import Column, Table, size
 
-CLUSTER_HELP = "of a Dask cluster: the address of its scheduler, or the name of its client"
+CLUSTER_HELP = "show a Dask cluster: the address of its scheduler, or the variable that holds its client"
 
 CARDS = (
     Column("host", "host"),
@@ -36,21 +36,21 @@ HOLDERS = (
 
 
 def look_of(magic: str, session: Session, words: str) -> runtime.ClusterLook:
-    """Returns what the hosts of a cluster say.
+    """Returns a snapshot of the hosts of a cluster.
 
     Args:
-      magic: who asks, with its `%`.
-      session: whose variables may be named.
+      magic: the calling magic, with its `%`.
+      session: the session whose variables may be named.
       words: an address, or the name of a variable.
 
     Raises:
-      UsageError: there is no such cluster, or it does not answer.
+      UsageError: if there is no such cluster, or it does not answer.
     """
     variables: dict[str, Any] = session.shell.user_ns
     if "://" not in words and words not in variables:
         raise UsageError(
-            f"{magic} --cluster: there is no variable {words!r}. Expected the name of Dask's client or cluster, or the "
-            "address of its scheduler such as tls://10.0.0.1:8786."
+            f"{magic} --cluster: no variable {words!r}. Expected the name of Dask's client or cluster, or the address "
+            "of its scheduler, such as tls://10.0.0.1:8786."
         )
     try:
         return runtime.look_at_cluster(words if "://" in words else variables[words])
@@ -59,24 +59,24 @@ def look_of(magic: str, session: Session, words: str) -> runtime.ClusterLook:
 
 
 def cards(look: runtime.ClusterLook) -> Table:
-    """Returns a row for each card, and for each GPU that nbtf has in a worker."""
+    """Returns a row for each card, and for each GPU that nbtf uses in a worker."""
     rows = [row for host in look for row in _rows(host)]
     return Table(CARDS, rows, look.sentences())
 
 
 def holders(look: runtime.ClusterLook) -> Table:
-    """Returns who holds the memory of all cards, host by host, the most bytes first."""
+    """Returns what holds memory on all cards, by host, largest first."""
     rows = [
         {"host": host.host, **holder._asdict()}
         for host in look
         for holder in sorted(host.holders, key=lambda holder: -(holder.nbytes or 0))
     ]
-    return Table(HOLDERS, rows, [*([] if rows else ["Nobody is told of who holds anything."]), *look.sentences()])
+    return Table(HOLDERS, rows, [*([] if rows else ["Nothing is known to hold memory."]), *look.sentences()])
 
 
 def picture(look: runtime.ClusterLook) -> Any:
-    """Returns a picture of the cards by host; the table where there are none."""
-    from nbtf.notebook.stills.cluster_map import cluster_map  # late: few cells draw
+    """Returns a picture of the cards by host; the table if there are none."""
+    from nbtf.notebook.stills.cluster_map import cluster_map  # imported late, as few cells draw
     from nbtf.notebook.stills.memory_pictures import Still
 
     drawn = cluster_map(look)

@@ -1,4 +1,4 @@
-"""`%gpu_memory --compiled NAME`: what memory has JAX planned for a function?"""
+"""`%gpu_memory --compiled NAME`: how much memory has JAX planned for a function?"""
 
 from __future__ import annotations
 
@@ -12,27 +12,27 @@ from nbtf.notebook.tables import Column, Table, size
 
 COLUMNS = Column("part", "planned by XLA"), Column("nbytes", "bytes", size, number=True)
 PLANNED = (
-    "Planned, not measured: other arrays, what JAX's allocator rounds up or keeps, and what cuBLAS or cuDNN take while "
-    "it runs are not in it. %gpu_memory --who lists the arrays that there are."
+    "Planned, not measured: excludes other arrays, memory that JAX's allocator rounds up or keeps, and memory that "
+    "cuBLAS or cuDNN use while it runs. %gpu_memory --who lists the existing arrays."
 )
-NO_PEAK = "How much of it is in use at one moment this release of JAX does not tell: together at most."
-FOR_HOST = "It is compiled for the CPU: for a GPU XLA plans other temporaries."
+NO_PEAK = "This release of JAX does not report the peak, only the upper bound of all parts together."
+FOR_HOST = "It is compiled for the CPU. For a GPU, XLA plans other temporaries."
 
 
 def plan_of(session: Session, name: str) -> Table:
-    """Returns what is planned for the compiled function that a variable holds.
+    """Returns the memory plan of the compiled function in a variable.
 
     Args:
-      session: whose shell has the variable.
-      name: of the variable.
+      session: the session whose shell has the variable.
+      name: the variable's name.
 
     Raises:
-      UsageError: there is none, or it holds something else.
+      UsageError: if there is no such variable, or its value is something else.
     """
     namespace: dict[str, Any] = session.shell.user_ns
     if name not in namespace:
         raise UsageError(
-            f"%gpu_memory --compiled: there is no variable {name}. compiled = jax.jit(f).lower(x).compile()"
+            f"%gpu_memory --compiled: no variable {name}. Compile one with {name} = jax.jit(f).lower(x).compile()"
         )
     try:
         plan = runtime.compiled_memory(namespace[name])

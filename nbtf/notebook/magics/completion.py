@@ -1,4 +1,4 @@
-"""What may be typed next after one of our magics?"""
+"""What can follow in a line with one of our magics?"""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def add_completion(session: Session) -> None:
     def text_matcher(text: str) -> list[str]:
         return words(session, session.shell.Completer.text_until_cursor)
 
-    context_matcher: Any = getattr(completer, "context_matcher", None)  # IPython 7 has none
+    context_matcher: Any = getattr(completer, "context_matcher", None)  # missing in IPython 7
     decorated = context_matcher(identifier="nbtf.magics")(matcher) if context_matcher else text_matcher
     matchers = session.shell.Completer.custom_matchers
     matchers.append(decorated)
@@ -35,7 +35,7 @@ def add_completion(session: Session) -> None:
 
 
 def words(session: Session, line: str) -> list[str]:
-    """Returns what may stand at the end of a line, given what is typed of it."""
+    """Returns the words that can complete a line, given the text so far."""
     match = re.match(r"\s*(%%?\w+)\s+(?:(.*)\s)?(\S*)$", line)
     if match is None or match[1] not in session.magic_words or before_comment(line) != line:
         return []

@@ -22,18 +22,20 @@ SPEC_HELP = "GPU:1, cuda:1, /CPU:0, /job:localhost/replica:0/task:0/device:GPU:1
 
 def add_device_magics(session: Session, cells: CellMagics, printer: Printer) -> None:
     """Adds both magics."""
-    of_cell = Options("%%device", "Runs this cell on a device, as inside `with tf.device(SPEC):`.")
+    of_cell = Options("%%device", "Run this cell on a device, as inside `with tf.device(SPEC):`.")
     of_cell.add_argument("spec", metavar="SPEC", type=typed(full_name), help=SPEC_HELP)
     soft = of_cell.add_mutually_exclusive_group()
-    soft.add_argument("--soft", action="store_true", help="another device will do where this one cannot run an op")
-    soft.add_argument("--hard", action="store_true", help="an op that cannot run there fails")
+    soft.add_argument("--soft", action="store_true", help="run an op on another device if this one cannot run it")
+    soft.add_argument("--hard", action="store_true", help="raise an error for an op that this device cannot run")
     of_cell.add_argument("--log", action="store_true", help="print where each op of this cell runs")
     of_cell.add_argument("--summary", action="store_true", help="print one line at the end: ops, memory, copies")
     names = typed(library_names)
-    of_cell.add_argument("--also", metavar="LIBRARIES", type=names, help="cupy,torch,jax: they use that GPU, too")
+    of_cell.add_argument(
+        "--also", metavar="LIBRARIES", type=names, help="use the same GPU in these libraries, such as cupy,torch"
+    )
     cells.add("device", of_cell, lambda chosen: _begin(session, printer, chosen))
 
-    of_session = Options("%device", "Without SPEC: returns where ops go now. With it: sends ops of all cells there.")
+    of_session = Options("%device", "Without SPEC, return the current device. With SPEC, run ops of all cells there.")
     of_session.add_argument("spec", metavar="SPEC", type=typed(_spelt), nargs="?", help=SPEC_HELP)
     add_line_magic(session, "device", of_session, lambda chosen: _device(session, chosen.spec))
 
@@ -78,7 +80,7 @@ def _automatic() -> Undo:
     runtime.set_default_device(None)
 
     def undo() -> None:
-        if runtime.get_default_device() is None:  # else the cell has set another one
+        if runtime.get_default_device() is None:  # otherwise the cell has set another one
             runtime.set_default_device(previous)
 
     return undo
@@ -104,10 +106,10 @@ def _summary(record: runtime.Recording) -> str:
 
 
 class CurrentDevice:
-    """Where ops go that no `with tf.device` sends elsewhere, and why."""
+    """The device for ops outside any `with tf.device`, and the reason."""
 
     def __init__(self, name: str, reason: str, naming: str | None = None) -> None:
-        """Takes the full name, the reason in words, and for a real card all its names."""
+        """Takes the full name, the reason as text, and for a real card all its names."""
         self.name: str = name
         self.why: str = reason
         self.naming: str | None = naming
@@ -142,7 +144,7 @@ def _device(session: Session, spec: tuple[str, str | None] | None) -> CurrentDev
     names = [device.name for device in runtime.devices()]
     if name is not None and short(name) not in names:
         gpus = [device for device in names if device.startswith("GPU")]
-        say(f"There is no {short(name)} here: ops will run on {label((*gpus, 'CPU:0')[0])} instead (soft placement).")
+        say(f"{short(name)} is not available: ops will run on {label((*gpus, 'CPU:0')[0])} instead (soft placement).")
     return None
 
 
@@ -171,4 +173,4 @@ def _chosen(session: Session) -> tuple[str, str]:
     gpus = [device.name for device in runtime.devices() if device.device_type == "GPU" and "/" not in device.name]
     if gpus:
         return full_name(gpus[0]) or "", "automatic, the lowest-numbered GPU"
-    return full_name("CPU:0") or "", "automatic, there is no GPU"
+    return full_name("CPU:0") or "", "automatic, no GPU available"

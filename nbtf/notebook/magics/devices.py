@@ -1,4 +1,4 @@
-"""`%devices`: which devices are there, as a table, live, or as a page that is saved?"""
+"""`%devices`: which devices are available, as a table, live, or as a saved page?"""
 
 from __future__ import annotations
 
@@ -19,26 +19,26 @@ from nbtf.notebook.views.live import live
 
 def add_devices_magic(session: Session) -> None:
     """Adds the magic."""
-    options = Options("%devices", "Returns a table of the devices. A look: it starts nothing and fixes nothing.")
+    options = Options("%devices", "Return a table of the devices. It starts no device and fixes no configuration.")
     choices = options.add_mutually_exclusive_group()
-    choices.add_argument("--physical", action="store_true", help="one row for each card, hidden ones too")
-    choices.add_argument("--map", action="store_true", help="a picture: what ran where and why, and what was copied")
-    choices.add_argument("--live", action="store_true", help="a map that shows ops and copies while cells run")
+    choices.add_argument("--physical", action="store_true", help="list one row per card, including hidden cards")
+    choices.add_argument("--map", action="store_true", help="draw a map: what ran where and why, and what was copied")
+    choices.add_argument("--live", action="store_true", help="open a live map that shows ops and copies of cells")
     choices.add_argument(
-        "--save", metavar="FILE", help="what ran since %%load_ext nbtf as one HTML page: time and memory"
+        "--save", metavar="FILE", help="save what ran since %%load_ext nbtf as an HTML page: time and memory"
     )
-    options.add_argument("--all", action="store_true", help="all rows of the table, also of a thousand devices")
+    options.add_argument("--all", action="store_true", help="show all rows of the table, even of a thousand devices")
     options.add_argument("--cluster", metavar="CLUSTER", help=CLUSTER_HELP)
-    options.add_argument("--here", action="store_true", help="with --live: the whole view in this cell, not in a panel")
+    options.add_argument("--here", action="store_true", help="with --live: show the view in this cell, not in a panel")
     add_line_magic(session, "devices", options, lambda chosen: _answer(session, chosen))
 
 
 def _answer(session: Session, chosen: argparse.Namespace) -> Any:
     if chosen.all and (chosen.live or chosen.map or chosen.save is not None or chosen.cluster is not None):
-        raise UsageError("%devices: --all goes with a table, alone or with --physical. %devices -h says what there is.")
+        raise UsageError("%devices: --all needs a table, alone or with --physical. Run %devices -h for help.")
     if chosen.cluster is not None:
         if chosen.live or chosen.physical or chosen.save is not None:
-            raise UsageError("%devices: --cluster goes with --map, or alone. %devices -h says what there is.")
+            raise UsageError("%devices: combine --cluster only with --map. Run %devices -h for help.")
         look = look_of("%devices", session, chosen.cluster)
         return picture(look) if chosen.map else cards(look)
     if chosen.live:
@@ -46,14 +46,14 @@ def _answer(session: Session, chosen: argparse.Namespace) -> Any:
     if chosen.save is not None:
         return _save(session, chosen.save)
     if chosen.map:
-        from nbtf.notebook.stills.device_map import map_of_session  # late: few cells draw
+        from nbtf.notebook.stills.device_map import map_of_session  # imported late, as few cells draw
 
         return map_of_session(session)
     return (physical if chosen.physical else logical)(session, chosen.all)
 
 
 def _save(session: Session, file: str) -> None:
-    from nbtf.notebook.stills.memory_pictures import memory_scenes_of_session  # late: few cells draw
+    from nbtf.notebook.stills.memory_pictures import memory_scenes_of_session  # imported late, as few cells draw
     from nbtf.notebook.views.page import save_page
 
     snapshot = session.recorder.snapshot()

@@ -1,12 +1,12 @@
-"""How are recorded events written for other programs: as CSV, as JSON, as a trace?
+"""How are recorded events exported for other programs: as CSV, as JSON, as a trace?
 
-Schema `nbtf-events/1`, for CSV and JSON. A change that breaks a reader gets another number; new fields do not.
+Schema `nbtf-events/1`, for CSV and JSON. A change that breaks readers gets another number; new fields do not.
 
-JSON is one object: `schema`; `devices`, each with `name`, `simulated` and `model`; `heard` and `cut`, how many events
-there were and how many of the oldest are missing; `events`, the oldest first. CSV has a line for each event, and the
-schema in its first column. In CSV, text that a spreadsheet would compute (it begins with `=`, `+`, `-` or `@`) has an
-apostrophe in front, which spreadsheets hide. Fields that an event does not have are left out of JSON and empty in CSV.
-The page `.github/EVENTS.md` says what each field is, `export_schema.py` of what type.
+JSON is one object: `schema`; `devices`, each with `name`, `simulated` and `model`; `heard` and `cut`, the number of
+events and how many of the oldest are missing; `events`, oldest first. CSV has a line for each event, with the schema in
+its first column. In CSV, text that a spreadsheet would compute (it begins with `=`, `+`, `-` or `@`) gets a leading
+apostrophe, which spreadsheets hide. Fields that an event lacks are left out of JSON and empty in CSV.
+The page `.github/EVENTS.md` describes each field, and `export_schema.py` its type.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ def exported(snapshot: runtime.Snapshot, form: str, devices: Sequence[runtime.De
     Args:
       snapshot: the recording.
       form: one of `FORMATS`; `chrome` is the trace event format, which trace viewers open.
-      devices: the devices there are, to say which are simulated.
-      code_line: says in words which code caused an event.
+      devices: the available devices, which show whether a name is simulated.
+      code_line: returns the words for the code that caused an event.
     """
     if form == "chrome":
         return json.dumps({"traceEvents": trace_events(snapshot.events, devices, code_line), "displayTimeUnit": "ms"})
@@ -52,7 +52,7 @@ def exported(snapshot: runtime.Snapshot, form: str, devices: Sequence[runtime.De
 
 
 def _plain(event: runtime.Event, code_line: CodeLine) -> dict[str, Any]:
-    """Returns an event as plain values, without what it does not have."""
+    """Returns an event as plain values, without absent fields."""
     fields: dict[str, Any] = {"kind": "", "seq": event.seq, "time": event.time}
     if isinstance(event, runtime.OpPlaced):
         words = runtime.in_words(event.op, event.device, event.reason).partition(": ")[2]

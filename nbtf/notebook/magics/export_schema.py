@@ -1,7 +1,7 @@
-"""What does a JSON file of recorded events look like, so that a program can check it? Its JSON Schema.
+"""How can a program validate a JSON file of recorded events? With its JSON Schema.
 
-It is made from the events themselves: their fields are those of the file, but for what `export` writes otherwise.
-Kinds of reasons may become more, and are any text.
+The schema is built from the event classes: the file has their fields, except where `export` writes something else.
+The kind of a reason may be any text, because kinds may be added.
 """
 
 from __future__ import annotations
@@ -26,15 +26,15 @@ _WRITTEN: Mapping[str, Mapping[str, Any]] = {
     "differences": {"differences": str | None},
     "site": {"code": str},
 }
-"""What the file has instead of a field of an event."""
+"""The fields of the file that replace some fields of an event."""
 
 _TYPES: Mapping[Any, str] = {str: "string", int: "integer", float: "number", bool: "boolean"}
 
 
 def export_schema() -> dict[str, Any]:
-    """Returns the JSON Schema of what `%placement_log export FILE.json` writes.
+    """Returns the JSON Schema of the files that `%placement_log export FILE.json` writes.
 
-    Fields that it does not name may come one day, and are allowed.
+    Fields that it does not name are allowed, because later versions may add some.
 
     >>> schema = export_schema()
     >>> schema["properties"]["schema"]
@@ -70,7 +70,7 @@ KIND_NAMES: Mapping[type, str] = {
     runtime.Refused: "refused",
     runtime.Traced: "traced",
 }
-"""What the field `kind` of the file says of each event."""
+"""The value of the field `kind` for each class of events."""
 
 
 def _event(event_name: str, event: Any) -> dict[str, Any]:
@@ -96,7 +96,7 @@ def _may_be_missing(hint: Any) -> bool:
 
 
 def _type(hint: Any) -> dict[str, Any]:
-    """Returns the schema of a type; None is what is left out."""
+    """Returns the schema of a type; None means that the field is left out."""
     origin, arguments = get_origin(hint), [each for each in get_args(hint) if each is not NoneType]
     if origin in (Union, UnionType):
         return _type(arguments[0])

@@ -1,4 +1,4 @@
-"""`%gpu_memory` and `%%gpu_memory`: how full are the GPUs, and what did a cell take and keep?"""
+"""`%gpu_memory` and `%%gpu_memory`: how full are the GPUs, and how much memory did a cell use and keep?"""
 
 from __future__ import annotations
 
@@ -23,27 +23,27 @@ from nbtf.notebook.views.live import live
 def add_memory_magics(session: Session, cells: CellMagics) -> None:
     """Adds both magics."""
     add_hint(session)
-    now = Options("%gpu_memory", "Returns what is in use on each GPU, in bytes of its allocator.")
-    now.add_argument("spec", metavar="SPEC", type=typed(full_name), nargs="*", help="only these GPUs")
-    now.add_argument("--reset-peak", action="store_true", help="from now on the peak is counted anew")
+    now = Options("%gpu_memory", "Return the memory in use on each GPU, in bytes of its allocator.")
+    now.add_argument("spec", metavar="SPEC", type=typed(full_name), nargs="*", help="show only these GPUs")
+    now.add_argument("--reset-peak", action="store_true", help="reset the peak to the memory in use now")
     choices = now.add_mutually_exclusive_group()
-    choices.add_argument("--live", action="store_true", help="a view that follows the memory while cells run")
-    now.add_argument("--here", action="store_true", help="with --live: the whole view in this cell, not in a panel")
-    choices.add_argument("--who", action="store_true", help="who holds it, and the line that frees it")
-    now.add_argument("--all", action="store_true", help="all rows; with --who each tensor of a list or a model")
+    choices.add_argument("--live", action="store_true", help="open a live view of the memory while cells run")
+    now.add_argument("--here", action="store_true", help="with --live: show the view in this cell, not in a panel")
+    choices.add_argument("--who", action="store_true", help="list what holds the memory, and the line that frees it")
+    now.add_argument("--all", action="store_true", help="show all rows; with --who, each tensor of a list or a model")
     drawn: Any = {"dest": "picture", "action": "store_const"}
-    choices.add_argument("--plane", **drawn, const="plane", help="a picture: what was where, and what did not fit")
-    choices.add_argument("--stacked", **drawn, const="stacked", help="a picture: how much is held for what, over time")
-    choices.add_argument("--treemap", **drawn, const="treemap", help="a picture: who holds how much at the peak")
-    choices.add_argument("--compiled", metavar="NAME", help="what JAX has planned for a function that it has compiled")
+    choices.add_argument("--plane", **drawn, const="plane", help="draw what was stored where, and what did not fit")
+    choices.add_argument("--stacked", **drawn, const="stacked", help="draw memory by purpose over time")
+    choices.add_argument("--treemap", **drawn, const="treemap", help="draw what holds how much at the peak")
+    choices.add_argument("--compiled", metavar="NAME", help="show the memory that JAX planned for a compiled function")
     now.add_argument("--cluster", metavar="CLUSTER", help=CLUSTER_HELP)
     now.add_argument("--forget-last-error", action="store_true", help="free what the last error keeps alive")
     add_line_magic(session, "gpu_memory", now, lambda chosen: _of_cluster_or_here(session, chosen))
 
-    of_cell = Options("%%gpu_memory", "Prints what this cell took on each GPU, and checks it.")
+    of_cell = Options("%%gpu_memory", "Print the memory that this cell used on each GPU, and check it.")
     sized = typed(runtime.size_in_bytes)
-    of_cell.add_argument("--at-most", metavar="SIZE", type=sized, help="fail when a peak is higher, as in 512MiB")
-    of_cell.add_argument("--kept", metavar="SIZE", type=sized, help="fail when more stays in use than before, as in 0")
+    of_cell.add_argument("--at-most", metavar="SIZE", type=sized, help="fail if a peak is higher, for example 512MiB")
+    of_cell.add_argument("--kept", metavar="SIZE", type=sized, help="fail if memory in use grows by more than SIZE")
 
     add_without(of_cell)
     add_prediction(of_cell)
@@ -65,9 +65,7 @@ def _of_cluster_or_here(session: Session, chosen: argparse.Namespace) -> Any:
 
 def _answer(session: Session, chosen: argparse.Namespace) -> Any:
     if chosen.all and (chosen.live or chosen.picture):
-        raise UsageError(
-            "%gpu_memory: --all goes with a table, alone or with --who. %gpu_memory -h says what there is."
-        )
+        raise UsageError("%gpu_memory: --all needs a table, alone or with --who. Run %gpu_memory -h for help.")
     names = _names(chosen)
     if chosen.picture:
         return _picture(session, chosen.picture, [gpu.name for gpu in gpus_named(names)])
@@ -75,12 +73,12 @@ def _answer(session: Session, chosen: argparse.Namespace) -> Any:
         forget(session)
     if chosen.reset_peak:
         for gpu in gpus_named(names):
-            if gpu.in_use is not None:  # a device that nobody has started has no peak, and is not started for this
+            if gpu.in_use is not None:  # a device that has not started has no peak, and need not be started for this
                 config.experimental.reset_memory_stats(gpu.name)
     if chosen.who:
         return build_table(session, [gpu.name for gpu in gpus_named(names)], each=chosen.all)
     if chosen.forget_last_error and not (chosen.live or chosen.reset_peak):
-        return None  # what it has freed is said; nothing else was asked
+        return None  # the freed memory has been reported; no table was requested
     if chosen.live:
         return live(session, "MemoryView", lambda: table(session, names), names, chosen.here)
     return table(session, names, chosen.all)
@@ -96,26 +94,26 @@ def _of_cluster(session: Session, chosen: argparse.Namespace) -> Any:
         or chosen.reset_peak
         or chosen.forget_last_error
     ):
-        raise UsageError("%gpu_memory: --cluster goes with --who, or alone. %gpu_memory -h says what there is.")
+        raise UsageError("%gpu_memory: combine --cluster only with --who. Run %gpu_memory -h for help.")
     look = look_of("%gpu_memory", session, chosen.cluster)
     return holders(look) if chosen.who else cards(look)
 
 
 def _names(chosen: argparse.Namespace) -> tuple[str, ...]:
-    """Returns the short names of the GPUs that were asked for, which are here."""
+    """Returns the short names of the requested GPUs, which must be available."""
     for name in chosen.spec:
         require(name, False, "%devices lists them.")
     return tuple(short(name) for name in chosen.spec if name is not None)
 
 
 def _picture(session: Session, view: str, names: list[str]) -> Any:
-    """Returns a picture of the memory of a GPU: of several, the one that most happened to."""
-    from nbtf.notebook.stills.memory_pictures import picture_of_session, steps_by_device  # late: few cells draw
+    """Returns a picture of a GPU's memory; of several GPUs, the one with the most events."""
+    from nbtf.notebook.stills.memory_pictures import picture_of_session, steps_by_device  # imported late: few draw
 
     busy = steps_by_device(session)
     if any(busy[name] for name in names):
         return picture_of_session(session, max(names, key=lambda name: busy[name]), view)
-    say("No memory of a simulated GPU was taken since the extension was loaded: there is nothing to draw.")
+    say("Nothing to draw: no memory of a simulated GPU was allocated since the extension was loaded.")
     return None
 
 
@@ -132,5 +130,5 @@ def _report(record: runtime.Recording, failed: bool, chosen: Any) -> None:
     if chosen.at_most is None and chosen.kept is None:
         for sentence in unmeasured:
             say(sentence)
-    if not failed:  # a cell that failed says so itself
+    if not failed:  # a cell that failed already shows its error
         record.expect_memory(chosen.at_most, chosen.kept, chosen.without)

@@ -1,4 +1,4 @@
-"""How do CuPy and PyTorch use the device of a cell, too? Asked for by `%%device GPU:1 --also cupy,torch`."""
+"""How do CuPy and PyTorch use the cell's device as well? With `%%device GPU:1 --also cupy,torch`."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ def _cupy_device(cupy: Any, ordinal: int) -> AbstractContextManager[Any]:
 
 def _torch_device(torch: Any, ordinal: int) -> AbstractContextManager[Any]:
     if not torch.cuda.is_available():
-        raise ValueError("this torch has no GPU: it was built without CUDA, or finds no driver")
+        raise ValueError("this PyTorch has no GPU: it was built without CUDA, or finds no driver")
     return torch.cuda.device(ordinal)
 
 
 def _jax_device(jax: Any, ordinal: int) -> AbstractContextManager[Any]:
     cards = [device for device in jax.local_devices() if device.platform != "cpu"]
     if ordinal >= len(cards):
-        raise ValueError(f"this JAX has {counted(len(cards), 'GPU')}, and cuda:{ordinal} is none of them")
+        raise ValueError(f"this JAX has {counted(len(cards), 'GPU')}, but not cuda:{ordinal}")
     return jax.default_device(cards[ordinal])
 
 
@@ -47,7 +47,7 @@ def library_names(text: str) -> tuple[str, ...]:
     """Returns the names of libraries in a list such as `cupy,torch`.
 
     Raises:
-      ValueError: one of them is not known here.
+      ValueError: if one of them is not supported.
 
     >>> library_names("cupy, torch")
     ('cupy', 'torch')
@@ -60,14 +60,14 @@ def library_names(text: str) -> tuple[str, ...]:
 
 
 def also_on(device: str | None, libraries: Sequence[str]) -> Undo:
-    """Sets the current device of libraries; returns what restores it.
+    """Sets the current device of libraries; returns the function that restores it.
 
     Args:
       device: the full name of nbtf's device; None for the automatic placement.
       libraries: their names.
 
     Raises:
-      ValueError: there is no such device for them, or one of them is not imported. Nothing has changed then.
+      ValueError: if they have no such device, or one of them is not imported. Nothing has changed then.
     """
     ordinal = _ordinal(device)
     modules = [(name, _module(name)) for name in libraries]
@@ -75,7 +75,7 @@ def also_on(device: str | None, libraries: Sequence[str]) -> Undo:
     for name, module in modules:
         try:
             entered.enter_context(_LIBRARIES[name](module, ordinal))
-        except Exception as error:  # whatever a library has to say about a card
+        except Exception as error:  # a library may raise any error about a card
             entered.close()
             raise ValueError(f"--also {name}: {error}") from error
     return entered.close
@@ -83,10 +83,10 @@ def also_on(device: str | None, libraries: Sequence[str]) -> Undo:
 
 def _ordinal(device: str | None) -> int:
     if device is None:
-        raise ValueError("--also needs a GPU, as in %%device GPU:1 --also cupy,torch; auto is none.")
+        raise ValueError("--also needs a GPU, for example %%device GPU:1 --also cupy,torch; auto is not a GPU.")
     device_info = next((info for info in runtime.devices() if info.name == short(device)), None)
     if device_info is None or device_info.cuda is None:
-        raise ValueError(f"--also needs a real GPU; {label(device)} is none, and other libraries cannot use it.")
+        raise ValueError(f"--also needs a real GPU; other libraries cannot use {label(device)}.")
     return device_info.cuda
 
 
@@ -95,5 +95,5 @@ def _module(name: str) -> Any:
     if module is not None:
         return module
     if name not in sys.modules and find_spec(name) is not None:
-        raise ValueError(f"--also {name}: it is not imported. Run `import {name}` in a cell above.")
-    raise ValueError(f"--also {name}: it is not installed: {_INSTALLS[name]}")
+        raise ValueError(f"--also {name}: not imported. Run `import {name}` in a cell above.")
+    raise ValueError(f"--also {name}: not installed. Install with: {_INSTALLS[name]}")

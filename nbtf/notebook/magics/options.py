@@ -1,4 +1,4 @@
-"""What may stand after a magic's name, and what is said when something else does?"""
+"""What can follow a magic's name, and what does a user see after a mistake?"""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from IPython.core.error import UsageError
 from nbtf.notebook.session import say
 
 _LIKE = 0.7
-"""How alike two words are of which one may have been meant, from 0 to 1: `who` and `--who` are 0.75."""
+"""Similarity, from 0 to 1, at which one word may have been meant as another: `who` and `--who` have 0.75."""
 
 
 class _RefusedError(Exception):
-    """A text was refused in words that need no more."""
+    """A text was rejected with a message that needs no addition."""
 
 
 class Options(argparse.ArgumentParser):
-    """The options of a magic. What cannot be read is a `UsageError` of one line."""
+    """The options of a magic. A text that cannot be read raises a `UsageError` of one line."""
 
     def __init__(self, name: str, purpose: str) -> None:
-        """Takes the magic's name with its `%`, and what it does."""
+        """Takes the magic's name with its `%`, and its description."""
         as_written = argparse.RawTextHelpFormatter
         super().__init__(name, description=purpose, add_help=False, allow_abbrev=False, formatter_class=as_written)
         self.color = False  # Python 3.14 colours help; a notebook's output is compared as text
@@ -32,29 +32,29 @@ class Options(argparse.ArgumentParser):
 
     @property
     def words(self) -> tuple[str, ...]:
-        """The words that may be typed: the choices of arguments, and options by their long names."""
-        first, *actions = self._actions  # the help comes last
+        """The words that can be typed: the choices of arguments, and options by their long names."""
+        first, *actions = self._actions  # the help option is listed last
         return tuple(str(word) for each in (*actions, first) for word in each.option_strings[-1:] or each.choices or ())
 
     def error(self, message: str) -> NoReturn:
-        """Raises instead of ending the process; of words that are not known it says which there are."""
+        """Raises instead of ending the process; an unknown option is answered with the available ones."""
         _, unknown, typed_words = message.partition("unrecognized arguments: ")  # argparse's own text
         if unknown:
             there_are = ", ".join(self.words)
-            message = f"it takes no {typed_words}.{self._suggestion(typed_words.split())} There are {there_are}"
-        raise UsageError(f"{self.prog}: {message}. {self.prog} -h says what there is.")
+            message = f"unknown option {typed_words}.{self._suggestion(typed_words.split())} Options: {there_are}"
+        raise UsageError(f"{self.prog}: {message}. Run {self.prog} -h for help.")
 
     def _suggestion(self, typed_words: Iterable[str]) -> str:
-        """Asks whether a word that was typed is one that is there, written otherwise; nothing where none is like it."""
+        """Returns a question that suggests the most similar available word; empty if none is similar."""
         unknown = [word for word in typed_words if word not in self.words]
         guesses = [guess for word in unknown for guess in get_close_matches(word, self.words, 1, _LIKE)]
         return f" Did you mean {guesses[0]}?" if guesses else ""
 
     def read(self, line: str) -> argparse.Namespace | None:
-        """Returns the options of a line; None after showing the help that it asks for.
+        """Returns the options of a line; None after showing the requested help.
 
         Raises:
-          UsageError: something is not known, or missing.
+          UsageError: if an option is unknown, or a required one is missing.
         """
         try:
             words = _words(line)
@@ -88,14 +88,14 @@ def before_comment(line: str) -> str:
 
 
 def _words(line: str) -> list[str]:
-    """Returns the words of a line; quotes keep blanks together, and a backslash is a letter, as in a Windows path."""
+    """Returns the words of a line; quotes keep spaces together, and backslashes are literal, as in Windows paths."""
     reader = shlex.shlex(before_comment(line), posix=True)
     reader.whitespace_split, reader.commenters, reader.escape = True, "", ""
     return list(reader)
 
 
 def typed(convert: Callable[[str], Any]) -> Callable[[str], Any]:
-    """Returns a converter for an option whose own words are shown when it refuses a text."""
+    """Returns a converter for an option whose own error messages are shown to the user."""
 
     def converted(value: str) -> Any:
         try:
@@ -107,7 +107,7 @@ def typed(convert: Callable[[str], Any]) -> Callable[[str], Any]:
 
 
 LIBRARIES = ("torch", "cupy", "jax")
-"""What checks can leave out, by the names of their modules."""
+"""Libraries that checks can leave out, by the names of their modules."""
 
 
 def add_without(options: Options) -> None:
@@ -119,5 +119,5 @@ def add_without(options: Options) -> None:
         action="extend",
         choices=LIBRARIES,
         default=[],
-        help="leave what torch, cupy or jax does out of the check",
+        help="ignore torch, cupy or jax in the check",
     )

@@ -1,4 +1,4 @@
-"""`%%placement`: where did the ops of this cell run, what changed since its last run, is it as expected?"""
+"""`%%placement`: where did this cell's ops run, what changed since its last run, and is the result as expected?"""
 
 from __future__ import annotations
 
@@ -19,25 +19,25 @@ from nbtf.notebook.tables import MOST_ROWS, Table
 
 Lines = Counter[str]
 
-show: Callable[[Table], object] = getattr(display, "display")  # noqa: B009  # IPython does not type it
+show: Callable[[Table], object] = getattr(display, "display")  # noqa: B009  # it has no type annotations
 
 
 def add_placement_magic(session: Session, cells: CellMagics) -> None:
     """Adds the magic."""
-    options = Options("%%placement", "Runs this cell and shows where its ops ran: op, device, reason, code line.")
+    options = Options("%%placement", "Run this cell and show where its ops ran: op, device, reason, code line.")
     choices = options.add_mutually_exclusive_group()
-    choices.add_argument("--table", action="store_true", help="counts by op, device and reason")
-    choices.add_argument("--diff", action="store_true", help="what changed since the last run of this cell")
+    choices.add_argument("--table", action="store_true", help="show counts by op, device and reason")
+    choices.add_argument("--diff", action="store_true", help="show what changed since the last run of this cell")
     options.add_argument(
         "--expect",
         metavar="OP=DEVICE",
         nargs="+",
-        action="extend",  # more than one --expect: all of them hold
+        action="extend",  # several --expect options are combined
         type=typed(_rule),
         default=[],
-        help="fail when an op ran elsewhere",
+        help="fail if an op ran elsewhere",
     )
-    options.add_argument("--no-copies", action="store_true", help="fail when a tensor was copied between devices")
+    options.add_argument("--no-copies", action="store_true", help="fail if a tensor was copied between devices")
     add_without(options)
     earlier: dict[str, Lines] = {}
     cells.add("placement", options, lambda chosen: _begin(session, chosen, earlier))
@@ -45,7 +45,7 @@ def add_placement_magic(session: Session, cells: CellMagics) -> None:
 
 def _rule(text: str) -> str:
     try:
-        runtime.Recording(runtime.Recorder()).expect(text)  # nothing was recorded: only a text that is no rule matters
+        runtime.Recording(runtime.Recorder()).expect(text)  # nothing is recorded: only an invalid rule raises
     except runtime.ExpectationError:
         pass
     return text
@@ -80,20 +80,20 @@ def _close(
     elif not checked:
         show(each(snapshot, session.code_line, MOST_ROWS))
     earlier[cell] = now
-    if checked and not failed:  # a cell that failed says so itself
+    if checked and not failed:  # a cell that failed already shows its error
         record.expect(*chosen.expect, no_copies=chosen.no_copies, without=chosen.without)
 
 
 def _changes(earlier: Lines | None, now: Lines) -> list[str]:
-    """Returns what differs between two runs; the order of the ops does not matter."""
+    """Returns the differences between two runs; the order of the ops does not matter."""
     if earlier is None:
-        return ["First run of this cell: the next one is compared with it."]
+        return ["First run of this cell: the next run will be compared with it."]
     lines = [f"- {line}" for line in _counted(earlier - now)] + [f"+ {line}" for line in _counted(now - earlier)]
     return lines or ["No change since the last run of this cell."]
 
 
 def _lines(ops: Mapping[tuple[str, str, runtime.Reason], int]) -> Lines:
-    """Returns how often which op ran where and why, in words: their machine may be gone when they are shown."""
+    """Returns counts of ops by device and reason, as text, because their machine may be gone when they are shown."""
     lines: Lines = Counter()
     for (op, device, reason), count in ops.items():
         lines[f"{op} on {label(device)}: {explain(op, device, reason)}"] += count

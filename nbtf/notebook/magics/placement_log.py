@@ -28,7 +28,7 @@ MOST_LINES = 200
 """Lines printed in one cell; a loop prints hundreds of thousands, and they stay in the notebook's file."""
 
 FILES = {"csv": "placement_log.csv", "json": "placement_log.json", "chrome": "placement_trace.json"}
-"""Where an export goes that names no file."""
+"""The file for an export without a file name."""
 
 EACH = (
     Column("op", "op"),
@@ -51,33 +51,33 @@ def add_log_magic(session: Session, printer: Printer) -> None:
     """Adds the magic."""
     options = Options(
         "%placement_log",
-        "What the recorder, on since %load_ext nbtf, has heard.\n\n"
-        "  on, off       print each op before it runs, or no longer\n"
-        "  show          returns the last ops: where, why, and which code line (the default)\n"
-        "  table         returns counts by op, device and reason, and the copies of tensors\n"
-        "  clear         forget what was heard\n"
-        "  export FILE   write the events: csv, json, or chrome for a trace viewer; the file name may be left out\n"
-        "  watch torch   record the ops of PyTorch, too, from now on; unwatch torch: no longer",
+        "Control the recorder, which runs since %load_ext nbtf, and show its ops.\n\n"
+        "  on, off       print each op before it runs, or stop printing\n"
+        "  show          return the last ops: where, why, and which code line (default)\n"
+        "  table         return counts by op, device and reason, and the copies of tensors\n"
+        "  clear         delete the recorded events\n"
+        "  export FILE   write the events: csv, json, or chrome for a trace viewer; FILE is optional\n"
+        "  watch torch   record PyTorch's ops as well from now on; unwatch torch: stop",
     )
     options.add_argument("action", choices=ACTIONS, nargs="?", default="show")
     options.add_argument("target", metavar="FILE|FORMAT|LIBRARY", nargs="?", help="for export, watch and unwatch")
-    options.add_argument("-n", type=typed(_count), default=20, metavar="N", help="show: how many ops, 20 if not said")
-    options.add_argument("--op", metavar="GLOB", default="*", help="show, table: only these ops, as in '*MatMul'")
+    options.add_argument("-n", type=typed(_count), default=20, metavar="N", help="show: number of ops (default: 20)")
+    options.add_argument("--op", metavar="GLOB", default="*", help="show, table: only these ops, such as '*MatMul'")
     options.add_argument("--device", metavar="SPEC", type=typed(full_name), help="show, table: only this device")
-    options.add_argument("--all", action="store_true", help="show, table: also constants, views and copies under 4 KiB")
-    options.add_argument("--format", choices=FORMATS, help="export: else the file's ending decides")
+    options.add_argument("--all", action="store_true", help="show, table: include constants, views, copies under 4 KiB")
+    options.add_argument("--format", choices=FORMATS, help="export: the format (default: by the file's extension)")
     add_line_magic(session, "placement_log", options, lambda chosen: _answer(session, printer, chosen))
 
 
 def _count(text: str) -> int:
     if not text.isdecimal() or int(text) == 0:
-        raise ValueError(f"expected a number from 1 on, got {text!r}.")
+        raise ValueError(f"expected a number, 1 or more, got {text!r}.")
     return int(text)
 
 
 def _answer(session: Session, printer: Printer, chosen: argparse.Namespace) -> Table | None:
     if chosen.target is not None and chosen.action not in ("export", "watch", "unwatch"):
-        raise UsageError(f"%placement_log {chosen.action}: takes no {chosen.target!r}. %placement_log -h says more.")
+        raise UsageError(f"%placement_log {chosen.action}: unexpected {chosen.target!r}. See %placement_log -h.")
     fold = not chosen.all and chosen.op == "*"
     match chosen.action:
         case "on":
@@ -105,14 +105,14 @@ def _watch(session: Session, chosen: argparse.Namespace) -> None:
         libraries = library_watch_of(session).end(chosen.target)
     except (ValueError, RuntimeError) as error:
         raise UsageError(f"%placement_log {chosen.action}: {error}") from error
-    say(f"no longer watched: {', '.join(libraries)}" if libraries else "no library was watched")
+    say(f"no longer recorded: {', '.join(libraries)}" if libraries else "no library was being recorded")
 
 
 # Tables
 
 
 def explain(op: str, device: str, reason: runtime.Reason) -> str:
-    """Returns a reason in words, without the device."""
+    """Returns the description of a reason, without the device."""
     return runtime.in_words(op, device, reason).partition(": ")[2]
 
 
@@ -124,7 +124,7 @@ def each(
     device: str | None = None,
     fold: bool = False,
 ) -> Table:
-    """Returns a row for each op, the last ones; constants are folded where `fold` says so."""
+    """Returns a row for each of the last ops; constants are folded if `fold` is true."""
     placed = [event for event in snapshot.events if isinstance(event, runtime.OpPlaced)]
     is_whole = op == "*" and device is None
     matching = [event for event in placed if op_matches(event.op, op) and _is_on(event.device, device)][-last:]
@@ -140,7 +140,7 @@ def each(
 
 
 def _is_on(device: str, asked_device: str | None) -> bool:
-    """Tells whether a device is wanted: a card that only a library has is `cuda:0` to it, and `GPU:0` to who asks."""
+    """Returns whether a device is the requested one; a card outside nbtf is `cuda:0` to its library, `GPU:0` to us."""
     return asked_device in (None, device, device.replace(":cuda:", ":GPU:"))
 
 
@@ -160,14 +160,14 @@ def _trace_row(trace: runtime.Traced, code_line: Callable[[runtime.Site], str]) 
 
 
 _CAUSES = {
-    "variables": "the trace before has made variables",
+    "variables": "the previous trace created variables",
     "replica": "another replica or strategy runs it",
-    "failure": "the trace before has failed",
+    "failure": "the previous trace failed",
 }
 
 
 def trace_in_words(trace: runtime.Traced) -> str:
-    """Returns which function was traced, for what, and what was new if it was traced before."""
+    """Returns which function was traced, for which arguments, and what was new if it was traced before."""
     if trace.cause == "first":
         return f"{trace.function}({', '.join(trace.arguments)})"
     reasons = [f"{argument} is {now} and was {before}" for argument, now, before in trace.differences]
@@ -176,7 +176,7 @@ def trace_in_words(trace: runtime.Traced) -> str:
 
 
 def _traced(traces: Sequence[runtime.Traced]) -> list[str]:
-    """Returns a line that says how often functions were traced; none where none was."""
+    """Returns a line with the number of traces of each function; empty if none was traced."""
     counts = Counter(trace.function for trace in traces)
     return [f"traced: {', '.join(f'{name} {_times(count)}' for name, count in counts.items())}"] if counts else []
 
@@ -186,10 +186,10 @@ def _times(count: int) -> str:
 
 
 def grouped(snapshot: runtime.Snapshot, op: str = "*", device: str | None = None, fold: bool = False) -> Table:
-    """Returns a row for each op, device and reason, and one for each way that tensors were copied.
+    """Returns a row for each op, device and reason, and one for each pair of devices that tensors were copied between.
 
-    The copies stand last; first where rows are cut, so that they are always seen. `fold` folds constants, and copies
-    under 4 KiB, which have rows of their own then.
+    The copies are listed last, or first if rows are cut, so that they are always visible. `fold` folds constants and
+    copies under 4 KiB, which then have their own rows.
     """
     rows: list[dict[str, Any]] = [
         {
@@ -233,7 +233,7 @@ def _is_folded(row: Mapping[str, Any]) -> bool:
 
 
 def _folds(rows: Sequence[Mapping[str, Any]], fold: bool) -> list[str]:
-    """Returns a line that says how many constants and copies are folded; none where none are."""
+    """Returns a line with the number of folded constants and copies; empty if there are none."""
     constants = sum([row.get("count", 1) for row in rows if row["op"] == "_EagerConst"])
     copies = sum([row["count"] for row in rows if "small" in row])
     texts = [counted(constants, "constant")] if constants else []
@@ -254,14 +254,14 @@ def _export(session: Session, chosen: argparse.Namespace) -> None:
     file = FILES[target] if is_format else target
     form = chosen.format or (target if is_format else Path(file).suffix[1:].lower())
     if form not in FORMATS:
-        raise UsageError(f"%placement_log export: {file!r} ends neither in .csv nor in .json; add --format.")
+        raise UsageError(f"%placement_log export: {file!r} does not end in .csv or .json. Add --format.")
     snapshot = session.recorder.snapshot()
     content = exported(snapshot, form, runtime.devices(), session.code_line)
     try:
         files.write(Path(file).expanduser(), content)
     except OSError as error:
         raise UsageError(f"%placement_log export: cannot write {file}: {error.strerror or error}") from None
-    older = f" ({snapshot.cut:,} older ones were cut)" if snapshot.cut else ""
+    older = f" ({counted(snapshot.cut, 'older one was', 'older ones were')} dropped)" if snapshot.cut else ""
     say(f"wrote {counted(len(snapshot.events), 'event')} to {file}{older}")
 
 
@@ -275,7 +275,7 @@ class Printer:
         """Prints nothing yet."""
         self._session = session
         self._stop: Undo | None = None
-        self._cells = 0  # how many running cells want the lines
+        self._cells = 0  # number of running cells that requested the lines
         self._always = False
         self._lines = 0
         self._closing = False
@@ -287,7 +287,7 @@ class Printer:
         self._listen()
 
     def off(self) -> None:
-        """Prints only in cells that ask for it."""
+        """Prints only in cells that request it."""
         self._always = False
         self._settle()
 
@@ -316,7 +316,7 @@ class Printer:
             stop()
 
     def _tell(self, event: runtime.Event) -> None:
-        # tf.debugging's own log, when it is on, prints the same line.
+        # tf.debugging's own log prints the same line when it is on.
         if not isinstance(event, runtime.OpPlaced) or debugging.get_log_device_placement():
             return
         if not self._closing:

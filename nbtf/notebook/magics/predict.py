@@ -1,4 +1,4 @@
-"""`%%gpu_memory --predict`: what will this cell take on a card that is not here?"""
+"""`%%gpu_memory --predict`: how much memory will this cell need on a GPU that is not available?"""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any
 
 from IPython.core.error import UsageError
 
+from nbtf._counts import counted
 from nbtf._frameworks.torch.prediction.asking import PredictionError, ask, read_batches, read_cards
 from nbtf.notebook.magics.options import Options, typed
 from nbtf.notebook.prediction.report import Prediction
@@ -22,27 +23,27 @@ def add_prediction(options: Options) -> None:
         "--predict",
         metavar="NxCARD",
         type=typed(read_cards),
-        help="what it would take on such a card, as in A100-40GB or 4xT4; the cell is not run here",
+        help="predict its memory on a card such as A100-40GB or 4xT4, without running the cell here",
     )
     options.add_argument(
         "--batch",
         metavar="SIZES",
         type=typed(read_batches),
         default=(None, ()),
-        help="with --predict: other batch sizes to try, as in 8,16,32 or NAME=8,16",
+        help="with --predict: other batch sizes to try, such as 8,16,32 or NAME=8,16",
     )
 
 
 def predicted(session: Session, chosen: Any, body: str) -> Prediction:
-    """Returns what a cell takes on a card, after the cells that have run so far.
+    """Returns the predicted memory of a cell on a card, after the cells that have run so far.
 
     Args:
-      session: whose cells prepare it.
+      session: the session whose earlier cells prepare it.
       chosen: the card, and the batch sizes.
       body: the cell without its first line.
     """
     if find_spec("torch") is None:
-        raise UsageError("%%gpu_memory --predict: predicts cells of PyTorch, which is not installed here.")
+        raise UsageError("%%gpu_memory --predict: needs PyTorch, which is not installed.")
     history = session.shell.history_manager.input_hist_raw
     number = len(history)
     cells = [
@@ -51,9 +52,9 @@ def predicted(session: Session, chosen: Any, body: str) -> Prediction:
         if source.strip() and not _QUESTION.match(source)
     ]
     (count, card), (name, batches) = chosen.predict, chosen.batch
-    say(f"Runs {_cells(len(cells))} again in a process of its own, without values. Nothing is run here.")
+    say(f"Running {_cells(len(cells))} in a separate process, without values. Nothing runs here.")
     try:
-        # One line stands above the body, so that line numbers are those of the cell.
+        # One line goes above the body, so that line numbers match the cell's.
         answer = ask(
             f"cell {number - 1}",
             [*cells, (number - 1, f"\n{body}", True)],
@@ -68,4 +69,4 @@ def predicted(session: Session, chosen: Any, body: str) -> Prediction:
 
 
 def _cells(count: int) -> str:
-    return f"this cell, after the {count} before it," if count else "this cell"
+    return f"this cell, after the {counted(count, 'cell')} before it," if count else "this cell"

@@ -1,4 +1,4 @@
-"""Which magics are there?"""
+"""Which magics does the extension add?"""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""How does a notebook show a recording, a map of memory, and why a tensor is where it is?
+"""How does a notebook show a recording, a memory map, and the explanation of a placement?
 
-As pictures, which a saved notebook keeps. That of a recording comes alive where a kernel answers.
+As pictures, which a saved notebook keeps. The picture of a recording becomes a live view if a kernel answers.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ _SVG, _HTML, _TEXT = "image/svg+xml", "text/html", "text/plain"
 
 
 def add_rich_display(session: Session) -> None:
-    """Has the shell draw such results until the session stops; what drew them before does so then."""
+    """Makes the shell draw such results until the session stops; the previous formatters are then restored."""
     for subject in (runtime.Recording, runtime.Snapshot):
         _draw(session, "", subject, lambda record: _recording(record, session))
     printer: Any = _print_counts
@@ -24,12 +24,12 @@ def add_rich_display(session: Session) -> None:
     _draw(session, _SVG, runtime.Explanation, lambda explanation: _decision(explanation, session))
     _draw(session, _SVG, runtime.MemoryMap, lambda regions: _chunks(regions, session))
     _draw(session, _SVG, runtime.ClusterLook, _hosts)
-    # Front ends take HTML where there are both.
+    # Front ends prefer HTML if there are both.
     _draw(session, _HTML, runtime.Explanation, lambda explanation: None if explanation.path else _table(explanation))
 
 
 def _draw(session: Session, mime: str, subject: type[Any], draw: Callable[[Any], Any]) -> None:
-    """Has results of a class drawn; without a MIME type, as the data of several."""
+    """Registers a drawing function for a class; without a MIME type, it returns the data of several types."""
     display = session.shell.display_formatter
     formatter = display.formatters[mime] if mime else display.mimebundle_formatter
     previous = formatter.for_type(subject, draw)
@@ -44,7 +44,7 @@ def _draw(session: Session, mime: str, subject: type[Any], draw: Callable[[Any],
 
 
 def _recording(record: runtime.Recording | runtime.Snapshot, session: Session) -> Any:
-    """Returns the timeline of a recording, with a view where one can be live; None where nothing ran."""
+    """Returns the timeline of a recording, with a live view if possible; None if nothing ran."""
     snapshot = record if isinstance(record, runtime.Snapshot) else record.snapshot(0)
     if not snapshot.executed and not snapshot.copies:
         return None
@@ -53,8 +53,8 @@ def _recording(record: runtime.Recording | runtime.Snapshot, session: Session) -
 
 
 def _views(session: Session) -> Callable[..., Any] | None:
-    """Returns what makes views of recordings; None where there is no kernel, or no widgets."""
-    from nbtf.notebook.views.pump import pump_of  # late: few cells draw
+    """Returns the function that makes views of recordings; None without a kernel or widgets."""
+    from nbtf.notebook.views.pump import pump_of  # imported late, as few cells draw
 
     if pump_of(session).mode == "off":
         return None
@@ -66,7 +66,7 @@ def _views(session: Session) -> Callable[..., Any] | None:
 
 
 def _timeline(record: runtime.Recording | runtime.Snapshot, session: Session) -> dict[str, str]:
-    from nbtf.notebook.stills.schedule import timed  # late: few cells draw
+    from nbtf.notebook.stills.schedule import timed  # imported late, as few cells draw
     from nbtf.notebook.stills.svg import to_svg
     from nbtf.notebook.stills.timeline import timeline
 
@@ -75,29 +75,29 @@ def _timeline(record: runtime.Recording | runtime.Snapshot, session: Session) ->
 
 
 def _print_counts(snapshot: runtime.Snapshot, page: Any, _: bool) -> None:
-    """Prints how much there is: all events would be a long text."""
+    """Prints totals only, because all events would be a long text."""
     ops, copies = snapshot.executed, sum(snapshot.copies.values())
     page.text(f"Snapshot: {counted(ops, 'op')}, {counted(copies, 'copy', 'copies')}")
 
 
 def _decision(explanation: runtime.Explanation, session: Session) -> str | None:
-    """Returns the way to a decision; None where nobody recorded it, or a session's placer decided."""
-    from nbtf.notebook.stills.decision import decision  # late: few cells draw
+    """Returns a placement's decision path; None if it was not recorded, or a session's placer decided."""
+    from nbtf.notebook.stills.decision import decision  # imported late, as few cells draw
     from nbtf.notebook.stills.svg import to_svg
 
     return to_svg(decision(explanation, code_line=session.code_line)) if explanation.path else None
 
 
 def _chunks(regions: runtime.MemoryMap, session: Session) -> str | None:
-    """Returns the chunks of a device; None where it has taken nothing."""
-    from nbtf.notebook.stills.memory_pictures import picture_of_map  # late: few cells draw
+    """Returns a picture of a device's chunks; None if it has allocated nothing."""
+    from nbtf.notebook.stills.memory_pictures import picture_of_map  # imported late, as few cells draw
 
     return picture_of_map(regions, session)._repr_svg_() if regions else None
 
 
 def _hosts(look: runtime.ClusterLook) -> str | None:
-    """Returns the cards by host; None where there are none."""
-    from nbtf.notebook.stills.cluster_map import cluster_map  # late: few cells draw
+    """Returns a picture of the cards by host; None if there are none."""
+    from nbtf.notebook.stills.cluster_map import cluster_map  # imported late, as few cells draw
     from nbtf.notebook.stills.svg import to_svg
 
     drawn = cluster_map(look)

@@ -1,8 +1,8 @@
-"""What does a recording look like as a timeline? Events of the trace event format.
+"""How is a recording exported as a timeline? As events of the trace event format.
 
-Source of the format: "Trace Event Format", the document of Chromium's trace viewer. Times are microseconds from the
-first event on. Modelled times, which nobody waited for, are those of the modelled clock. On one track slices may not
-overlap: the host, which feeds several cards at once, does so one after another here.
+Source of the format: "Trace Event Format", the document of Chromium's trace viewer. Times are microseconds since the
+first event. Modelled times, which are calculated and not measured, come from the modelled clock. Slices of one track
+must not overlap, so a host that feeds several cards at once does so one after another here.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 from nbtf import runtime
 
 PROCESS = 1
-"""All tracks belong to one process: this one. Its number would differ from run to run."""
+"""All tracks belong to one process. Its real number would differ from run to run."""
 
 MODELLED = " (modelled time)"
 _TRACES = "tf.function"
@@ -55,7 +55,7 @@ class _Timeline:
             self._add("i", f"trace {event.trace} of {event.function}", _TRACES, self._at(event), s="t", args=args)
 
     def finish(self) -> list[dict[str, Any]]:
-        """Returns all events: ops that never finished as marks, and the names of the tracks first."""
+        """Returns all events: the names of the tracks first, and ops that never finished as marks."""
         for placed in [event for waiting in self._waiting.values() for event in waiting]:
             self._add("i", f"{placed.op} did not finish", placed.device, self._at(placed), s="t", args=_explain(placed))
         names = [_name("process_name", 0, "nbtf")]
@@ -74,12 +74,12 @@ class _Timeline:
             self._add(phase, "copy", device, start, cat="copy", id=self._copies, **binding)
 
     def _slice(self, device: str, name: str, event: Any, seconds: float, modelled: bool, args: dict[str, Any]) -> float:
-        """Adds a slice where its track is free; returns when it starts."""
+        """Adds a slice when its track is free; returns when it starts."""
         track = self._track(device)
         duration = seconds * 1e6
         begin = self._at(event) - (0.0 if modelled else duration) if event.start is None else event.start * 1e6
         free = self._free_from.get(track, 0.0)
-        on_clock = runtime.short_name(device) in self._simulated  # there what takes no time happens at once
+        on_clock = runtime.short_name(device) in self._simulated  # there, an op without a duration has no start either
         start = free if on_clock and event.start is None else max(begin, free)
         self._free_from[track] = start + duration
         code = self._code_line(event.site)

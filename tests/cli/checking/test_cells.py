@@ -37,8 +37,8 @@ CASES = (
     # Outputs
     Case("text", cell("print('a')", stream("a\n")), SAME),
     Case("other text", cell("print('b')", stream("a\n")), DIFFERS, "+ b"),
-    Case("text that is gone", cell("x = 1", stream("a\n")), DIFFERS, "nothing now"),
-    Case("text that was not", cell("print('new')"), DIFFERS, "nothing recorded"),
+    Case("text that is gone", cell("x = 1", stream("a\n")), DIFFERS, "no output now"),
+    Case("text that was not", cell("print('new')"), DIFFERS, "none is recorded"),
     Case("nothing", cell("x = 1"), SAME),
     Case(
         "streams", cell("import sys\nprint(1)\nprint(2, file=sys.stderr)", stream("1\n"), stream("2\n", "stderr")), SAME
@@ -91,7 +91,7 @@ CASES = (
         "other words of an error", cell("# NBVAL_RAISES_EXCEPTION\n{}['b']", error("KeyError", "'a'")), DIFFERS, "'b'"
     ),
     Case(
-        "an error that is gone", cell("# NBVAL_RAISES_EXCEPTION\n1", error("KeyError", "'a'")), DIFFERS, "nothing now"
+        "an error that is gone", cell("# NBVAL_RAISES_EXCEPTION\n1", error("KeyError", "'a'")), DIFFERS, "no output now"
     ),
     Case("any error", cell("# NBVAL_IGNORE_OUTPUT\n# NBVAL_RAISES_EXCEPTION\nq", error("KeyError", "'a'")), RAN),
     Case("magic that is not there", cell("%no_such_magic"), FAILED, "no_such_magic", False),
@@ -139,7 +139,7 @@ CASES = (
         "picture that is gone",
         cell("x = 1", shown(text_plain="<IPython.core.display.Image object>", image_png=png())),
         DIFFERS,
-        "0 pictures, recorded is 1",
+        "0 pictures; recorded: 1",
     ),
     Case("widget", cell(WIDGET, result("IntSlider(value=3)", **SLIDER)), SAME),
     Case("widget with another value", cell(WIDGET, result("IntSlider(value=4)", **SLIDER)), DIFFERS, "value=3"),

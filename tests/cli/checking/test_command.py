@@ -298,7 +298,7 @@ def test_limits_of_the_notebook_and_of_the_file_hold(tmp_path: Path, monkeypatch
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["--jobs=0"], "expected a number of notebooks or auto, got '0'"),
+        (["--jobs=0"], "expected a number of notebooks or 'auto', got '0'"),
         (["--timeout=soon"], "expected a number of seconds, got 'soon'"),
         (["--gpus=many"], "'many'; expected a number of GPUs such as 4"),
         (["--gpus=4xNoSuchCard"], "There is no card 'NoSuchCard'"),
@@ -327,7 +327,7 @@ def test_a_mark_that_cannot_be_understood_is_told(tmp_path: Path) -> None:
 
     status, said = nbtf("check", path)
 
-    assert (status, "a.ipynb: cannot be checked\n  cell 2: there is no mark nbtf-tolerence" in said) == (2, True)
+    assert (status, "a.ipynb: cannot be checked\n  cell 2: unknown mark nbtf-tolerence" in said) == (2, True)
 
 
 def test_pictures_stand_side_by_side_in_the_page(tmp_path: Path) -> None:

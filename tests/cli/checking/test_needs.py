@@ -43,7 +43,7 @@ def test_needs_that_are_no_list_of_modules_are_refused(tmp_path: Path, needs: ob
     verdict = checked(tmp_path, needs)
 
     assert (summary(verdict), 2) == ("cannot be checked", verdict.status)
-    assert '"needs" is a list of modules' in verdict.problems[0]
+    assert '"needs" must be a list' in verdict.problems[0]
 
 
 def test_a_cell_that_needs_a_missing_module_is_left_alone_and_the_others_run(tmp_path: Path) -> None:

@@ -27,18 +27,18 @@ def test_one_pixel_of_another_colour_is_a_difference() -> None:
 
 def test_some_pixels_may_differ_where_that_is_allowed() -> None:
     assert compare(RED, png(dots=12), 0.01) == Comparison()
-    assert "1.08% of its pixels, allowed are 1.00%" in compare(RED, png(dots=13), 0.01).difference
+    assert "1.08% of its pixels; allowed: 1.00%" in compare(RED, png(dots=13), 0.01).difference
 
 
 def test_size_counts_whatever_is_allowed() -> None:
-    assert compare(RED, png(size=(40, 31)), 1.0).difference == "the picture has 40 × 31 pixels, recorded are 40 × 30"
+    assert compare(RED, png(size=(40, 31)), 1.0).difference == "the picture has 40 × 31 pixels; recorded: 40 × 30"
 
 
 def test_of_another_version_of_the_program_only_the_size_counts() -> None:
     then, now = png(Software="Plotter 1.0"), png((0, 0, 0), Software="Plotter 1.1")
 
     assert compare(then, now) == Comparison(
-        note="of the picture only the size was compared: by Plotter 1.0, now Plotter 1.1"
+        note="compared only the picture's size: drawn by Plotter 1.0, now Plotter 1.1"
     )
     assert compare(then, png((0, 0, 0), Software="Plotter 1.0")).difference != ""
     assert compare(then, png(size=(1, 1), Software="Plotter 1.1")).difference != ""
@@ -53,4 +53,4 @@ def test_without_pillow_only_the_same_bytes_are_the_same(monkeypatch: pytest.Mon
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
 
     assert compare(RED, RED) == Comparison()
-    assert "with Pillow installed" in compare(RED, png(Comment="drawn again")).difference
+    assert "install Pillow" in compare(RED, png(Comment="drawn again")).difference

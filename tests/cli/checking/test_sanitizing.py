@@ -57,7 +57,7 @@ def test_a_rule_that_is_none_is_refused(tmp_path: Path, rule: str) -> None:
     file = tmp_path / "own.cfg"
     file.write_text(f"[a]\n{rule}\n")
 
-    with pytest.raises(CommandError, match="is none: "):
+    with pytest.raises(CommandError, match="invalid rule "):
         read_rules([file])
 
 

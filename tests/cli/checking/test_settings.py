@@ -60,11 +60,11 @@ def test_the_nearest_file_counts_also_when_it_says_nothing(tmp_path: Path) -> No
     [
         ("", "has no table [tool.nbtf.check]"),
         ("[tool.nbtf.check", "cannot read"),
-        ("[tool.nbtf]\ncheck = 3", "is no table"),
-        ("[tool.nbtf.check]\nspeed = 3", "there is no option 'speed'; there are gpus, "),
-        ("[tool.nbtf.check]\ntimeout = 'long'", "timeout is 'long', expected is a whole number"),
-        ("[tool.nbtf.check]\nlimits = 3", "[tool.nbtf.check.limits] is no table"),
-        ("[tool.nbtf.check.limits.'a*']\nspeed = 3", "limits of a*: there is no limit 'speed'"),
+        ("[tool.nbtf]\ncheck = 3", "is not a table"),
+        ("[tool.nbtf.check]\nspeed = 3", "unknown option 'speed'. Options: gpus, "),
+        ("[tool.nbtf.check]\ntimeout = 'long'", "timeout must be a whole number, got 'long'"),
+        ("[tool.nbtf.check]\nlimits = 3", "[tool.nbtf.check.limits] is not a table"),
+        ("[tool.nbtf.check.limits.'a*']\nspeed = 3", "limits of a*: unknown limit 'speed'"),
     ],
 )
 def test_what_cannot_be_is_refused(tmp_path: Path, text: str, words: str) -> None:

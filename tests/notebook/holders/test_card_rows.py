@@ -108,7 +108,7 @@ def test_without_cupy_the_driver_alone_tells_of_processes(shell: Shell, monkeypa
     assert [
         "card 0 (0000:80:00.0): nvidia-smi shows 0 of 24,576 MiB = nothing.",
         "card 1 (0000:81:00.0): nvidia-smi shows 600 of 24,576 MiB = 500 MiB 1 other process + "
-        "100 MiB that no process is charged with.",
+        "100 MiB not assigned to any process.",
     ] == table.notes
 
 

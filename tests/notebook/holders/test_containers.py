@@ -164,4 +164,4 @@ def test_keys_of_a_container_are_text_in_html(shell: Shell) -> None:
 
 
 def test_all_without_who_is_a_usage_error(shell: Shell) -> None:
-    assert shell.run("%gpu_memory --all --live").out.startswith("UsageError: %gpu_memory: --all goes with a table")
+    assert shell.run("%gpu_memory --all --live").out.startswith("UsageError: %gpu_memory: --all needs a table")

@@ -13,7 +13,9 @@ def test_without_a_cluster_the_status_says_how_to_start_one(shell: Shell) -> Non
     table = shell.ip.run_line_magic("cluster", "status")
 
     assert [] == table.rows
-    assert ["This notebook is connected to no cluster: %cluster start worker=2 gpus=2 starts one."] == table.notes[:1]
+    assert ["This notebook is not connected to a cluster. To start one: %cluster start worker=2 gpus=2"] == table.notes[
+        :1
+    ]
 
 
 def test_a_cluster_starts_runs_and_stops(shell: Shell) -> None:
@@ -37,10 +39,10 @@ def test_a_cluster_starts_runs_and_stops(shell: Shell) -> None:
 @pytest.mark.parametrize(
     ("line", "words"),
     [
-        ("start worker=x", "worker is 'x'; expected a number"),
+        ("start worker=x", "worker is 'x'. Expected a number"),
         ("start nodes=2", "cannot read 'nodes=2'"),
         ("start worker=0", "needs 1 task at least"),
-        ("status worker=2", "settings go with start"),
+        ("status worker=2", "settings are only for start"),
         ("go", "invalid choice: 'go'"),
     ],
 )
@@ -49,4 +51,4 @@ def test_what_cannot_be_is_refused(shell: Shell, line: str, words: str) -> None:
 
 
 def test_stop_without_a_cluster_says_so(shell: Shell) -> None:
-    assert "%cluster has started none." in shell.run("%cluster stop").out
+    assert "%cluster has not started a cluster." in shell.run("%cluster stop").out

@@ -66,9 +66,9 @@ def test_without_cards_there_is_the_table() -> None:
 
 @pytest.mark.parametrize("magic", ["devices", "gpu_memory"])
 def test_a_variable_that_is_not_there_is_named(shell: Shell, magic: str) -> None:
-    assert "there is no variable 'nobody'" in shell.run(f"%{magic} --cluster nobody").out
+    assert "no variable 'nobody'" in shell.run(f"%{magic} --cluster nobody").out
 
 
 @pytest.mark.parametrize("line", ["%devices --live --cluster c", "%gpu_memory --all --cluster c"])
 def test_what_does_not_go_together_is_said(shell: Shell, line: str) -> None:
-    assert "--cluster goes with" in shell.run(line).out
+    assert "combine --cluster only with" in shell.run(line).out

@@ -189,5 +189,5 @@ def test_current_device_says_why(shell: Shell) -> None:
 def test_session_device_that_is_not_here_says_where_ops_go_instead(shell: Shell) -> None:
     out = shell.run("%device GPU:9").out
 
-    assert out.splitlines()[1] == "There is no GPU:9 here: ops will run on GPU:0 (simulated) instead (soft placement)."
+    assert out.splitlines()[1] == "GPU:9 is not available: ops will run on GPU:0 (simulated) instead (soft placement)."
     assert f"{LOCAL}GPU:0" == shell.run(HERE).result

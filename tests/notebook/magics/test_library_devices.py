@@ -82,8 +82,8 @@ def test_second_gpu_of_a_card_is_that_card_to_others(
     ("line", "said"),
     [
         ("GPU:1 --also numpy", "cannot set the device of 'numpy'. Try --also cupy, torch, jax or cupy,torch."),
-        ("auto --also torch", "--also needs a GPU, as in %%device GPU:1 --also cupy,torch; auto is none."),
-        ("CPU:0 --also torch", "--also needs a real GPU; CPU:0 is none, and other libraries cannot use it."),
+        ("auto --also torch", "--also needs a GPU, for example %%device GPU:1 --also cupy,torch; auto is not a GPU."),
+        ("CPU:0 --also torch", "--also needs a real GPU; other libraries cannot use CPU:0."),
     ],
 )
 def test_what_cannot_be_is_said_in_one_line(shell: Shell, libraries: dict[str, Library], line: str, said: str) -> None:
@@ -97,9 +97,7 @@ def test_simulated_gpu_is_no_device_of_others(shell: Shell, monkeypatch: pytest.
 
     error = shell.run("%%device GPU:1 --also torch", "1").error
 
-    assert "%%device: --also needs a real GPU; GPU:1 (simulated) is none, and other libraries cannot use it." == str(
-        error
-    )
+    assert "%%device: --also needs a real GPU; other libraries cannot use GPU:1 (simulated)." == str(error)
 
 
 def test_library_that_is_not_imported_is_not_imported_for_it(
@@ -110,7 +108,7 @@ def test_library_that_is_not_imported_is_not_imported_for_it(
 
     error = shell.run("%%device GPU:1 --also torch", "1").error
 
-    assert "%%device: --also torch: it is not imported. Run `import torch` in a cell above." == str(error)
+    assert "%%device: --also torch: not imported. Run `import torch` in a cell above." == str(error)
     assert "torch" not in sys.modules
 
 
@@ -121,7 +119,7 @@ def test_library_that_is_not_installed_says_what_installs_it(
 
     error = shell.run("%%device GPU:1 --also torch", "1").error
 
-    assert "%%device: --also torch: it is not installed: pip install torch" == str(error)
+    assert "%%device: --also torch: not installed. Install with: pip install torch" == str(error)
 
 
 def test_library_that_refuses_leaves_the_others_as_they_were(shell: Shell, libraries: dict[str, Library]) -> None:
@@ -140,4 +138,4 @@ def test_torch_without_cuda_says_so(
 
     error = shell.run("%%device GPU:1 --also torch", "1").error
 
-    assert "--also torch: this torch has no GPU: it was built without CUDA, or finds no driver" in str(error)
+    assert "--also torch: this PyTorch has no GPU: it was built without CUDA, or finds no driver" in str(error)

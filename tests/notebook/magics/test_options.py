@@ -28,7 +28,7 @@ def refusal(options: Options, line: str) -> str:
 
 
 def test_a_word_that_is_like_none_is_answered_with_all(options: Options) -> None:
-    text = "%magic: it takes no --colour. There are --live, --who, --help. %magic -h says what there is."
+    text = "%magic: unknown option --colour. Options: --live, --who, --help. Run %magic -h for help."
 
     assert text == refusal(options, "--colour")
 

@@ -240,7 +240,7 @@ def test_difference_to_the_run_before_is_shown(shell: Shell) -> None:
         said.append(shell.run("%%placement --diff", *body, cell_id="one").out)
 
     assert [
-        "First run of this cell: the next one is compared with it.\n",
+        "First run of this cell: the next run will be compared with it.\n",
         "No change since the last run of this cell.\n",
         "- Mul on GPU:1 (simulated): asked for by tf.device\n"
         "+ Mul on GPU:0 (simulated): asked for GPU:7, soft placement\n",

@@ -352,7 +352,7 @@ def test_wrong_requests_are_refused() -> None:
 
 @pytest.mark.parametrize("view", ["plane", "stacked", "treemap"])
 def test_magic_returns_a_picture_with_names_of_the_program(shell: Shell, view: str) -> None:
-    assert "nothing to draw" in shell.run(f"%gpu_memory --{view}").out
+    assert "Nothing to draw" in shell.run(f"%gpu_memory --{view}").out
     shell.run("import nbtf as tf")
     shell.run("held = [tf.zeros([2**20]) for _ in range(3)]")
     ran = shell.run(f"%gpu_memory --{view}")

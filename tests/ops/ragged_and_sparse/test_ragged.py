@@ -214,7 +214,7 @@ def test_functions_are_applied_to_the_values() -> None:
 def test_other_ops_say_what_to_do() -> None:
     with pytest.raises(tf.errors.UnimplementedError, match=r"Give its \.to_tensor"):
         tf.abs(ragged())
-    with pytest.raises(AttributeError, match=r"no attribute 'stack'\nIt has: constant, map_flat_values."):
+    with pytest.raises(AttributeError, match=r"no attribute 'stack'\nAvailable: constant, map_flat_values."):
         _ = tf.ragged.stack
 
 

@@ -359,7 +359,7 @@ def test_names_that_are_not_there_are_told_with_those_that_are() -> None:
     with pytest.raises(AttributeError, match=r"'nbtf.strings' has no attribute 'ngrams'") as caught:
         _ = tf.strings.ngrams
 
-    assert caught.value.__notes__[0].startswith("It has: as_string, bytes_")
+    assert caught.value.__notes__[0].startswith("Available: as_string, bytes_")
 
 
 # Patterns

@@ -74,7 +74,7 @@ def answers_translated(notebook: Any, language: str) -> None:
 
 
 def differs(original: Any, translation: Any) -> bool:
-    """Returns whether a translation differs from its original in code, outputs or marks, apart from answers of checks."""
+    """Returns whether a translation's code, outputs or marks differ from its original's, apart from checks' answers."""
     original = copy.deepcopy(original)
     answers_translated(original, language_of(translation))
 

@@ -386,7 +386,7 @@ def test_views_that_failed_come_back_at_the_next_cell_and_say_so_once(
     back = shell.run("a = tf.ones([2])").out
     later = shell.run("3").out
 
-    line = "Live views have failed: ValueError: broken. They go on from this cell."
+    line = "Live views failed: ValueError: broken. They resume with this cell."
     assert ("off", mode, 1) == (stood_still, pump.mode, sum(text.count(line) for text in [first, *again, back, later]))
     assert line in first
     assert model.told

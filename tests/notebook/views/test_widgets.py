@@ -375,7 +375,7 @@ def test_table_escapes_names(inline: Shell) -> None:
 
 @pytest.mark.parametrize(
     ("live", "why"),
-    [("", "Not live: no notebook kernel runs this."), ("off", "Not live: NBTF_LIVE=off.")],
+    [("", "Not live: this Python is not a notebook kernel."), ("off", "Not live: NBTF_LIVE=off.")],
 )
 @pytest.mark.parametrize("line", LINES[:2])
 def test_where_nothing_can_be_live_the_table_says_so(
@@ -411,7 +411,7 @@ def test_missing_front_end_is_told_with_a_table(inline: Shell) -> None:
 
     assert "GPU:1   simulated" in said
     assert said.endswith(
-        "the live view did not load: anywidget is needed where JupyterLab runs, not only in this kernel\n"
+        "the live view did not load. Install anywidget where JupyterLab runs, not only in this kernel\n"
     )
 
 
@@ -419,7 +419,7 @@ def test_without_the_extension_the_views_say_what_to_type(bare: Shell, sent: lis
     for name in ("DeviceMap", "MemoryView"):
         error = bare.run(f"tf.notebook.{name}()").error
 
-        assert f"tf.notebook.{name} shows what the extension records: %load_ext nbtf first." == str(error)
+        assert f"tf.notebook.{name} needs the extension, which records. Run %load_ext nbtf first." == str(error)
         assert isinstance(error, RuntimeError)
 
 
@@ -433,7 +433,7 @@ def test_without_anywidget_the_views_say_what_to_install(shell: Shell, monkeypat
         error = shell.run(line).error
 
         assert isinstance(error, ImportError)
-        assert f"The live views need anywidget, which is not installed: {pip_install('lab')}" == str(error)
+        assert f"The live views need anywidget, which is not installed. {pip_install('lab')}" == str(error)
 
 
 def test_loading_the_extension_does_not_load_anywidget(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:

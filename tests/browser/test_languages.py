@@ -56,7 +56,7 @@ def test_saved_view_keeps_the_language_it_was_asked_for(lab: Lab, saved: Saved) 
     assert (
         lab.page.locator(f"{MAP} .nbtf-line")
         .inner_text()
-        .startswith("ステップ 1：Fill を CPU:0 で実行：tf.device による指定 ·")
+        .startswith("ステップ 1：Fill を CPU:0 で実行：tf.device による指定 ·")  # noqa: RUF001
     )
 
 

@@ -352,7 +352,7 @@ def test_what_was_made_while_nobody_recorded_is_told_without_its_line(bare: Shel
     (row,) = [row for row in table.to_dict()["rows"] if row["nbytes"] >= BIG]
 
     assert ("x", "Fill", "[500, 100] float32", "") == (row["holder"], row["op"], row["tensor"], row["code"])
-    assert "Code lines are known of what was made while a recorder was on" in repr(table)
+    assert "Code lines are known only for tensors created while recording" in repr(table)
 
 
 def test_entries_of_a_list_are_one_row(shell: Shell) -> None:

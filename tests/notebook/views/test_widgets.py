@@ -229,7 +229,7 @@ def test_front_ends_without_widgets_get_a_text(inline: Shell, line: str) -> None
 
     assert "GPU:1" in shown["text/html"]
     assert "GPU:1" in shown["text/plain"]
-    assert shown["text/plain"].endswith("the live view stands here in a notebook that runs.")
+    assert shown["text/plain"].endswith("In a running notebook, the live view appears here.")
     assert max(map(len, shown["text/plain"].splitlines())) < 120
 
 
@@ -457,6 +457,6 @@ def test_watchdog_is_told_how_often_the_heart_beats(inline: Shell) -> None:
 
 def test_name_of_the_view_is_offered() -> None:
     assert {"DeviceMap", "MemoryView"} <= set(dir(tf.notebook))
-    assert re.match("Shows devices as rooms, live", tf.notebook.DeviceMap.__doc__ or "")
+    assert re.match("Shows all devices live", tf.notebook.DeviceMap.__doc__ or "")
     with pytest.raises(AttributeError, match="no attribute 'Map'"):
         tf.notebook.Map  # noqa: B018

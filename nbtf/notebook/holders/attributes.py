@@ -79,7 +79,7 @@ def layers(obj: Any, _: tuple[str, ...]) -> Iterator[tuple[object, Reference]]:
 
 
 _KEPT = {"values": "variable", "constants": "constant"}
-"""What a session's runner keeps, by attribute."""
+"""The attributes of a session's runner, and how each is named."""
 
 
 def runner(obj: Any, _: tuple[str, ...]) -> Iterator[tuple[object, Reference]]:

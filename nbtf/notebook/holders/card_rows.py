@@ -1,4 +1,4 @@
-"""What uses a card besides nbtf's tensors: other libraries of this process, and other processes."""
+"""Rows for a card's memory besides nbtf's tensors: other libraries of this process, and other processes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from nbtf.notebook.holders.library_rows import ForeignArrays, addresses, pool_ro
 from nbtf.notebook.session import Session
 
 Cards = list[list[runtime.DeviceInfo]]
-"""Each card with its devices, or with a stand-in if nbtf does not use the card."""
+"""Each card with its devices, or with a substitute if nbtf does not use the card."""
 
 SHUT_DOWN = "To shut down a kernel, use JupyterLab's Running panel where it was started. nbtf does not end processes."
 
@@ -48,7 +48,7 @@ def _of_reading(card: runtime.CardReading, ordinal: int | None) -> runtime.Devic
 
 
 def _of_library(card: runtime.Card) -> runtime.DeviceInfo:
-    """Returns a stand-in for a card that a library uses but the driver does not report."""
+    """Returns a substitute for a card that a library uses but the driver does not report."""
     facts: dict[str, Any] = {"uuid": card.uuid, "memory": card.total, "cuda": card.number}
     return runtime.DeviceInfo(f"cuda:{card.number}", "GPU", model=card.model or None, **facts)
 

@@ -34,7 +34,7 @@ _SEARCHING = 0.7
 
 
 class Held(NamedTuple):
-    """What holds a piece of memory.
+    """The holder of a piece of memory.
 
     `names` are the names of one tensor or variable; `views` are those of others that share its memory. `unknown` means
     that the search did not reach all of them.
@@ -46,7 +46,7 @@ class Held(NamedTuple):
 
 
 class Item(NamedTuple):
-    """What holds a piece of memory, if only one object refers to it, once: the entries of a list, for example.
+    """The holder of a piece of memory to which only one object refers, once, such as an entry of a list.
 
     `stems` are the names of everything to which the object refers, without the last step; `outermost` is the number of
     the outermost container. An item refers to none of the objects found, so a row that has not been expanded keeps

@@ -82,7 +82,7 @@ def defined(cls: type, name: str) -> Any:
 
 
 def is_plain(cls: type, *methods: str) -> bool:
-    """Returns whether methods are those of Python's own types, not overridden."""
+    """Returns whether a class inherits methods unchanged from Python's built-in types."""
     return all(any(type(defined(cls, name)) is method_type for method_type in _PLAIN) for name in methods)
 
 

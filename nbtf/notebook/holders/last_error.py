@@ -1,4 +1,4 @@
-"""What the last uncaught error keeps alive, and how to forget the error.
+"""Finds the objects that the last uncaught error keeps alive, and forgets the error.
 
 An error has a traceback with the frames of all functions that it passed through, and those have their local variables.
 Python and IPython keep the last error for post-mortem debugging.

@@ -31,7 +31,7 @@ _PARENTS = 64
 
 PLAIN, OUTPUTS, UNDERSCORES, HIDDEN, INNER, LAST = range(6)
 """Ranks of names: a user's own; `Out[7]`; `_7` and `_`; through hidden parts of nbtf objects; in nbtf's own functions;
-and names that are shown only if there is no other."""
+and names of last resort."""
 
 
 class AccessPath(NamedTuple):

@@ -20,9 +20,9 @@ class Reference(NamedTuple):
     """One reference of an object to another.
 
     `shown` and `code` are appended to the object's own; `code` is None if no expression reaches the other. `removal`
-    says how to remove the reference: `del` or `None` (an assignment) with the other object's code, `clear` (a cache),
-    `close` (a session), or not at all. `role` says how to read the other object's references. `local_of` names the
-    function whose variable it is. A reference `hidden` inside an nbtf object is shown only if there is no other.
+    determines how to remove the reference: `del` or `None` (an assignment) with the other object's code, `clear` (a
+    cache), `close` (a session), or not at all. `role` determines how to read the other object's references. `local_of`
+    names the function whose variable it is. A reference `hidden` inside an nbtf object is shown only as a last resort.
     """
 
     text: str = ""

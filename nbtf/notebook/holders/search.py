@@ -203,7 +203,7 @@ _IMPORT_MACHINERY = ("__loader__", "__spec__")
 
 
 class _Border:
-    """What a search does not enter: modules that users did not write, and the internals of the notebook and nbtf."""
+    """The limits of a search: it skips modules that users did not write, and internals of the notebook and nbtf."""
 
     def __init__(self, hidden: Iterable[object]) -> None:
         self._folders = _installed()

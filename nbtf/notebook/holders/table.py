@@ -82,7 +82,7 @@ def forget(session: Session) -> None:
     """Forgets the last uncaught error, and prints how much memory that has freed."""
     used_before = _in_use()
     if not last_error.forget(session.shell):
-        say("There is no error to forget.")
+        say("No error to forget.")
         return
     freed = [
         f"{runtime.exact(used_before[device] - nbytes)} of {device}"

@@ -1,4 +1,4 @@
-"""What a prediction leaves out: nbtf's own ops, and the work of libraries other than PyTorch."""
+"""The work that a prediction leaves out: nbtf's own ops, and libraries other than PyTorch."""
 
 from __future__ import annotations
 

@@ -236,7 +236,7 @@ def frames_of_cells(frame: FrameType | None) -> Iterator[FrameType]:
 
 
 def number_of(file: str) -> int:
-    """Returns the number of the cell whose code has this file name; 0 if it is no cell."""
+    """Returns the number of the cell whose code has this file name; 0 if the code is not from a cell."""
     match = _CODE_FILE.fullmatch(file)
     return int(match[1]) if match else 0
 

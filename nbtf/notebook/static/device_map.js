@@ -145,7 +145,7 @@ export const deviceMap = {
     const busiest = [...state.devices].sort((a, b) => b.ops - a.ops).slice(0, 2)
       .map((one) => fill(WORDS.map.sayDevice, { name: one.name, n: one.ops }));
     const told = fill(WORDS.map.say, { heard: state.heard, ops: state.ops, busiest: listed(busiest) });
-    return fill(WORDS.frame.status, { title: this.title, badge, told });
+    return fill(WORDS.frame.status, { title: this.title, badge, text: told });
   },
 };
 

@@ -293,7 +293,7 @@ function speak(self, kind) {
 
 function summary({ view, parts, player }, state, kind) {
   const badge = parts.badge.textContent;
-  return view.say?.(state, player.position, kind, badge) ?? fill(WORDS.frame.status, { title: view.title, badge, told: events(state) });
+  return view.say?.(state, player.position, kind, badge) ?? fill(WORDS.frame.status, { title: view.title, badge, text: events(state) });
 }
 
 // Tests define window.__nbtf to count; there is no cost otherwise.

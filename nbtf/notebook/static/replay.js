@@ -198,7 +198,7 @@ function replayBar(player, act) {
 
 // The step's number makes each line differ from the previous one, so that screen readers announce it.
 function lineOf(state, at) {
-  return fill(WORDS.replay.line, { i: at - cellOf(state, at).first + 1, told: tellStep(state, at) });
+  return fill(WORDS.replay.line, { i: at - cellOf(state, at).first + 1, text: tellStep(state, at) });
 }
 
 // How much can be replayed, unless it is everything.

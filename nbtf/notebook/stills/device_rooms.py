@@ -133,7 +133,7 @@ def _reason_lines(reason: Text, room: float, most: int) -> list[str]:
 
 
 def _chips(ops: list[OpCount], x: float, y: float, right: float) -> Iterator[Mark]:
-    """Yields as many further ops as fit; the last text says how many more there are."""
+    """Yields as many further ops as fit; the last text is the number of the others."""
     names = list(dict.fromkeys(op.op for op in ops))
     counts = {name: sum(op.times for op in ops if op.op == name) for name in names}
     for number, name in enumerate(names):

@@ -114,7 +114,7 @@ def memory_scenes(
 ) -> list[dict[str, Any]]:
     """Returns the data from which a page draws the memory of each device, the busiest first.
 
-    If the first events are no longer kept, there is no data, because the layout of memory is unknown.
+    If the first events are no longer kept, returns nothing, because the layout of memory is unknown.
 
     Args:
       record: a recording from `tf.runtime.recording()`.
@@ -253,7 +253,7 @@ def memory_scenes_of_session(session: Session) -> list[dict[str, Any]]:
 def memory_scenes_of_run(session: Session, run: runtime.Scene, most: int | None = None) -> list[dict[str, Any]]:
     """Returns the data from which a page draws the memory of each device in one run of a cell; see `memory_scenes`.
 
-    If the first events of the session are no longer kept, there is no data, because the layout of memory is unknown.
+    If the first events of the session are no longer kept, returns nothing, because the layout of memory is unknown.
 
     Args:
       session: the session that recorded it.
@@ -309,7 +309,7 @@ def _names_on(session: Session, name: str) -> Addresses:
 
 
 def _today(session: Session) -> tuple[runtime.Snapshot, bool]:
-    """Returns the events since the last restart, and whether there was no restart before."""
+    """Returns the events since the last restart, and whether the runtime has never been restarted."""
     recorder = session.recorder
     snapshot, scenes = recorder.snapshot(), recorder.scenes
     if not scenes or scenes[0].machine == scenes[-1].machine:

@@ -1,4 +1,4 @@
-"""The colour of each token, on light and on dark paper.
+"""The colour of each token, for light and dark paper.
 
 Each op and the memory it leaves behind share one hue. Fills of ops and of memory differ by at least 9 in OKLab x 100
 for every kind of colour vision. Their contrast with the paper is at least 3:1, and that of texts on them at least
@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 
 class Colour(NamedTuple):
-    """A colour on light and on dark paper."""
+    """A colour for light and for dark paper."""
 
     light: str
     dark: str

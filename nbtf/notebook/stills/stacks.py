@@ -59,7 +59,7 @@ class Scale:
 
 @dataclass(frozen=True, slots=True)
 class Colouring:
-    """The colour of each op, and the texts of the legend: by phase, or by family if there are no phases."""
+    """The colour of each op, and the texts of the legend: by phase, or by family without phases."""
 
     by_phase: bool
     ops: tuple[Work, ...]

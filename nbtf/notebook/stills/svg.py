@@ -1,7 +1,7 @@
 """Converts pictures into SVG that is safe to show anywhere.
 
 Attributes give the colours on light paper, so a page that strips styles shows the light picture. A style sheet changes
-them by class for readers who prefer dark paper. There is no script, and nothing is loaded from elsewhere. Texts state
+them by class for readers who prefer dark paper. The SVG contains no script and loads nothing. Texts state
 their width, so the layout holds with any font. Marks that look the same share a group that states their look once;
 overlapping marks keep their order.
 """

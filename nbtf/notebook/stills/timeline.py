@@ -323,7 +323,7 @@ class _Timeline:
             yield filled(words["more"], n=len(schedule.lanes) - len(self._lanes))
 
     def _flow(self, texts: list[Text], begin: float = _MARGIN) -> None:
-        """Adds texts on the next line, and on further lines if necessary."""
+        """Adds texts on the next line, wrapped if necessary."""
         marks, self._y = flowed(texts, begin, self._right, self._y + 20)
         self._marks += marks
 

@@ -56,7 +56,7 @@ FOLDED = re.compile(f"{CONSTANT}$|ReadVariableOp$|VarHandleOp$|Assign")
 """Ops that never label a device, because every program runs them."""
 
 State = dict[str, Any]
-"""What a view receives: plain data."""
+"""The data that a view receives."""
 
 Count = tuple[str, int, runtime.Reason]
 """An op, how often a device ran it, and why there."""

@@ -165,7 +165,7 @@ class View(Widget):
             _publish({"text/html": "", "text/plain": ""}, FOLLOWS, transient={"display_id": name}, update=True)
 
     def did_not_load(self) -> None:
-        """Shows the table, and why there is no live view."""
+        """Shows the table, and the reason for not being live."""
         _show(self.table())
         say(MISSING)
 

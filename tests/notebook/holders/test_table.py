@@ -415,7 +415,7 @@ def test_forgetting_says_what_it_freed(shell: Shell) -> None:
 
     out = shell.run("%gpu_memory --forget-last-error").out
     assert "The last error is forgotten: 1 MiB (1,048,576 B) of GPU:0 (simulated) freed.\n" == out
-    assert "There is no error to forget.\n" == shell.run("%gpu_memory --forget-last-error").out
+    assert "No error to forget.\n" == shell.run("%gpu_memory --forget-last-error").out
     assert "No traceback available to show." in shell.run("%tb").out
 
 

@@ -78,7 +78,7 @@ def on_cards(session: Session, cards: Cards, rows: Sequence[Row]) -> tuple[list[
         if unused > 0:
             card_rows.append(_row(device, "nbtf: kept in its pool for later tensors", unused))
         if use.context:
-            card_rows.append(_row(device, "this process: CUDA context, and libraries without a pool", use.context))
+            card_rows.append(_row(device, "this process: CUDA's context, and libraries without a pool", use.context))
         card_rows += [_process(device, each) for each in session.cards.processes(card[0]) if each.pid != os.getpid()]
         notes.append(use.sum())
         notes += [gpu.naming for gpu in map(session.cards.numbered, card) if gpu.naming and gpu.name.startswith("GPU")]

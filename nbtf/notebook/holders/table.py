@@ -114,7 +114,7 @@ def build_table(session: Session, devices: Collection[str], seconds: float | Non
     gpus = [gpu for gpu in runtime.devices() if gpu.name in devices]
     cards = real_cards(session, gpus)
     if not gpus and not cards:
-        return Table(COLUMNS, [], ["Memory is tracked only for GPUs, and none is available."])
+        return Table(COLUMNS, [], ["No GPU is available. Memory is tracked only for GPUs."])
     if not any(gpu.in_use for gpu in gpus) and not cards:
         return Table(COLUMNS, [], ["Nothing is in use."])
     rows, notes = _holder_rows(

@@ -80,7 +80,7 @@ def test_card_without_any_tensor_lists_its_processes(shell: Shell, monkeypatch: 
 
     assert {
         "nbtf: kept in its pool for later tensors": ("card 5", 768 * MIB),
-        "this process: CUDA context, and libraries without a pool": ("card 5", 376 * MIB),
+        "this process: CUDA's context, and libraries without a pool": ("card 5", 376 * MIB),
         "process 700001 of bob": ("card 5", 500 * MIB),
         "your kernel of a.ipynb (process 700002), idle for 12 min": ("card 5", 100 * MIB),
     } == rows(table)
@@ -117,7 +117,7 @@ def test_computer_without_a_card_says_what_it_said(shell: Shell, monkeypatch: py
 
     table = shell.run("%gpu_memory --who").result
 
-    assert ["Memory is tracked only for GPUs, and none is available."] == table.notes
+    assert ["No GPU is available. Memory is tracked only for GPUs."] == table.notes
 
 
 # Other libraries
@@ -140,7 +140,7 @@ def test_tensors_of_pytorch_are_found_by_name(shell: Shell, monkeypatch: pytest.
         "model[0].weight": ("cuda:0", 200 * MIB),
         "PyTorch: arrays without a name": ("cuda:0", 100 * MIB),
         "PyTorch: kept for later arrays": ("cuda:0", 300 * MIB),
-        "this process: CUDA context, and libraries without a pool": ("card 0", 1048 * MIB),
+        "this process: CUDA's context, and libraries without a pool": ("card 0", 1048 * MIB),
     } == rows(table)
     assert {"x": "[2, 3] float32 (PyTorch)"}.items() <= {row["holder"]: row.get("tensor") for row in table.rows}.items()
     frees = {row["holder"]: row["frees"] for row in table.rows}
@@ -223,7 +223,7 @@ def test_pytorch_alone_is_matched_to_its_card(shell: Shell, monkeypatch: pytest.
     assert {
         "x": ("cuda:0", 400 * MIB),
         "PyTorch: kept for later arrays": ("cuda:0", 200 * MIB),
-        "this process: CUDA context, and libraries without a pool": ("card 1", 424 * MIB),
+        "this process: CUDA's context, and libraries without a pool": ("card 1", 424 * MIB),
     } == rows(shell.run("%gpu_memory --who").result)
 
 

@@ -360,7 +360,7 @@ class MemoryView(View):
         super().__init__(tuple(short(name) for name in names if name is not None))
 
     def still(self) -> Picture | None:
-        """Returns the memory history of the only GPU that was used; with several, their current layouts on one scale.
+        """Returns a picture: the memory history if only one GPU was used, otherwise all current layouts.
 
         >>> tf.runtime.restart()
         >>> _ = tf.runtime.simulate_gpus(2)

@@ -39,10 +39,10 @@ def memory_of_compiled(compiled: Any) -> CompiledMemory:
     if stages is None or not isinstance(compiled, stages.Compiled):
         came = type(compiled).__name__
         if stages is not None and isinstance(compiled, stages.Wrapped):
-            came = "a function of jax.jit, for which nothing is planned before it is compiled for shapes"
+            came = "a function of jax.jit, which has no plan until it is compiled for shapes"
         elif stages is not None and isinstance(compiled, stages.Lowered):
-            came = "what lower() returns: .compile() it"
-        raise TypeError(f"A function that JAX has compiled is needed, jax.jit(f).lower(x).compile(). Got {came}")
+            came = "the result of lower(): call .compile() on it"
+        raise TypeError(f"`compiled` must be a compiled JAX function, jax.jit(f).lower(x).compile(). Got {came}")
     plan = compiled.memory_analysis()
     devices = compiled.runtime_executable().local_devices()
     platform = str(devices[0].platform)

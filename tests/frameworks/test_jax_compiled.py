@@ -63,5 +63,5 @@ def test_plan_of_a_compiled_function_is_a_table_that_says_what_it_is(tmp_path: P
 
 
 def test_what_jax_has_not_compiled_is_refused() -> None:
-    with pytest.raises(TypeError, match=r"A function that JAX has compiled is needed.* Got list"):
+    with pytest.raises(TypeError, match=r"must be a compiled JAX function.* Got list"):
         tf.runtime.compiled_memory([])

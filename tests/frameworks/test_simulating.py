@@ -43,7 +43,7 @@ def test_a_library_that_is_not_here_is_said_to_be_missing(monkeypatch: pytest.Mo
 
     sentence = simulating.names_of_devices(["torch"], 1)
 
-    assert "PyTorch has them as cuda:0. PyTorch is not installed here: pip install torch." == sentence
+    assert "PyTorch has them as cuda:0. PyTorch is not installed: pip install torch." == sentence
 
 
 def test_the_compiler_can_be_loaded_while_gpus_are_simulated() -> None:

@@ -1,0 +1,92 @@
+"""What does training cost? Checks of the lessons on timing, on memory per parameter, and on sharding."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+import nbtf as tf
+from nbtf.notebook.checks.answers import Answers, Verdict, exercise, short_device
+
+_SIZE = 512
+"""Rows and columns of the gradients that are added up: 1 MiB each."""
+
+
+class _Card:
+    """A card as the lesson defines it, in modelled seconds: busy at first, and slow at its first launch."""
+
+    def __init__(self) -> None:
+        self.host, self.free, self._first_launch = 0.0, 7.0, 0.5
+
+    def launch(self, seconds: float) -> None:
+        self.host += 10e-6
+        self.free = max(self.free, self.host) + seconds + self._first_launch
+        self._first_launch = 0.0
+
+    def synchronize(self) -> None:
+        self.host = max(self.host, self.free)
+
+
+@exercise
+def honest_timer(answers: Answers) -> Verdict:
+    """The time of one operation, measured on a card that is busy and whose first launch is slow."""
+    measure = answers.call("measure")
+    measured = [float(measure(_Card(), seconds)) for seconds in (1e-3, 1e-6)]
+    expected = [1e-3, 10e-6]
+    report = f"{1e3 * measured[0]:.3g} ms for an operation that keeps the card busy for 1 ms."
+    if not all(wanted <= time < 1.05 * wanted for time, wanted in zip(measured, expected, strict=True)):
+        return Verdict(False, f"{report} Wanted: 1 ms, or a little more.")
+    return Verdict(True, report)
+
+
+@exercise
+def training_bytes(answers: Answers) -> Verdict:
+    """The bytes per parameter of three optimizers, compared with a step on the simulated card."""
+    answer: dict[Any, Any] = answers.read("bytes_per_parameter", dict)
+    optimizers = {
+        "SGD": tf.keras.optimizers.SGD(0.01),
+        "SGD with momentum": tf.keras.optimizers.SGD(0.01, momentum=0.9),
+        "Adam": tf.keras.optimizers.Adam(),
+    }
+    really = {name: _bytes_per_parameter(optimizer) for name, optimizer in optimizers.items()}
+    wrong = [name for name in really if answer.get(name) != really[name]]
+    if wrong:
+        return Verdict(False, f"{', '.join(wrong)}. Count weights, gradients, and what the optimizer keeps.")
+    return Verdict(True, ", ".join(f"{name} {count}" for name, count in really.items()) + ".")
+
+
+def _bytes_per_parameter(optimizer: Any) -> int:
+    """What weights, gradients and an optimizer's state take on GPU:0 after a step, rounded."""
+    shape = (_SIZE, _SIZE)
+    before = _in_use()
+    with tf.device("/GPU:0"):
+        weight, gradient = tf.Variable(tf.zeros(shape)), tf.ones(shape)
+        optimizer.apply_gradients([(gradient, weight)])
+    return round((_in_use() - before) / (_SIZE * _SIZE))
+
+
+def _in_use() -> int:
+    return next(device.in_use or 0 for device in tf.runtime.devices() if device.name == "GPU:0")
+
+
+@exercise
+def reduce_scatter(answers: Answers) -> Verdict:
+    """The sum of four gradients, a quarter of it on each GPU, for three times the bytes of one gradient."""
+    add_up = answers.call("add_up")
+    values = [np.arange(_SIZE * _SIZE, dtype=np.float32).reshape(_SIZE, _SIZE) + gpu for gpu in range(4)]
+    gradients: list[Any] = []
+    for gpu, value in enumerate(values):
+        with tf.device(f"/GPU:{gpu}"):
+            gradients.append(tf.constant(value))
+    with tf.runtime.recording() as attempt:
+        quarters: list[Any] = list(add_up(gradients))
+    devices = [short_device(quarter) for quarter in quarters]
+    if devices != [f"GPU:{gpu}" for gpu in range(4)]:
+        return Verdict(False, f"the sums are on {', '.join(devices) or 'no device'}. Wanted: GPU:0 to GPU:3.")
+    wanted = np.split(sum(values[1:], values[0]), 4)
+    if not all(np.array_equal(quarter.numpy(), right) for quarter, right in zip(quarters, wanted, strict=True)):
+        return Verdict(False, "these are not the quarters of the sum.")
+    moved = sum(size for _, _, size in attempt.copies) / 2**20
+    report = f"{moved:g} MiB are copied for gradients of 1 MiB."
+    return Verdict(True, report) if moved <= 3 else Verdict(False, f"{report} Wanted: 3 MiB.")

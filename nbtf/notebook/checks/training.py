@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
-import numpy as np
-
 import nbtf as tf
-from nbtf.notebook.checks.answers import Answers, Verdict, exercise, short_device
+from nbtf.notebook.checks.answers import Answers, Verdict, exercise
 
 _SIZE = 512
-"""Rows and columns of the gradients that are added up: 1 MiB each."""
+"""Rows and columns of the model that is trained: 1 MiB."""
 
 
 class _Card:
@@ -71,22 +70,16 @@ def _in_use() -> int:
 
 
 @exercise
-def reduce_scatter(answers: Answers) -> Verdict:
-    """The sum of four gradients, a quarter of it on each GPU, for three times the bytes of one gradient."""
-    add_up = answers.call("add_up")
-    values = [np.arange(_SIZE * _SIZE, dtype=np.float32).reshape(_SIZE, _SIZE) + gpu for gpu in range(4)]
-    gradients: list[Any] = []
-    for gpu, value in enumerate(values):
-        with tf.device(f"/GPU:{gpu}"):
-            gradients.append(tf.constant(value))
-    with tf.runtime.recording() as attempt:
-        quarters: list[Any] = list(add_up(gradients))
-    devices = [short_device(quarter) for quarter in quarters]
-    if devices != [f"GPU:{gpu}" for gpu in range(4)]:
-        return Verdict(False, f"the sums are on {', '.join(devices) or 'no device'}. Wanted: GPU:0 to GPU:3.")
-    wanted = np.split(sum(values[1:], values[0]), 4)
-    if not all(np.array_equal(quarter.numpy(), right) for quarter, right in zip(quarters, wanted, strict=True)):
-        return Verdict(False, "these are not the quarters of the sum.")
-    moved = sum(size for _, _, size in attempt.copies) / 2**20
-    report = f"{moved:g} MiB are copied for gradients of 1 MiB."
-    return Verdict(True, report) if moved <= 3 else Verdict(False, f"{report} Wanted: 3 MiB.")
+def sharded_bytes(answers: Answers) -> Verdict:
+    """The bytes per parameter on each GPU, for all stages and several numbers of GPUs."""
+    function = answers.call("bytes_per_parameter")
+    for stage, gpus in itertools.product(range(4), (4, 8, 64)):
+        answer, expected = float(function(stage, gpus)), _sharded(stage, gpus)
+        if abs(answer - expected) > 1e-6:
+            return Verdict(False, f"stage {stage} on {gpus} GPUs: {answer:g}. Wanted: {expected:g}.")
+    return Verdict(True, f"stage 3 on 64 GPUs: {_sharded(3, 64):g} bytes per parameter.")
+
+
+def _sharded(stage: int, gpus: int) -> float:
+    """Weights, gradients and moments of a parameter, each divided from its stage on."""
+    return sum(size / (gpus if stage >= first else 1) for size, first in ((4, 3), (4, 2), (8, 1)))

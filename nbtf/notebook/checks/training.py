@@ -1,4 +1,4 @@
-"""What does training cost? Checks of the lessons on timing, on memory per parameter, and on sharding."""
+"""What does training cost? Checks the exercises on timing, memory per parameter and sharding."""
 
 from __future__ import annotations
 

@@ -54,13 +54,13 @@ def parameter(say: Say) -> Picture:
         marks += label(494 + width, y + 15, batch, "soft", SMALL)
     marks += label(486, 178, say("grow with the batch"), "soft", SMALL)
     marks += paragraph(MARGIN, 192, say("7 billion parameters: 112 GB"), 400)
-    return picture(say("Training takes four times the bytes of the weights, and activations"), 208, marks)
+    return picture(say("Training needs four times the bytes of the weights, plus activations"), 208, marks)
 
 
 def shards(say: Say) -> Picture:
     """What one of four GPUs keeps at each stage: a block of full height is whole, a low one a quarter."""
     marks: list[Mark] = []
-    parts = (("weights", "wgt", 40.0, 3), ("gradients", "bwd", 40.0, 2), ("moments", "upd", 80.0, 1))
+    parts = (("weights", "wgt", 32.0, 3), ("gradients", "bwd", 32.0, 2), ("moments", "upd", 64.0, 1))
     for stage, total in enumerate(("16", "10", "7", "4")):
         x = 170 + stage * 134.0
         marks += frame(x, 56, 120, 168, fill="paper")
@@ -74,7 +74,7 @@ def shards(say: Say) -> Picture:
             base -= height + 2
         marks += label(x + 60, 244, total, anchor="middle")
     marks += label(MARGIN, 76, say("stage"), "soft")
-    for words, y in (("moments", 112.0), ("gradients", 156.0), ("weights", 198.0)):
+    for words, y in (("moments", 118.0), ("gradients", 168.0), ("weights", 202.0)):
         marks += label(MARGIN, y, say(words))
     marks += label(MARGIN, 244, say("bytes per parameter"), "soft", SMALL)
     return picture(say("Each stage cuts one thing more into four, here on one of four GPUs"), 258, marks)

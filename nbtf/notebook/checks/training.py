@@ -1,4 +1,4 @@
-"""What does training cost? Checks the exercises on timing, memory per parameter and sharding."""
+"""Checks of the lessons about timing, memory per parameter and sharding."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Any
 
 import nbtf as tf
 from nbtf.notebook.checks.answers import Answers, Verdict, exercise
+from nbtf.notebook.checks.wording import listed, phrase
 
 _SIZE = 512
 """Rows and columns of the model that is trained: 1 MiB."""
@@ -33,9 +34,9 @@ def honest_timer(answers: Answers) -> Verdict:
     measure = answers.call("measure")
     measured = [float(measure(_Card(), seconds)) for seconds in (1e-3, 1e-6)]
     expected = [1e-3, 10e-6]
-    report = f"{1e3 * measured[0]:.3g} ms for an operation that keeps the card busy for 1 ms."
+    report = phrase("timeFound", ms=f"{1e3 * measured[0]:.3g}")
     if not all(wanted <= time < 1.05 * wanted for time, wanted in zip(measured, expected, strict=True)):
-        return Verdict(False, f"{report} Wanted: 1 ms, or a little more.")
+        return Verdict(False, phrase("sentences", first=report, second=phrase("timeGoal")))
     return Verdict(True, report)
 
 
@@ -51,8 +52,8 @@ def training_bytes(answers: Answers) -> Verdict:
     really = {name: _bytes_per_parameter(optimizer) for name, optimizer in optimizers.items()}
     wrong = [name for name in really if answer.get(name) != really[name]]
     if wrong:
-        return Verdict(False, f"{', '.join(wrong)}. Count weights, gradients, and what the optimizer keeps.")
-    return Verdict(True, ", ".join(f"{name} {count}" for name, count in really.items()) + ".")
+        return Verdict(False, phrase("wrongBytes", names=listed(wrong)))
+    return Verdict(True, phrase("allThree"))
 
 
 def _bytes_per_parameter(optimizer: Any) -> int:
@@ -76,8 +77,8 @@ def sharded_bytes(answers: Answers) -> Verdict:
     for stage, gpus in itertools.product(range(4), (4, 8, 64)):
         answer, expected = float(function(stage, gpus)), _sharded(stage, gpus)
         if abs(answer - expected) > 1e-6:
-            return Verdict(False, f"stage {stage} on {gpus} GPUs: {answer:g}. Wanted: {expected:g}.")
-    return Verdict(True, f"stage 3 on 64 GPUs: {_sharded(3, 64):g} bytes per parameter.")
+            return Verdict(False, phrase("stageBytes", stage=stage, n=gpus, found=f"{answer:g}", goal=f"{expected:g}"))
+    return Verdict(True, phrase("allStages"))
 
 
 def _sharded(stage: int, gpus: int) -> float:

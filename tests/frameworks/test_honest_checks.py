@@ -141,7 +141,7 @@ def test_cpu_builds_have_no_memory_to_ask_for(monkeypatch: pytest.MonkeyPatch) -
 
     assert (
         "- memory of everything that ran",
-        "+ not checked: PyTorch ran 1 op, not recorded, on no GPU whose memory could be asked for. "
+        "+ not checked: PyTorch ran 1 op, not recorded, on no GPU that reports its memory. "
         "Move that out of the block, or check without torch.",
         "+ not checked: JAX may have run functions that were not recorded, on devices that report no memory. "
         "Move that out of the block, or check without jax.",

@@ -131,7 +131,7 @@ class Program:
             if not self._machine.tensors.has_values:
                 stack.enter_context(Files(self._torch, ledger, host, notes).held_in_memory())
                 stack.enter_context(host.without_values())
-            ends = self._run_cells(self.cells if cells is None else cells, allocators, ledger)
+            ends = self._run_cells(self.cells if cells is None else cells, allocators, ledger, notes)
         ledger.finish()
         peaks = [allocator.peak() for allocator in allocators]
         used = [peak for peak in peaks if peak.allocated or peak.ooms]
@@ -152,7 +152,9 @@ class Program:
         self._machine.allocators[:] = allocators
         return allocators
 
-    def _run_cells(self, cells: Sequence[Cell], allocators: Sequence[WatchedAllocator], ledger: Ledger) -> _Ends:
+    def _run_cells(
+        self, cells: Sequence[Cell], allocators: Sequence[WatchedAllocator], ledger: Ledger, notes: list[str]
+    ) -> _Ends:
         """Runs cells up to the first error of one that is predicted, or until the time is up; says how they ended."""
         is_cut, unprepared = False, list[str]()
         self._predicted = cells
@@ -160,8 +162,12 @@ class Program:
         for cell in cells:
             if cell.is_predicted and not has_begun:
                 has_begun = True
-                for allocator in allocators:
-                    allocator.begin()
+                cached = sum([allocator.begin() for allocator in allocators])
+                if cached:
+                    notes.append(
+                        f"The prediction starts with an empty cache: {runtime.exact(cached)} that the cells before "
+                        "reserve and no longer use are not counted."
+                    )
             error = self._end_of(cell, ledger)
             if isinstance(error, TimeUp):
                 return _Ends("", self._line_of(error) or f"cell {cell.number}", tuple(unprepared), is_cut)

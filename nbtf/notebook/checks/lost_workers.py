@@ -1,0 +1,37 @@
+"""Check of the lesson about a machine that fails."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+import nbtf as tf
+from nbtf.notebook.checks.answers import Answers, Verdict, exercise
+
+_SPOILED = np.nan
+"""What the lost task's copies hold, so that reading one is noticed."""
+
+
+@exercise
+def rescue(answers: Answers) -> Verdict:
+    """All weights come from copies that are left; tried on three hosts, each of which is lost once."""
+    function = answers.call("rescue")
+    tf.runtime.restart()
+    tf.runtime.simulate_cluster(hosts=3, gpus=1, model="H100")
+    for number in range(3):
+        lost = f"/job:worker/replica:0/task:{number}"
+        with tf.distribute.MultiWorkerMirroredStrategy().scope():
+            model = tf.keras.Sequential([tf.keras.layers.Input((2,)), tf.keras.layers.Dense(3)])
+        expected = [weight.numpy() for weight in model.weights]
+        for weight in model.weights:
+            for copy in weight.value.values:
+                if copy.device.startswith(lost):
+                    with tf.device(copy.device):
+                        copy.assign(np.full(copy.shape, _SPOILED))
+        arrays: list[Any] = list(function(model, lost))
+        if len(arrays) != len(expected):
+            return Verdict(False, f"the model has {len(expected)} weights, and you returned {len(arrays)}.")
+        if not all(np.array_equal(array, weight) for array, weight in zip(arrays, expected, strict=True)):
+            return Verdict(False, f"with task {number} lost, you read a copy that was on that task.")
+    return Verdict(True, "a surviving copy of each weight, whichever task is lost.")

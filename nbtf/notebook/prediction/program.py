@@ -99,7 +99,7 @@ class Program:
         self._shell.compile.get_code_name = self._code_name
         self._shell.showtraceback = _show_nothing  # its output would be discarded, and takes time
         self._number = 0
-        self._until = 0.0
+        self._until = 0.0  # of the processor's time: a busy computer must not end a loop earlier
 
     def run(
         self,
@@ -165,8 +165,8 @@ class Program:
                 cached = sum([allocator.begin() for allocator in allocators])
                 if cached:
                     notes.append(
-                        f"The prediction starts with an empty cache: {runtime.exact(cached)} that the cells before "
-                        "reserve and no longer use are not counted."
+                        f"The prediction starts with an empty cache: it does not count {runtime.exact(cached)} that "
+                        "earlier cells reserved and no longer use."
                     )
             error = self._end_of(cell, ledger)
             if isinstance(error, TimeUp):
@@ -183,7 +183,7 @@ class Program:
 
     def _end_of(self, cell: Cell, ledger: Ledger) -> BaseException | None:
         """Runs a cell; returns the error that ended it, if any."""
-        self._number, self._until = cell.number, time.monotonic() + self._seconds
+        self._number, self._until = cell.number, time.process_time() + self._seconds
         ledger.begin_cell()
         try:
             with self.limit.interrupting():
@@ -195,7 +195,7 @@ class Program:
     def _check(self, ledger: Ledger, look: Callable[[int], object] | None) -> None:
         """Ends a cell when all time is up, or when its own is and its memory has not grown for some steps."""
         self.limit.check()
-        if time.monotonic() > self._until and ledger.steps_without_peak >= _STEPS:
+        if time.process_time() > self._until and ledger.steps_without_peak >= _STEPS:
             self._until = float("inf")
             raise Enough
         if look is not None:

@@ -9,10 +9,6 @@ import numpy as np
 import nbtf as tf
 from nbtf.notebook.checks.answers import Answers, Verdict, exercise
 
-_SPOILED = np.nan
-"""What the lost task's copies hold, so that reading one is noticed."""
-
-
 @exercise
 def rescue(answers: Answers) -> Verdict:
     """All weights come from copies that are left; tried on three hosts, each of which is lost once."""
@@ -26,9 +22,9 @@ def rescue(answers: Answers) -> Verdict:
         expected = [weight.numpy() for weight in model.weights]
         for weight in model.weights:
             for copy in weight.value.values:
-                if copy.device.startswith(lost):
+                if copy.device.startswith(lost):  # unreadable, so that a wrong answer is noticed
                     with tf.device(copy.device):
-                        copy.assign(np.full(copy.shape, _SPOILED))
+                        copy.assign(np.full(copy.shape, np.nan))
         arrays: list[Any] = list(function(model, lost))
         if len(arrays) != len(expected):
             return Verdict(False, f"the model has {len(expected)} weights, and you returned {len(arrays)}.")

@@ -22,7 +22,7 @@ and Gropp, "Optimization of collective communication operations in MPICH", IJHPC
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Sequence
 from functools import lru_cache
 from typing import NamedTuple, TypeAlias
@@ -214,8 +214,8 @@ def _timed(rounds: Sequence[Round], devices: Sequence[str], network: Network) ->
 
 def _seconds(each: Round, devices: Sequence[str], tasks: Sequence[str], network: Network) -> float:
     """Returns how long the messages of a round take once: the slowest one, or the flow through the slowest link."""
-    leaving: Counter[tuple[bool, object]] = Counter()
-    entering: Counter[tuple[bool, object]] = Counter()
+    leaving: defaultdict[tuple[bool, object], float] = defaultdict(float)
+    entering: defaultdict[tuple[bool, object], float] = defaultdict(float)
     ways: list[tuple[bool, object, object]] = []
     for source, target, nbytes in each.messages:
         # GPUs of one host have links of their own; what leaves or enters a host shares its link to the network.

@@ -328,7 +328,7 @@ def copies_reduced(reduce_op: ReduceOp, copies: Sequence[Any]) -> Tensor:
     if any([task_of(copy.device) != _THIS_TASK for copy in copies]):
         return combined(reduce_op, [read_variable(copy) for copy in copies])
     scope = SCOPE()
-    target = CPU if scope is None or scope.request is None else scope.request.name
+    target = (scope.request.name if scope is not None and scope.request is not None else None) or CPU
     _log_reduction(target, (target,))
     values = [read_variable(copy) for copy in copies]
     with device(target):

@@ -161,7 +161,7 @@ REDUCTION = (
 def test_the_log_has_the_pairs_of_the_guide_but_the_one_that_the_appendix_names() -> None:
     cells = cells_of(MIRRORED)
     start = next(at for at, cell in enumerate(cells) if "S89" in cell.metadata.get("nbtf", {}).get("scenarios", []))
-    log = outputs(cells[start : start + 2])
+    log = outputs(cells[start : start + 3])
 
     pairs = set(re.findall(r"Executing op (\w+) in device \S*/device:(\S+)", log))
 

@@ -9,6 +9,7 @@ import numpy as np
 import nbtf as tf
 from nbtf.notebook.checks.answers import Answers, Verdict, exercise
 
+
 @exercise
 def rescue(answers: Answers) -> Verdict:
     """All weights come from copies that are left; tried on three hosts, each of which is lost once."""

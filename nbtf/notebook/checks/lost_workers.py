@@ -8,6 +8,7 @@ import numpy as np
 
 import nbtf as tf
 from nbtf.notebook.checks.answers import Answers, Verdict, exercise
+from nbtf.notebook.checks.wording import phrase
 
 
 @exercise
@@ -28,7 +29,7 @@ def rescue(answers: Answers) -> Verdict:
                         copy.assign(np.full(copy.shape, np.nan))
         arrays: list[Any] = list(function(model, lost))
         if len(arrays) != len(expected):
-            return Verdict(False, f"the model has {len(expected)} weights, and you returned {len(arrays)}.")
+            return Verdict(False, phrase("weightsReturned", n=len(expected), got=len(arrays)))
         if not all(np.array_equal(array, weight) for array, weight in zip(arrays, expected, strict=True)):
-            return Verdict(False, f"with task {number} lost, you read a copy that was on that task.")
-    return Verdict(True, "a surviving copy of each weight, whichever task is lost.")
+            return Verdict(False, phrase("lostCopyRead", number=number))
+    return Verdict(True, phrase("rescued"))

@@ -31,5 +31,5 @@ def rescue(answers: Answers) -> Verdict:
         if len(arrays) != len(expected):
             return Verdict(False, phrase("weightsReturned", n=len(expected), got=len(arrays)))
         if not all(np.array_equal(array, weight) for array, weight in zip(arrays, expected, strict=True)):
-            return Verdict(False, phrase("lostCopyRead", number=number))
+            return Verdict(False, phrase("lostValueRead", number=number))
     return Verdict(True, phrase("rescued"))

@@ -60,7 +60,7 @@ QUOTED = {
         "*33 ops*": "33 ops",
         "*between GPUs: 9 copies, 900 KiB*": "between GPUs: 9 copies, 900 KiB",
         "a GPU with 48 MiB": "total capacity of 48.00 MiB",
-        "allocates 7.6 MiB and reserves 24 MiB": "it allocates 7.6 MiB (8,007,680 B) and reserves 24 MiB (",
+        "allocates 7.6 MiB and reserves 24 MiB": "at most 7.6 MiB (8,007,680 B) and reserves at most 24 MiB (",
         "With a batch of 8,192 it reserves 120 MiB": "8,192        99.6 MiB        120 MiB  fits",
         "with 131,072 it reserves 2 GiB": "131,072         1.5 GiB          2 GiB  fits",
         "leave 238 MiB in the cache": "it does not count 238 MiB (",

@@ -39,7 +39,9 @@ def main() -> int:
             target = chosen.output if language == "en" else chosen.output / language
             if status := sphinx("html", source, target, language, has_site=chosen.site is not None):
                 return status
-            shutil.rmtree(target / "jupyter_execute", ignore_errors=True)  # copies of the lessons; no page links to them
+            shutil.rmtree(
+                target / "jupyter_execute", ignore_errors=True
+            )  # copies of the lessons; no page links to them
             write_redirects(target)
     if chosen.site is not None:
         shutil.copytree(chosen.site, chosen.output / "try", dirs_exist_ok=True)

@@ -64,6 +64,6 @@ def explained(action: argparse.Action) -> str:
 
 
 def plain(text: str) -> str:
-    """Returns a text with everything but code escaped for Markdown; a line that begins a sentence begins a paragraph."""
+    """Escapes a text for Markdown, except its code, and makes lines that begin a sentence paragraphs."""
     text = re.sub(r"\.\n(?=[A-Z])", ".\n\n", text)
     return re.sub(r"(`[^`]*`)|([*_<\[\]])", lambda match: match[1] or f"\\{match[2]}", text)

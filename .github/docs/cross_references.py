@@ -44,7 +44,7 @@ def resolve(app: Sphinx, environment: BuildEnvironment, node: pending_xref, text
 def label_of(code: str) -> str:
     """Returns the label of a command, a magic or a variable in the reference; empty for other code.
 
-    The label of `nbtf notebooks check FOLDER` is `nbtf-notebooks-check`, that of `%gpu_memory --who` is `line-gpu_memory`.
+    `nbtf notebooks check FOLDER` has the label `nbtf-notebooks-check`, `%gpu_memory --who` has `line-gpu_memory`.
     """
     if command := re.match(r"nbtf (?:notebooks )?[a-z]+(?![\w.])", code):
         return command[0].replace(" ", "-")

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import sys
 from collections.abc import Iterator
@@ -43,14 +44,16 @@ def shown(shell: InteractiveShell, cell: Cell) -> str:
     with capture_output():
         ran = shell.run_cell(cell.code, store_history=True)
     if not ran.success:
-        raise RuntimeError(f"a cell of the gallery fails: {cell.code}") from (ran.error_in_exec or ran.error_before_exec)
+        raise RuntimeError(f"a cell of the gallery fails: {cell.code}") from (
+            ran.error_in_exec or ran.error_before_exec
+        )
     if not cell.file:
         return ""
     bundle, _ = shell.display_formatter.format(ran.result)
     kind = "image/svg+xml" if cell.file.endswith(".svg") else "text/html"
     if kind not in bundle:
         raise RuntimeError(f"a cell of the gallery shows no {kind}: {cell.code}")
-    return str(bundle[kind])
+    return str(bundle[kind]) if kind == "image/svg+xml" else f'<div class="nbtf-output">{bundle[kind]}</div>'
 
 
 def write_pictures(page: Path, folder: Path) -> None:
@@ -58,9 +61,11 @@ def write_pictures(page: Path, folder: Path) -> None:
 
     Args:
       page: the page, with paths relative to `folder`.
-      folder: where the documentation is laid out.
+      folder: where the documentation is laid out. Files that the code itself writes go to its folder `extra`.
     """
     shell = InteractiveShell.instance()
+    (folder / "extra").mkdir(exist_ok=True)
+    os.chdir(folder / "extra")
     for cell in cells(page.read_text(encoding="utf-8")):
         text = shown(shell, cell)
         if text:

@@ -216,9 +216,9 @@ OWN = ("tf.runtime", "tf.notebook", "tf.experimental.numpy.", "tf.keras.backend.
 NAMES_INTRODUCTION = """\
 # Supported TensorFlow names
 
-nbtf has {count:,} names of TensorFlow's API, grouped below by namespace. They are called and documented as in TensorFlow
-2.21; [Differences from TensorFlow](../differences.md) lists the exceptions. Calling a name that is not on this page raises
-an error that names it and, where nbtf has another function for the purpose, that function.
+nbtf has {count:,} names of TensorFlow's API, grouped below by namespace. They are called and documented as in
+TensorFlow 2.21; [Differences from TensorFlow](../differences.md) lists the exceptions. Using a name that is not on this
+page raises an error that names it and, if nbtf has another function for the purpose, that function.
 
 `tf.compat.v1` has its names beside those of `tf`; the namespaces below it follow the same pattern.
 """

@@ -234,7 +234,7 @@ def names_page() -> str:
 
 
 def namespaces(module: ModuleType, title: str) -> Iterator[tuple[str, list[str]]]:
-    """Yields a namespace of TensorFlow's with its names, then those below it."""
+    """Yields a TensorFlow namespace with its names, then the namespaces below it."""
     yield title, [name for name in dir(module) if is_tensorflows(name, getattr(module, name))]
     for name in dir(module):
         value, below = getattr(module, name), f"{title}.{name}"

@@ -45,7 +45,7 @@ def write_sources(folder: Path) -> None:
     (reference / "variables.md").write_text(variables_page(), encoding="utf-8")
     (reference / "tensorflow_names.md").write_text(names_page(), encoding="utf-8")
     changelog = (Path(__file__).parents[2] / "CHANGELOG.md").read_text(encoding="utf-8")
-    (reference / "changelog.md").write_text(re.sub(r"\[([^\]]+)\]\(https?:[^)]+\)", r"\1", changelog), encoding="utf-8")
+    (reference / "changelog.md").write_text(re.sub(r"\[([^\]]+)\]\([^)\s]+\)", r"\1", changelog), encoding="utf-8")
     commands = reference / "commands.md"
     commands.write_text(commands_page(commands.read_text(encoding="utf-8")), encoding="utf-8")
     (folder / "extra").mkdir()

@@ -70,7 +70,7 @@ def _with_output(shell: Any, found: re.Match[str]) -> str:
     printed = io.StringIO()
     with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(printed):
         ran = shell.run_cell(code, store_history=True)
-    text = shown(ran, printed.getvalue()).strip()
+    text = shown(ran, printed.getvalue()).strip("\n").rstrip()
     return found["code"] + (f"\n```text\n{text}\n```\n" if text else "")
 
 

@@ -322,8 +322,8 @@ def _broadcast(total: Any) -> Any:
 def copies_reduced(reduce_op: ReduceOp, copies: Sequence[Any]) -> Tensor:
     """Returns the sum or mean of a variable's copies, which are read on their own devices.
 
-    As in TensorFlow, they are added up on the device of the current `tf.device` block, or on CPU:0. With tasks of a cluster, nothing is
-    sent to this program: the copies are added up where an op without a device runs.
+    As in TensorFlow, they are added up on the device of the current `tf.device` block, or on CPU:0. With tasks of a
+    cluster, nothing is sent to this program: the copies are added up where an op without a device runs.
     """
     if any([task_of(copy.device) != _THIS_TASK for copy in copies]):
         return combined(reduce_op, [read_variable(copy) for copy in copies])

@@ -1,7 +1,8 @@
 """Makes the README's picture from real runs on simulated GPUs: `python .github/hero.py`.
 
-Where did it run, why there, and who holds the memory? Four cards that a loop feeds, with a sum that was asked for on a
-card that is not there; and the training step in which a card of 48 MiB runs out of memory.
+It answers three questions: Where did it run? Why there? Who holds the memory? The upper drawing shows four cards that a
+loop feeds, and a sum that requested a card that does not exist. The lower one shows the training step in which a 48 MiB
+card runs out of memory.
 """
 
 from __future__ import annotations
@@ -26,13 +27,13 @@ from nbtf.notebook.stills.svg import to_svg  # noqa: E402
 PICTURE = Path(__file__).with_name("hero.svg")
 WIDTH, HEIGHT = 1280.0, 640.0
 LEFT, RIGHT = 470.0, 1232.0
-"""Where the drawings begin and end, in px."""
+"""Left and right edge of the drawings, in px."""
 
 LIMIT = 48
 
 
 def recorded_map() -> MapFacts:
-    """Runs a loop over four cards."""
+    """Returns the facts of a loop over four cards."""
     tf.runtime.restart()
     tf.runtime.simulate_gpus(4, model="Tesla K20m")
     with tf.device("/CPU:0"):
@@ -50,7 +51,7 @@ def recorded_map() -> MapFacts:
 
 
 def recorded_memory() -> MemoryHistory:
-    """Trains a network on a card that is too small for its second step."""
+    """Returns the memory history of a training run on a card that is too small for its second step."""
     tf.runtime.restart()
     tf.runtime.simulate_gpus(1, memory=f"{LIMIT}MiB")
     hidden = [tf.keras.layers.Dense(units, activation="relu") for units in (1024, 512)]
@@ -71,18 +72,18 @@ def recorded_memory() -> MemoryHistory:
 
 
 def hero(facts: MapFacts, history: MemoryHistory) -> Picture:
-    """Returns the picture: three questions on the left, and their answers on the right."""
+    """Returns the picture: three questions on the left, with their answers on the right."""
     title = (
-        "nbtf shows which operation ran on which GPU and why, what was copied, and who holds the memory: "
-        f"{_asked_for(facts)[1]} was asked for on {_asked_for(facts)[0]}, which is not there, and ran on GPU:0; "
-        f"{_request(history)} do not fit, {_free(history)} are free."
+        "nbtf shows which operation ran on which GPU and why, what was copied, and what holds the memory: "
+        f"{_asked_for(facts)[1]} requested {_asked_for(facts)[0]}, which does not exist, and ran on GPU:0; "
+        f"{_request(history)} does not fit although {_free(history)} is free."
     )
     return Picture(WIDTH, HEIGHT, title, (*_questions(), *_map(facts), *_memory(history)))
 
 
 def _asked_for(facts: MapFacts) -> tuple[str, str]:
     surprise = facts.surprise
-    assert surprise is not None, "an op was asked for on a card that is not there"
+    assert surprise is not None, "an op requested a card that does not exist"
     return surprise[1].reason.detail, surprise[1].op
 
 
@@ -107,7 +108,7 @@ def _questions() -> Iterator[Mark]:
         (
             "TensorFlow's device API in a small",
             "runtime that shows every operation,",
-            "copy and byte. In Jupyter, live.",
+            "copy and byte, live in Jupyter.",
         )
     ):
         yield Text(56, 366 + 29 * number, words, "soft", 20)
@@ -115,7 +116,7 @@ def _questions() -> Iterator[Mark]:
     yield Text(78, 497, "import nbtf as tf", size=18, weight=600, mono=True)
     yield Text(78, 524, "%load_ext nbtf", size=18, mono=True)
     yield Text(78, 551, "%devices --live", size=18, mono=True)
-    yield Text(56, 606, "No GPU needed: simulated cards.", "soft", 17)
+    yield Text(56, 606, "No GPU needed: nbtf simulates one.", "soft", 17)
 
 
 def _map(facts: MapFacts) -> Iterator[Mark]:
@@ -133,11 +134,11 @@ def _map(facts: MapFacts) -> Iterator[Mark]:
         yield Rectangle(x + 1, 151, room - 2, 116, "paper", "hair2" if asked else "hot", 2, 8)
         yield Text(x + 18, 181, card.name, size=18, weight=650)
         yield Text(x + 18, 214, op.op, size=20, weight=650, mono=True)
-        words = f"asked: {card.name}" if asked else f"asked: {op.reason.detail}"
+        words = f"requested {card.name if asked else op.reason.detail}"
         yield Text(x + 18, 247, words, "soft" if asked else "hot", 17, 400 if asked else 650)
     name = _asked_for(facts)[0]
     yield Rectangle(1036, 296, 196, 44, "paper", "hot", 1.6, 8, dashed=True)
-    yield Text(1134, 324, f"{name} is not here", "hot", 17, 650, "middle")
+    yield Text(1134, 324, f"{name} does not exist", "hot", 17, 650, "middle")
     yield Shape(((1030, 318), (530, 318), (530, 278)), stroke="hot", stroke_width=2, dashed=True)
     yield Shape(((530, 268), (522, 282), (538, 282)), "hot", closed=True)
     yield Rectangle(590, 304, 140, 28, "paper")
@@ -176,8 +177,8 @@ def _memory(history: MemoryHistory) -> Iterator[Mark]:
     box = max(height, 62.0)
     yield Rectangle(x + 14, top + 14, RIGHT - x - 28, box, "paper", "hot", 2.4, 6, dashed=True)
     middle = (x + RIGHT) / 2
-    yield Text(middle, top + 40, f"{_request(history)} do not fit", "hot", 17, 650, "middle")
-    yield Text(middle, top + 63, f"{_free(history)} are free", "hot", 16, 400, "middle")
+    yield Text(middle, top + 40, f"{_request(history)} does not fit", "hot", 17, 650, "middle")
+    yield Text(middle, top + 63, f"{_free(history)} is free", "hot", 16, 400, "middle")
     drawn = {band.group for band in history.bands}
     x = LEFT
     for group in (group for group in GROUPS if group in drawn):
@@ -185,11 +186,11 @@ def _memory(history: MemoryHistory) -> Iterator[Mark]:
         text = Text(x + 21, 607, group, "soft", 16)
         yield text
         x += text.width + 40
-    yield Text(LEFT, 357, f"a card of {LIMIT} MiB", "soft", 16)
+    yield Text(LEFT, 357, f"a {LIMIT} MiB card", "soft", 16)
 
 
 def _death(step: int, history: MemoryHistory) -> int:
-    """Returns when a band ends; what is held at the refusal goes on to the edge."""
+    """Returns the step at which a band ends; a band that is alive at the failed request extends to the edge."""
     return 10**9 if step > history.refusals[0].step else step
 
 

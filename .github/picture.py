@@ -1,6 +1,6 @@
 """Makes the README's picture of the live view, from a real run in JupyterLab: `python .github/picture.py`.
 
-Needs what the browser tests need: the extras `lab` and `test`, and Chromium.
+Requires the extras `lab` and `test`, and Chromium, as the browser tests do.
 """
 
 from __future__ import annotations
@@ -48,12 +48,12 @@ for step in range(1000):
         total = tf.add_n(hidden)""",
 )
 EVENTS = 3_000
-"""How many there are when the picture is taken: heartbeats as long as their rows."""
+"""Number of events before the picture is taken: enough for heartbeats as long as their rows."""
 WINDOW = {"width": 1280, "height": 704}
 
 
 def main() -> None:
-    """Runs the cells and takes the picture of the page while the last one runs."""
+    """Runs the cells, and takes a screenshot while the last one is running."""
     with TemporaryDirectory() as home, sync_playwright() as playwright:
         server = start_lab(Path(home))
         try:
@@ -76,7 +76,7 @@ def main() -> None:
 
 
 def clip(page: Page) -> FloatRect:
-    """Returns the part of the page with the notebook and the panel, without menu and status."""
+    """Returns the part of the page with the notebook and the panel, without menu and status bar."""
     notebook = page.locator(".jp-NotebookPanel").bounding_box()
     panel = page.locator(".nbtf-panel").bounding_box()
     assert notebook is not None

@@ -293,7 +293,7 @@ def test_a_view_shows_the_last_cell_or_all_as_its_reader_chooses(docked: Lab) ->
     docked.run(3)
 
     for scope, said in (("cell", "cell 4, "), ("here", "cell 2, "), ("all", "")):
-        view.get_by_role("combobox", name="What is shown").select_option(scope)
+        view.get_by_role("combobox", name="Show").select_option(scope)
         docked.wait(f"/^{said}\\d/.test(document.querySelector('{PANEL} .nbtf-map .nbtf-total').textContent)")
 
     assert [] == docked.unreadable(".nbtf-map")

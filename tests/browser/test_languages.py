@@ -31,9 +31,9 @@ STATIC = Path(esm.__file__).parents[1] / "static"
 @pytest.mark.parametrize(
     ("page", "asked", "lang", "says"),
     [
-        ("zh-CN", "", "zh-CN", ["设备图", "请求 GPU:7\uff0c软放置", "GPU:7 在此不存在"]),
-        ("fr-FR", "ja", "ja", ["デバイスマップ", "GPU:7 を要求、ソフト配置", "GPU:7 はここにはありません"]),
-        ("ja", "en", "en", ["Device map", "asked for GPU:7, soft placement", "GPU:7 does not exist here"]),
+        ("zh-CN", "", "zh-CN", ["设备图", "请求 GPU:7\uff0c软放置", "GPU:7 不存在"]),
+        ("fr-FR", "ja", "ja", ["デバイスマップ", "GPU:7 を要求、ソフト配置", "GPU:7 は存在しません"]),
+        ("ja", "en", "en", ["Device map", "asked for GPU:7, soft placement", "GPU:7 does not exist"]),
     ],
 )
 def test_views_speak_as_the_page_or_the_environment_does(
@@ -56,7 +56,7 @@ def test_saved_view_keeps_the_language_it_was_asked_for(lab: Lab, saved: Saved) 
     assert (
         lab.page.locator(f"{MAP} .nbtf-line")
         .inner_text()
-        .startswith("ステップ 1: Fill を CPU:0 で実行: tf.device による指定 ·")
+        .startswith("ステップ 1：Fill を CPU:0 で実行：tf.device による指定 ·")  # noqa: RUF001
     )
 
 
@@ -129,4 +129,4 @@ def test_page_counts_as_stills_do(words_page: Any) -> None:
     filled = words_page.evaluate(FILLED, [words_script("frame"), texts, values])
 
     assert [[catalogue.filled(text, **each) for text in texts] for each in values] == filled
-    assert {"1 op", "1 copy", "1 measured op or copy is not on this clock"} <= set(filled[1])
+    assert {"1 op", "1 copy", "1 measured op or copy is not on this time axis"} <= set(filled[1])

@@ -18,7 +18,7 @@ _ = tf.runtime.simulate_gpus(2, model="Tesla K20m")
 x = one = tf.constant(1.0)"""
 VIEWS = ["%devices --live", "%gpu_memory --live"]
 MAP, MEMORY = ".nbtf-map", ".nbtf-memory"
-MISSING = "the live view did not load: anywidget is needed where JupyterLab runs, not only in this kernel"
+MISSING = "the live view did not load. Install anywidget where JupyterLab runs, not only in this kernel"
 
 MOST_MESSAGES = 12
 """Widget messages in a second."""

@@ -103,7 +103,7 @@ def test_memory_is_gone_through_step_by_step(shown: Lab) -> None:
     shown.next_frame()
 
     assert str(last - 3) == plane.get_attribute("aria-valuenow")
-    assert re.search("256 KiB.*made in cell 2, line", shown.page.locator(DETAIL).inner_text())
+    assert re.search("256 KiB.*created in cell 2, line", shown.page.locator(DETAIL).inner_text())
 
 
 def test_device_map_says_what_ran_where_and_is_chosen_with_the_timeline(shown: Lab) -> None:
@@ -197,7 +197,7 @@ def test_long_recording_has_each_op_of_a_part_that_is_zoomed_into(lab: Lab) -> N
     lab.page.locator(f"{VIEW} .nbtf-time [data-op]").nth(1).click()
     lab.next_frame()
 
-    assert re.fullmatch(WHOLE + r"\d,\d+ ops below 2 px are drawn as density", before)
+    assert re.fullmatch(WHOLE + r"\d,\d+ ops narrower than 2 px are drawn as density", before)
     assert "density" not in span(lab)
     assert "AddV2" in " ".join(lab.page.locator(f"{VIEW} .nbtf-time text").all_text_contents())
 

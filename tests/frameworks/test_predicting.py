@@ -94,7 +94,7 @@ def test_a_name_that_no_cell_gives_a_number_is_refused(notebook: Path, capsys: p
     status = main(["predict", str(notebook), "--gpus", "T4", "--batch", "rows=8"])
 
     assert status == 2
-    assert "cannot predict training.ipynb: No cell gives rows a whole number" in capsys.readouterr().err
+    assert "cannot predict training.ipynb: No cell sets rows to a whole number" in capsys.readouterr().err
 
 
 def test_page_says_what_is_predicted(shell: Any, capsys: pytest.CaptureFixture[str]) -> None:
@@ -111,7 +111,7 @@ def test_batches_are_refused_where_no_cell_says_its_batch(shell: Any, capsys: py
     step = STEP.replace("batch_size", "sizes[0]")
     shell.run_cell("%%gpu_memory --predict T4 --batch 8\n" + step, store_history=True)
 
-    assert "say its name, NAME=8,16" in capsys.readouterr().err
+    assert "Name the variable: NAME=8,16" in capsys.readouterr().err
 
 
 def test_a_batch_that_ends_with_an_error_is_not_said_to_fit(shell: Any, capsys: pytest.CaptureFixture[str]) -> None:
@@ -122,7 +122,7 @@ def test_a_batch_that_ends_with_an_error_is_not_said_to_fit(shell: Any, capsys: 
 
     assert [] == prediction.to_dict()["batch"]["rows"]
     assert (
-        "The largest batch is not known: with batch_size = 8 the program ends with cell 2, line 7: torch.ones("
+        "The largest batch is unknown: with batch_size = 8 the program ends with cell 2, line 7: torch.ones("
         in repr(prediction)
     )
 

@@ -23,6 +23,9 @@ _BY_LESSON = """
     12 log_and_ladder Abc · hidden_cards aBc · factor abC
     13 pytorch_losses Abc · backward_line aB · full_card abC
     14 bare_gpu aBc · host_copy abC · one_number Abc · thousand_gpus abC · lost_worker aBc
+    16 early_timer Abc · waiting_line abC · small_products aBc
+    17 one_adam_step abC · larger_batch aBc · mixed_precision Abc
+    18 first_stage Abc · stage_2_copies Abc · stage_3_copies aBc · seven_billion abC
 """
 
 QUESTIONS: Mapping[str, str] = MappingProxyType(

@@ -1,1 +1,1 @@
-"""Who holds memory: the search for names, and the line that frees it."""
+"""Finds what holds memory: the search for names, and the line that frees it."""

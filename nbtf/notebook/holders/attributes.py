@@ -1,4 +1,4 @@
-"""What stands in the attributes of an object, of a module, of a class, and how is it reached?"""
+"""The attributes of objects, modules and classes, and the code that reaches them."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _LIST: Any = vars(list)["__iter__"]
 
 
 def attributes(obj: Any) -> Iterator[tuple[object, Reference]]:
-    """Yields what stands in the attributes and slots of an object."""
+    """Yields the values in an object's attributes and slots."""
     cls = kind_of(obj)
     readable, changeable = is_plain(cls, "__getattribute__"), is_plain(cls, "__delattr__")
     names = attributes_of(obj)
@@ -46,7 +46,7 @@ def attributes(obj: Any) -> Iterator[tuple[object, Reference]]:
 
 
 def _inner_attribute(name: Any, public: Collection[str]) -> Reference | None:
-    """Returns the way to an attribute of an object of nbtf that its users do not see; None where they do."""
+    """Returns how to name an internal attribute of an nbtf object; None for public attributes."""
     if type(name) is not str or not name.startswith("_"):
         return None
     if name in _TOLD:
@@ -59,10 +59,10 @@ def _inner_attribute(name: Any, public: Collection[str]) -> Reference | None:
 _INNER = "inner"
 
 _TOLD = {
-    "_value": Reference(),  # of a variable of Keras: a `tf.Variable`
+    "_value": Reference(),  # of a Keras variable: a `tf.Variable`
     "_sequence": Reference(".layers", role="layers"),
     "_slots": Reference(role="slots"),
-    "_runner": Reference(code="", role="runner"),  # of a session of TensorFlow 1
+    "_runner": Reference(code="", role="runner"),  # of a TensorFlow 1 session
 }
 """Attributes of nbtf's objects that users know by other names."""
 
@@ -72,18 +72,18 @@ def _properties(cls: type[Any]) -> set[str]:
 
 
 def layers(obj: Any, _: tuple[str, ...]) -> Iterator[tuple[object, Reference]]:
-    """Yields the layers of a model as they are counted: without those where data come in."""
+    """Yields the layers of a model as users count them, without input layers."""
     visible: list[Any] = [layer for layer in _LIST(obj) if class_name(kind_of(layer)) != "InputLayer"]
     for index, layer in enumerate(visible):
         yield layer, Reference(f"[{index}]", f"[{index}]", pattern=ITEM)
 
 
 _KEPT = {"values": "variable", "constants": "constant"}
-"""What a session's runner keeps, by its attributes."""
+"""The attributes of a session's runner, and how each is named."""
 
 
 def runner(obj: Any, _: tuple[str, ...]) -> Iterator[tuple[object, Reference]]:
-    """Yields what the runner of a session keeps: an object, or its attributes."""
+    """Yields what a session's runner keeps: an object, or its attributes."""
     names = obj if kind_of(obj) is dict else attributes_of(obj)
     if names is not obj:
         yield names, Reference(code="", role="runner")
@@ -96,7 +96,7 @@ def runner(obj: Any, _: tuple[str, ...]) -> Iterator[tuple[object, Reference]]:
 
 
 def nodes(obj: dict[Any, Any], names: tuple[str, ...]) -> Iterator[tuple[object, Reference]]:
-    """Yields what a session keeps for nodes of its graph; it lets go of all when it is closed."""
+    """Yields what a session keeps for nodes of its graph; closing the session releases all of it."""
     (noun,) = names
     for node, value in items_of(obj):
         yield value, Reference(f": {noun} {node.name}", None, "close", pattern=f": {noun} {ITEM}")
@@ -104,7 +104,7 @@ def nodes(obj: dict[Any, Any], names: tuple[str, ...]) -> Iterator[tuple[object,
 
 
 def _attribute(name: Any, readable: bool, changeable: bool) -> Reference:
-    """Returns the way to an attribute."""
+    """Returns how to name an attribute."""
     if type(name) is str and name.isidentifier() and not keyword.iskeyword(name):
         return _plain_attribute(name, readable, changeable)
     text, is_code = key_text(name)
@@ -114,12 +114,12 @@ def _attribute(name: Any, readable: bool, changeable: bool) -> Reference:
 
 @lru_cache(1024)
 def _plain_attribute(name: str, readable: bool, changeable: bool) -> Reference:
-    """Returns the same for each of 25,000 objects of a class."""
+    """Returns how to name an attribute; cached, because a class may have 25,000 objects."""
     return Reference(f".{name}", f".{name}" if readable else None, "del" if changeable else "")
 
 
 def _is_guarded(cls: type[Any], name: Any) -> bool:
-    """Says whether a property or the like of the class stands before an attribute."""
+    """Returns whether the class defines a property or other descriptor with the attribute's name."""
     value = defined(cls, name)
     return value is not None and any(
         defined(kind_of(value), method) is not None for method in ("__set__", "__delete__")
@@ -127,7 +127,7 @@ def _is_guarded(cls: type[Any], name: Any) -> bool:
 
 
 def as_attributes(obj: Any, names: tuple[str, ...]) -> Iterator[tuple[object, Reference]]:
-    """Yields the values of a dictionary that is an object's attributes."""
+    """Yields the values of a dictionary that holds an object's attributes."""
     readable, changeable, inner, *public = names
     for name, value in items_of(obj):
         reference = _inner_attribute(name, public) if inner else None
@@ -135,14 +135,14 @@ def as_attributes(obj: Any, names: tuple[str, ...]) -> Iterator[tuple[object, Re
 
 
 def of_module(obj: ModuleType) -> Iterator[tuple[object, Reference]]:
-    """Yields the names of a module."""
+    """Yields the values in a module's namespace."""
     yield names_in(obj), Reference(code="", role="attributes", names=("read", "del", ""))
 
 
 def of_class(obj: type) -> Iterator[tuple[object, Reference]]:
-    """Yields what stands in a class."""
+    """Yields the values in a class's namespace."""
     changeable = is_plain(kind_of(obj), "__delattr__")
-    for names in gc.get_referents(class_dict(obj)):  # the dictionary behind the view
+    for names in gc.get_referents(class_dict(obj)):  # the dictionary behind the mapping proxy
         yield names, Reference(code="", role="attributes", names=("read", "del" if changeable else "", ""))
     for name, value in list(class_dict(obj).items()):
         yield value, _attribute(name, True, changeable)

@@ -1,4 +1,4 @@
-"""Who is on a card beside nbtf's tensors: other libraries of this process, and other processes?"""
+"""Rows for a card's memory besides nbtf's tensors: other libraries of this process, and other processes."""
 
 from __future__ import annotations
 
@@ -13,15 +13,16 @@ from nbtf.notebook.holders.library_rows import ForeignArrays, addresses, pool_ro
 from nbtf.notebook.session import Session
 
 Cards = list[list[runtime.DeviceInfo]]
-"""For each card the devices on it, or one that stands for a card that nbtf does not use."""
+"""Each card with its devices, or with a substitute if nbtf does not use the card."""
 
-SHUT_DOWN = (
-    "A kernel is shut down where it was started: JupyterLab lists them under Running. Nothing here ends a process."
-)
+SHUT_DOWN = "To shut down a kernel, use JupyterLab's Running panel where it was started. nbtf does not end processes."
 
 
 def real_cards(session: Session, gpus: Sequence[runtime.DeviceInfo]) -> Cards:
-    """Returns the cards that some GPUs are on and other libraries can use.
+    """Returns the cards of the given GPUs that other libraries can use as well.
+
+    Without such GPUs, returns the cards of the driver and of other libraries. With simulated GPUs, returns only cards
+    that a library of this process already uses.
 
     Where there are none, those of the driver and of other libraries. Beside simulated GPUs only cards count that a
     library of this process has begun to use.
@@ -47,13 +48,13 @@ def _of_reading(card: runtime.CardReading, ordinal: int | None) -> runtime.Devic
 
 
 def _of_library(card: runtime.Card) -> runtime.DeviceInfo:
-    """Returns what stands for a card that a library uses, and the driver does not tell of."""
+    """Returns a substitute for a card that a library uses but the driver does not report."""
     facts: dict[str, Any] = {"uuid": card.uuid, "memory": card.total, "cuda": card.number}
     return runtime.DeviceInfo(f"cuda:{card.number}", "GPU", model=card.model or None, **facts)
 
 
 def foreign_rows(holders: Holders, arrays: Sequence[runtime.Arrays], cards: Cards, gather: Gather) -> list[Row]:
-    """Returns rows for what other libraries of this process have on cards."""
+    """Returns rows for the memory of this process's other libraries on the cards."""
     numbers = [card[0].cuda for card in cards if card[0].cuda is not None]
     own_ranges = [span for card in cards for gpu in card for span in addresses(gpu.name)]
     rows = ForeignArrays(holders, arrays, numbers, own_ranges).rows(gather)
@@ -61,12 +62,12 @@ def foreign_rows(holders: Holders, arrays: Sequence[runtime.Arrays], cards: Card
 
 
 def on_cards(session: Session, cards: Cards, rows: Sequence[Row]) -> tuple[list[Row], list[str]]:
-    """Returns rows for what is on cards beside arrays, one card after the other, and notes.
+    """Returns rows for the rest of each card's memory, in order of cards, and notes.
 
     Args:
-      session: whose view of the cards it is.
+      session: the session whose driver readings are used.
       cards: the cards.
-      rows: what was told of arrays.
+      rows: the rows that already exist for arrays.
     """
     card_rows, notes = list[Row](), list[str]()
     for card in cards:

@@ -1,4 +1,4 @@
-"""How do the tensors of one list, model or optimizer become one row, which opens to them?"""
+"""Combines the tensors of one list, model or optimizer into one row that expands to them."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from nbtf.notebook.holders.garbage import Piece
 Row = dict[str, Any]
 
 _SHARED = ("device", "library", "tensor", "op", "code")
-"""What a row of many tensors says where it is the same for all of them."""
+"""Columns that a row of many tensors shows if all of them agree."""
 
 
 class Entry(NamedTuple):
-    """One tensor: which piece of memory it has, and the name of what holds it with others; empty for none.
+    """One tensor: its piece of memory, and the name of the container that holds it with others; empty for none.
 
-    `facts` are those of its row that many may share, `holder_facts` makes the others of `owner` when somebody looks.
+    `facts` are the columns that many rows may share; `holder_facts` computes the others from `owner` on request.
     """
 
     piece: Piece
@@ -34,14 +34,14 @@ class Entry(NamedTuple):
 
 
 class Parts(Sequence[Row]):
-    """The rows of the tensors of a container, each made when it is asked for: a list may have 100,000."""
+    """The rows of a container's tensors, each created on access, because a list may have 100,000."""
 
     def __init__(self, entries: Sequence[Entry]) -> None:
-        """Takes the tensors."""
+        """Takes the entries of the tensors."""
         self._entries = entries
 
     def __len__(self) -> int:
-        """Returns how many there are."""
+        """Returns the number of tensors."""
         return len(self._entries)
 
     @overload
@@ -51,25 +51,25 @@ class Parts(Sequence[Row]):
     def __getitem__(self, index: slice) -> list[Row]: ...
 
     def __getitem__(self, index: int | slice) -> Row | list[Row]:
-        """Returns one row, or some."""
+        """Returns one row, or a list of rows for a slice."""
         if isinstance(index, slice):
             return [entry.row for entry in self._entries[index]]
         return self._entries[index].row
 
 
 Lines = Callable[[Sequence[Piece]], list[str] | None]
-"""Returns what frees some pieces together."""
+"""Returns the lines that free pieces together."""
 
 Gather = Callable[[Sequence[Entry], Lines], list[Row]]
 """How tensors become rows: `gather`, or `list_all`."""
 
 
 def gather(entries: Sequence[Entry], lines: Lines) -> list[Row]:
-    """Returns one row for the tensors that a container has on a device, with them as its `parts`.
+    """Returns one row for a container's tensors on a device, with their rows as its `parts`.
 
     Args:
-      entries: the tensors, the largest first.
-      lines: returns what frees some pieces together.
+      entries: the tensors, largest first.
+      lines: returns the lines that free pieces together.
     """
     groups: dict[object, list[Entry]] = {}
     for entry in entries:
@@ -90,7 +90,7 @@ def _row(group: list[Entry], frees: list[str] | None) -> Row:
 
 
 def merge(entries: Sequence[Entry], container: str) -> Row:
-    """Returns one row for several tensors, without what frees them."""
+    """Returns one row for several tensors, without the lines that free them."""
     first, *further = {id(entry.facts): entry.facts for entry in entries}.values()
     are_same = {name: all([facts.get(name) == first[name] for facts in further]) for name in _SHARED if name in first}
     shared = {name: first[name] for name, is_same in are_same.items() if is_same}

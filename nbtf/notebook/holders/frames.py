@@ -1,4 +1,4 @@
-"""What do functions, their frames and errors keep, and how is it told?"""
+"""What functions, their frames and errors keep alive, and how it is named."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from nbtf.notebook.holders.reference import OURS, Reference, key_text
 
 
 def of_function(obj: FunctionType) -> Iterator[tuple[object, Reference]]:
-    """Yields what a function keeps: its closure and its defaults."""
+    """Yields what a function keeps alive: its closure and its defaults."""
     code = obj.__code__
     yield obj.__closure__, Reference(role="closure", names=code.co_freevars)
     defaults = obj.__defaults__ or ()
@@ -43,13 +43,13 @@ def defaults(obj: Any, names: tuple[str, ...]) -> Iterator[tuple[object, Referen
 
 
 def keyword_defaults(obj: Any, _: tuple[str, ...]) -> Iterator[tuple[object, Reference]]:
-    """Yields the defaults of arguments that have to be named."""
+    """Yields the defaults of keyword-only arguments."""
     for name, value in items_of(obj):
         yield value, Reference(f".<default> {name}")
 
 
 def of_cell(obj: CellType) -> Iterator[tuple[object, Reference]]:
-    """Yields what a variable of a closure holds."""
+    """Yields the value of a closure variable."""
     try:
         yield obj.cell_contents, Reference()
     except ValueError:  # empty
@@ -57,7 +57,7 @@ def of_cell(obj: CellType) -> Iterator[tuple[object, Reference]]:
 
 
 def of_method(obj: MethodType) -> Iterator[tuple[object, Reference]]:
-    """Yields what a method is bound to."""
+    """Yields the object to which a method is bound."""
     yield obj.__self__, Reference(".__self__", ".__self__")
     yield obj.__func__, Reference(".__func__", ".__func__")
 
@@ -73,7 +73,7 @@ def of_partial(obj: Any) -> Iterator[tuple[object, Reference]]:
 
 
 def of_frame(obj: FrameType) -> Iterator[tuple[object, Reference]]:
-    """Yields the local variables of a frame, and the frame that called it."""
+    """Yields a frame's local variables, and the frame that called it."""
     function = function_of(obj)
     for name, value in locals_of(obj).items():
         yield value, Reference(name, local_of=function)
@@ -83,18 +83,18 @@ def of_frame(obj: FrameType) -> Iterator[tuple[object, Reference]]:
 
 
 def function_of(frame: FrameType) -> str:
-    """Returns how the function of a frame is told."""
+    """Returns the displayed name of a frame's function."""
     return f"{OURS if is_ours(frame) else ''}`{frame.f_code.co_qualname}`"
 
 
 def as_locals(obj: Any, names: tuple[str, ...]) -> Iterator[tuple[object, Reference]]:
-    """Yields the values of a dictionary that has the variables of a frame."""
+    """Yields the values of a dictionary that holds a frame's variables."""
     for name, value in items_of(obj) if issubclass(type(obj), dict) else ():
         yield value, Reference(str(name) if type(name) is str else key_text(name)[0], local_of=names[0])
 
 
 def of_generator(obj: Any) -> Iterator[tuple[object, Reference]]:
-    """Yields the local variables of a generator or a coroutine that waits."""
+    """Yields the local variables of a suspended generator or coroutine."""
     frame = next((value for name, value in _FRAMES if issubclass(type(obj), name)), None)
     current_frame = None if frame is None else frame.__get__(obj)
     if current_frame is not None:
@@ -116,7 +116,7 @@ def of_traceback(obj: TracebackType) -> Iterator[tuple[object, Reference]]:
 
 
 def of_error(obj: BaseException) -> Iterator[tuple[object, Reference]]:
-    """Yields what an error keeps, and the errors before it."""
+    """Yields what an error keeps alive, and the errors before it."""
     for name in ("__traceback__", "__cause__", "__context__"):
         yield class_dict(BaseException)[name].__get__(obj), Reference()
     yield class_dict(BaseException)["args"].__get__(obj), Reference(".args", ".args")

@@ -1,7 +1,7 @@
-"""Which lines free a piece of memory? Only lines that do are told.
+"""Finds the lines that free a piece of memory; only lines that really do are shown.
 
-A line takes references away. An object dies when none is left, and then its own references go. So for each object
-that has to die the references found are compared with those that Python counts: if there are more, nothing is told.
+A line removes references. An object dies when none is left, which removes its own references in turn. So for each
+object that has to die, the references found are compared with Python's count: if Python counts more, nothing is shown.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ FORGET = "%gpu_memory --forget-last-error"
 COLLECT = "import gc; gc.collect()"
 
 _DEEPEST = 50
-"""Objects in a row that a line would have to free, at most."""
+"""Maximum length of a chain of objects that a line may have to free."""
 
 _MOST = 4
-"""Lines for one piece, at most: whoever needs more has a program to change."""
+"""Maximum number of lines for one piece: if more are needed, the program itself should change."""
 
 
 class _NotFreedError(Exception):
-    """Something holds it that no line takes away."""
+    """Something holds the object that no line removes."""
 
 
 class Freeing:
@@ -43,14 +43,14 @@ class Freeing:
         self._forgotten = {id(frame) for frame in forgotten}
 
     def lines(self, numbers: Collection[int], all_items: bool = False) -> list[str] | None:
-        """Returns the lines that free objects, to be run in this order.
+        """Returns the lines that free objects, in the order in which to run them.
 
         Args:
           numbers: the objects.
-          all_items: frees lists as a whole, not entry by entry.
+          all_items: whether to free lists as a whole instead of entry by entry.
 
         Returns:
-          None when they would not die, or the time is over; no lines when they die by themselves when the cell ends.
+          None if the objects would stay alive or time ran out; an empty list if they are freed when the cell ends.
         """
         cut = _Cut(self._families, self._forgotten, self._variables, all_items, self._late)
         try:
@@ -64,7 +64,7 @@ class Freeing:
 
 
 def _in_order(lines: Collection[str]) -> list[str]:
-    """Returns lines so that none needs what one before has taken away: what is inside of something first."""
+    """Returns lines in an order in which each can run: what is inside of something comes before it."""
     inner = [line for line in lines if line.startswith(("del ", "import ")) or line.endswith(" = None")]
     return [*dict.fromkeys([*sorted(inner, key=len, reverse=True), *lines])]
 
@@ -89,7 +89,7 @@ class _Cut:
         self.has_cycle = False
 
     def goes_with_freed(self, number: int) -> bool:
-        """Says whether an object is in a list that is freed as a whole, or in an entry of it, and nowhere else."""
+        """Returns whether an object is only in a list that is freed as a whole, or in an entry of that list."""
         entries: list[int] = []
         while number not in self._freed:
             into = self._graph.into[number]
@@ -102,7 +102,7 @@ class _Cut:
         return True
 
     def free(self, number: int, depth: int) -> None:
-        """Adds the lines that take all references to an object away."""
+        """Adds the lines that remove all references to an object."""
         if number in self._freed:
             return
         if number in self._being_freed:
@@ -131,7 +131,7 @@ class _Cut:
             self.lines |= dict.fromkeys(self._deletion(number, roots))
 
     def _deletion(self, number: int, roots: list[int]) -> list[str]:
-        """Returns the lines that take an object from all of IPython's places; `%xdel` needs a variable for that."""
+        """Returns the lines that remove an object from all of IPython's places; for that, `%xdel` needs a variable."""
         obj = self._graph.objects[number]
         candidates = [path for root in roots for path in self._names.below_root(root, number)]
         paths = sorted(candidates, key=lambda path: path.rank)
@@ -147,7 +147,7 @@ class _Cut:
         return [f"{name} = {code}", f"%xdel {name}"]
 
     def _free_of(self, parent: int, number: int, depth: int) -> None:
-        """Takes away the references that one object has to another: each by a line, or by freeing the former, too."""
+        """Removes the references that one object has to another: each by a line, or by freeing the first object."""
         obj = self._graph.objects[parent]
         if id(obj) in self._forgotten:
             self.lines[FORGET] = None
@@ -167,7 +167,7 @@ class _Cut:
 
 
 def _removal(path: AccessPath, reference: Reference, parent: AccessPath | None) -> str | None:
-    """Returns the line that takes one reference away; None where there is none."""
+    """Returns the line that removes one reference; None if no line does."""
     if reference.removal == "clear" and parent is not None and parent.code is not None:
         line = f"{parent.code}.cache_clear()"
     elif reference.removal == "close" and parent is not None and parent.code is not None:

@@ -1,8 +1,8 @@
-"""What do only reference cycles keep alive, until Python's garbage collector comes by?
+"""Finds what only reference cycles keep alive until Python's garbage collector runs.
 
-Decided as the collector does, without collecting: all objects that lead to a tensor are gathered; those to which
-somebody else refers are alive, and so is what they lead to; the rest is garbage. After an error this is common: its
-traceback has the frame that has the error.
+Works as the collector does, without collecting. All objects that lead to a tensor are gathered. Those with references
+from elsewhere are alive, and so is everything they lead to; the rest is garbage. Garbage is common after an error,
+because the error's traceback has the frame that has the error.
 """
 
 from __future__ import annotations
@@ -21,18 +21,18 @@ Piece = tuple[str, int, int]
 """A piece of memory: short name of the device, number of the region, offset in it."""
 
 _SEEDS = 16
-"""Tensors from which the search starts at once; the collector is asked about all of them in one pass."""
+"""Number of tensors that one search starts from; a single pass of the collector answers for all of them."""
 
 _MOST = 5_000
-"""Objects that lead to a tensor, at most: garbage is small, and what is alive leads everywhere."""
+"""Maximum number of objects that lead to a tensor: garbage is small, whereas live objects lead everywhere."""
 
 
 def garbage(pieces: Collection[Piece], deadline: float) -> set[Piece]:
-    """Returns which of some pieces of memory are held by garbage.
+    """Returns the pieces of memory that only garbage holds.
 
     Args:
-      pieces: the largest first.
-      deadline: what `time.monotonic()` says when there is no more time.
+      pieces: the pieces to check, largest first.
+      deadline: value of `time.monotonic()` at which the search stops.
     """
     if not pieces or time.monotonic() >= deadline:
         return set()
@@ -48,7 +48,7 @@ def garbage(pieces: Collection[Piece], deadline: float) -> set[Piece]:
 
 
 def _tensors(pieces: Collection[Piece]) -> dict[Piece, list[Any]]:
-    """Returns all tensors that hold pieces of memory, whoever holds them."""
+    """Returns all tensors that hold the pieces, whatever refers to them."""
     tensors: dict[Piece, list[Any]] = {}
     for obj in gc.get_objects():
         holding = runtime.holding(obj) if issubclass(type(obj), HOLDERS) else None
@@ -58,7 +58,7 @@ def _tensors(pieces: Collection[Piece]) -> dict[Piece, list[Any]]:
 
 
 def _dead(objects: list[Any], deadline: float) -> set[int]:
-    """Returns the ids of garbage, among some objects and all that lead to them. The latter are added to the list."""
+    """Returns the ids of garbage among objects and everything that leads to them, which is added to the list."""
     if not _add_what_leads_to(objects, deadline):
         return set()
     numbers = {id(obj): number for number, obj in enumerate(objects)}
@@ -78,7 +78,7 @@ def _dead(objects: list[Any], deadline: float) -> set[int]:
 
 
 def _references_among(objects: list[Any], numbers: dict[int, int]) -> list[int]:
-    """Returns how many references from among some objects each of them has."""
+    """Returns, for each object, the number of references from the other objects."""
     counts = [0] * len(objects)
     for refers_to in map(gc.get_referents, objects):
         for key in filter(numbers.__contains__, map(id, refers_to)):
@@ -87,7 +87,7 @@ def _references_among(objects: list[Any], numbers: dict[int, int]) -> list[int]:
 
 
 def _add_what_leads_to(objects: list[Any], deadline: float) -> bool:
-    """Adds to a list all objects that lead to those in it; says whether it came to an end."""
+    """Adds to a list all objects that lead to those in it; returns whether it could finish."""
     seen_ids, start = {id(objects), *map(id, objects)}, 0
     gauge = object()
     base_count = sys.getrefcount(gauge)
@@ -99,8 +99,8 @@ def _add_what_leads_to(objects: list[Any], deadline: float) -> bool:
         referrers = gc.get_referrers(*last)
         while referrers:
             referrer = referrers.pop()
-            # Modules and classes live on: what they lead to has a reference more than is found, which tells that it
-            # lives. To the arguments of the question, a tuple, nobody refers but this function.
+            # Modules and classes stay alive: what they lead to has more references than were found, which proves that
+            # it is alive. Only this function refers to the tuple of the query's arguments.
             if (
                 id(referrer) not in seen_ids
                 and not issubclass(type(referrer), ModuleType | type)

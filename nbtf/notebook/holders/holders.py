@@ -1,4 +1,4 @@
-"""Who holds the memory of the GPUs?"""
+"""Finds what holds the memory of the GPUs."""
 
 from __future__ import annotations
 
@@ -24,20 +24,20 @@ from nbtf.notebook.session import Session
 Modules = list[tuple[str, ModuleType]]
 
 UNKNOWN = -1
-"""How many share a piece of memory that another library looks after."""
+"""How many objects share a piece of memory that another library manages."""
 
 LONGEST_LABEL = 60
-"""Characters of a name in a label."""
+"""Maximum length of a name in a label."""
 
 _SEARCHING = 0.7
-"""Part of the time for the search; the rest is for names."""
+"""Share of the time for the search; the rest is for names."""
 
 
 class Held(NamedTuple):
-    """Who holds a piece of memory.
+    """The holder of a piece of memory.
 
-    `names` are those of one tensor or variable; `views` those of others that share its memory. `unknown` says that
-    the search did not reach all of them.
+    `names` are the names of one tensor or variable; `views` are those of others that share its memory. `unknown` means
+    that the search did not reach all of them.
     """
 
     names: list[AccessPath]
@@ -46,10 +46,11 @@ class Held(NamedTuple):
 
 
 class Item(NamedTuple):
-    """Who holds a piece of memory that one object alone refers to, once: a list of 100,000 has as many of them.
+    """The holder of a piece of memory to which only one object refers, once, such as an entry of a list.
 
-    `stems` are the names of all that the object refers to, without the last step; `outermost` is the number of what
-    contains it all. Nothing here leads to what was found: a row that waits for somebody to look keeps none of it.
+    `stems` are the names of everything to which the object refers, without the last step; `outermost` is the number of
+    the outermost container. An item refers to none of the objects found, so a row that has not been expanded keeps
+    nothing alive.
     """
 
     outermost: int
@@ -59,15 +60,15 @@ class Item(NamedTuple):
 
     @property
     def with_names(self) -> Held:
-        """The same with all names."""
+        """The same holder with all its names."""
         return Held([stem.joined(self.step) for stem in self.stems], [], False)
 
 
 class Holders:
-    """What a search found. It keeps what it found alive: use it at once, and let it go."""
+    """The result of a search. It keeps what it found alive: use it at once, and drop it."""
 
     def __init__(self, session: Session, seconds: float, foreign_kinds: Sequence[Kind] = ()) -> None:
-        """Searches, for no longer than this; also for what of other libraries holds memory."""
+        """Searches for at most `seconds` seconds, also for the memory holders of other libraries."""
         shell = session.shell
         start = time.monotonic()
         self._deadline = start + seconds
@@ -79,7 +80,7 @@ class Holders:
         self._names = Names(self._graph)
         self._families = Families(self._names)
         self._deadline = max(self._deadline, time.monotonic() + seconds * (1 - _SEARCHING))
-        deadline = self._deadline  # not `self`: what refers to itself outlives its use
+        deadline = self._deadline  # not `self`: an object that refers to itself outlives its use
         is_late = lambda: time.monotonic() > deadline  # noqa: E731
         self._freeing = Freeing(self._families, last_error.frames(shell), shell.user_ns, is_late)
         self.by_piece: dict[Piece, list[int]] = {}
@@ -92,17 +93,17 @@ class Holders:
 
     @property
     def largest_first(self) -> list[Piece]:
-        """The pieces of memory whose holders were found."""
+        """The pieces of memory whose holders were found, largest first."""
         return sorted(self.by_piece, key=lambda piece: -self.nbytes(piece))
 
     @property
     def looked(self) -> int:
-        """How many objects were looked at."""
+        """The number of objects searched."""
         return self._graph.looked
 
     @property
     def finished(self) -> bool:
-        """Whether that were all."""
+        """Whether the search was complete."""
         return self._graph.finished
 
     @property
@@ -111,7 +112,7 @@ class Holders:
         return time.monotonic() > self._deadline
 
     def of(self, piece: Piece) -> Held | None:
-        """Returns who holds a piece; None where nobody was found."""
+        """Returns the holder of a piece; None if none was found."""
         numbers = self.by_piece.get(piece)
         if not numbers:
             return None
@@ -122,7 +123,7 @@ class Holders:
         return Held(names, views, unknown)
 
     def owner(self, piece: Piece) -> Held | Item | None:
-        """Returns who holds a piece, of many entries of a list without their names; None where nobody was found."""
+        """Returns the holder of a piece, without names if it is one of many entries; None if none was found."""
         numbers = self.by_piece.get(piece, ())
         if len(numbers) == 1 and self._holdings[piece].sharers in (1, UNKNOWN):
             number, into = numbers[0], self._graph.into[numbers[0]]
@@ -134,30 +135,30 @@ class Holders:
         return self.of(piece)
 
     def nbytes(self, piece: Piece) -> int:
-        """Returns the bytes of a piece that was found."""
+        """Returns the size of a piece that was found."""
         return self._holdings[piece].nbytes
 
     def objects_of(self, piece: Piece) -> list[Any]:
-        """Returns the objects that were found to hold a piece."""
+        """Returns the objects that hold a piece."""
         return [self._graph.objects[number] for number in self.by_piece.get(piece, ())]
 
     def are_variables(self, piece: Piece) -> bool:
-        """Says whether what holds a piece are variables."""
+        """Returns whether variables hold a piece."""
         return all(["Variable" in class_name(kind_of(obj)) for obj in self.objects_of(piece)])
 
     def garbage(self, pieces: list[Piece]) -> set[Piece]:
-        """Returns which pieces that have no name are held by reference cycles only."""
+        """Returns the nameless pieces that only reference cycles hold."""
         return garbage(pieces, self._deadline)
 
     def lines(self, pieces: Sequence[Piece]) -> list[str] | None:
-        """Returns the lines that free pieces together; None where none are known to."""
+        """Returns the lines that free pieces together; None if no such lines are known."""
         groups = [self.by_piece[piece] for piece in pieces]
         if any(map(self._is_shared_by_others, pieces)):
             return None
         return self._freeing.lines([number for numbers in groups for number in numbers], all_items=len(pieces) > 1)
 
     def names(self, piece: Piece) -> list[AccessPath]:
-        """Returns the names of who holds a piece."""
+        """Returns the names of a piece's holder."""
         return [path for number in self.by_piece.get(piece, ()) for path in self._names.of(number)]
 
     def _is_shared_by_others(self, piece: Piece) -> bool:
@@ -168,13 +169,13 @@ class Holders:
 
 
 def holder_names(session: Session, seconds: float) -> tuple[dict[Piece, str], bool]:
-    """Returns who holds each piece of GPU memory, in few words: `x, Out[7]`, and whether the time was enough for all.
+    """Returns a short label of what holds each piece of GPU memory, such as `x, Out[7]`, and whether time sufficed.
 
-    What PyTorch has on simulated GPUs stands where the maps of these have it; of a module by its path.
+    PyTorch's memory on simulated GPUs is listed under the addresses in their maps; a module's memory, under its path.
 
     Args:
-      session: whose shell's variables are looked at.
-      seconds: how long it may take; what was not found by then is left out.
+      session: the session whose shell's variables are searched.
+      seconds: maximum duration; pieces not found by then are left out.
     """
     lent = _lent_pieces()
     if not lent and not any(device.in_use for device in runtime.devices()):
@@ -193,7 +194,7 @@ def holder_names(session: Session, seconds: float) -> tuple[dict[Piece, str], bo
 
 
 def _lent_pieces() -> dict[Piece, Piece]:
-    """Returns where the maps of simulated GPUs have what PyTorch names by its own device and address."""
+    """Returns the addresses in the simulated GPUs' maps, by PyTorch's own device and address."""
     return {
         (f"cuda:{device.cuda}", 0, address): (device.name, piece.region, piece.offset)
         for device in runtime.devices()
@@ -242,7 +243,7 @@ def _variables(shell: Any) -> list[tuple[str, object]]:
 
 
 def _shell_values(shell: Any) -> list[tuple[str, object]]:
-    """Returns what IPython keeps where users do not look: outputs, and the variables of scripts that `%run` ran."""
+    """Returns what IPython keeps out of sight: outputs, and the variables of scripts that `%run` ran."""
     values = [
         (f"get_ipython().user_ns_hidden[{name!r}]", value)
         for name, value in list(shell.user_ns_hidden.items())
@@ -255,7 +256,7 @@ def _shell_values(shell: Any) -> list[tuple[str, object]]:
 
 
 def _moving(shell: Any) -> list[tuple[str, object]]:
-    """Returns where IPython keeps the last outputs, beside the user's variables `_`, `__` and `___`."""
+    """Returns where IPython keeps the last outputs, besides the user's variables `_`, `__` and `___`."""
     hidden, hook = shell.user_ns_hidden, shell.displayhook
     values = [(name, hidden[name]) for name in MOVING if name in hidden]
     return values + [(name, getattr(hook, name)) for name in MOVING if hasattr(hook, name)]
@@ -267,7 +268,7 @@ def _last_result(shell: Any) -> list[tuple[str, object]]:
 
 
 def _running(shell: Any, modules: Modules) -> list[FrameType]:
-    """Returns the frames of users' functions that run now, in all threads."""
+    """Returns the frames of user functions that are running, in all threads."""
     names = {id(shell.user_ns), *(id(names_in(module)) for _, module in modules)}
     return [
         frame

@@ -1,6 +1,6 @@
-"""What does the last uncaught error keep alive, and how is it forgotten?
+"""Finds the objects that the last uncaught error keeps alive, and forgets the error.
 
-An error has a traceback, that has the frames of all functions it passed through, and those have their local variables.
+An error has a traceback with the frames of all functions that it passed through, and those have their local variables.
 Python and IPython keep the last error for post-mortem debugging.
 """
 
@@ -22,7 +22,7 @@ _SUSPENDING = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GEN
 
 
 def references(shell: Any) -> list[tuple[str, object]]:
-    """Returns every reference to the last error that Python and IPython keep, with where it is."""
+    """Returns every reference to the last error that Python and IPython keep, with its place."""
     errors: list[tuple[str, object]] = [(name, getattr(sys, name)) for name in _NAMES if hasattr(sys, name)]
     last = shell.last_execution_result
     for names in (*_handlers(shell), {} if last is None else attributes_of(last) or {}):
@@ -31,9 +31,9 @@ def references(shell: Any) -> list[tuple[str, object]]:
 
 
 def frames(shell: Any) -> list[FrameType]:
-    """Returns the frames whose variables are let go when the last error is forgotten.
+    """Returns the frames whose variables are released when the last error is forgotten.
 
-    Not those that still run, and not those of generators: clearing one that waits would end it.
+    Frames that are still running are not included, nor are generators' frames: clearing a suspended one would end it.
     """
     running = {id(frame) for frame in running_frames()}
     by_id: dict[int, FrameType] = {}
@@ -45,13 +45,13 @@ def frames(shell: Any) -> list[FrameType]:
 
 
 def forget(shell: Any) -> bool:
-    """Forgets the last error: `%tb` and `%debug` know it no more. Says whether there was one."""
+    """Forgets the last error, so that `%tb` and `%debug` no longer find it. Returns whether there was one."""
     was_there = any(value is not None for _, value in references(shell))
     for frame in frames(shell):
-        with suppress(RuntimeError):  # it runs after all
+        with suppress(RuntimeError):  # the frame is running after all
             frame.clear()
         if sys.version_info < (3, 13):
-            _ = frame.f_locals  # IPython's view of the variables is brought up to date: they are gone
+            _ = frame.f_locals  # refreshes IPython's view of the variables, which are now gone
     for name in _NAMES:
         if hasattr(sys, name):
             delattr(sys, name)
@@ -59,13 +59,13 @@ def forget(shell: Any) -> bool:
         for name in [name for name, value in handler.items() if _tells_of_an_error(value)]:
             handler[name] = None
     last = shell.last_execution_result
-    if last is not None and not last.success:  # the user may have this one, so it is not changed
+    if last is not None and not last.success:  # the user may hold this object, so it is not changed
         shell.last_execution_result = type(last)(last.info)
     return was_there
 
 
 def _handlers(shell: Any) -> Iterator[dict[str, Any]]:
-    """Yields the attributes of IPython's objects that show errors, and keep the last one."""
+    """Yields the attributes of IPython's objects that show errors and keep the last one."""
     for owner in (shell.InteractiveTB, shell.SyntaxTB):
         names = attributes_of(owner)
         if names is not None:
@@ -77,7 +77,7 @@ def _tells_of_an_error(value: object) -> bool:
 
 
 def _tracebacks(errors: Iterable[object]) -> Iterator[TracebackType]:
-    """Yields all tracebacks of errors, of those that caused them, and of those that were being handled."""
+    """Yields all tracebacks of errors, of their causes, and of errors that were being handled."""
     waiting, seen_ids = list(errors), set[int]()
     while waiting:
         error = waiting.pop()

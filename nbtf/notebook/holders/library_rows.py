@@ -1,4 +1,4 @@
-"""What of other libraries is on a card: which arrays, by which names, and what their pools keep beside them?"""
+"""The memory of other libraries on a card: their arrays, the names of those, and the rest of their pools."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from nbtf.notebook.holders.names import AccessPath
 from nbtf.notebook.holders.torch_names import IN_MODULE, tidy
 
 _NAMES = 10
-"""Names of an array that are shown."""
+"""Maximum number of an array's names to show."""
 
 _STATE_GONE = re.compile(r"del (.+\.state)")
 _IN_STATE = re.compile(r"(.+)\.state\[<\w+>\]\['\w+'\]")
@@ -31,13 +31,13 @@ class ForeignArrays:
         cards: Collection[int],
         own_ranges: Collection[range],
     ) -> None:
-        """Takes the search.
+        """Takes the result of a search.
 
         Args:
-          holders: a search that was told of `libraries`.
-          libraries: what their arrays are.
-          cards: the numbers of the cards that are asked for, as CUDA has them.
-          own_ranges: addresses that belong to nbtf's tensors; arrays there only look at them.
+          holders: the result of a search that knows `libraries`.
+          libraries: how to recognize each library's arrays.
+          cards: CUDA's numbers of the cards.
+          own_ranges: addresses that belong to nbtf's tensors; arrays there are only views of them.
         """
         self._holders, self._libraries = holders, libraries
         devices = {f"cuda:{number}" for number in cards}
@@ -46,7 +46,7 @@ class ForeignArrays:
             for piece in holders.largest_first
             if piece[0] in devices and not any(piece[2] in addresses for addresses in own_ranges)
         ]
-        self._listed = set(holders.by_piece)  # no piece stands in two rows
+        self._listed = set(holders.by_piece)  # a piece appears in one row only
 
     def rows(self, gather: Gather) -> list[Row]:
         """Returns rows for arrays with names, for their gradients, and for what is kept for backward passes."""
@@ -55,7 +55,7 @@ class ForeignArrays:
         return gather(entries, self._lines) + self._gradients(rows) + self._saved(rows, gather)
 
     def _container(self, piece: Piece, row: Row) -> str:
-        """Returns what holds an array with others, and as what: `batches`, `model: weights`."""
+        """Returns the container of an array and its role there: `batches`, `model: weights`."""
         optimizer = _optimizer(row)
         if optimizer:
             return f"{optimizer}: optimizer state"
@@ -74,7 +74,7 @@ class ForeignArrays:
         return {
             "device": piece[0],
             "library": library.library,
-            "holder": ", ".join(names[:_NAMES]) or "something without a name",
+            "holder": ", ".join(names[:_NAMES]) or "something unnamed",
             "names": names,
             "nbytes": self._holders.nbytes(piece),
             "tensor": f"{library.describe(array)} ({library.library})",
@@ -82,7 +82,7 @@ class ForeignArrays:
         }
 
     def _paths(self, piece: Piece) -> list[AccessPath]:
-        """Returns the places of a piece that say most: parts of a module as such, and no keys where there are names."""
+        """Returns the most informative names of a piece: a module's parts as such, and names in preference to keys."""
         holder = self._holders.of(piece)
         paths = list(
             {tidy(path.text): path for path in ([] if holder is None else [*holder.names, *holder.views])}.values()
@@ -92,19 +92,19 @@ class ForeignArrays:
         return in_modules or clear or paths[:1]
 
     def _lines(self, pieces: Sequence[Piece]) -> list[str] | None:
-        """Returns the lines that free pieces, where their library holds none of them where Python cannot see."""
+        """Returns the lines that free pieces, unless their library holds one of them where Python cannot see it."""
         groups = [self._holders.objects_of(piece) for piece in pieces]
         if not all(self._library(arrays[0]).is_pythons(arrays, 0) for arrays in groups):
             return None
         lines = self._holders.lines(pieces)
         if lines is not None and len(lines) == 1 and (state := _STATE_GONE.fullmatch(lines[0])):
-            return [f"{state[1]}.clear()"]  # frees as much, and the optimizer goes on
+            return [f"{state[1]}.clear()"]  # frees the same memory, and the optimizer keeps working
         return lines
 
     # What a library keeps where Python cannot see it
 
     def _gradients(self, rows: dict[Piece, Row]) -> list[Row]:
-        """Returns rows for gradients that no name leads to; those of a module together."""
+        """Returns rows for gradients without a name of their own; a module's gradients share one row."""
         groups: dict[tuple[str, str], list[Entry]] = {}
         for piece, row in rows.items():
             for array in self._holders.objects_of(piece):
@@ -126,7 +126,7 @@ class ForeignArrays:
         return [_of_module(group) if len(group) > 1 else group[0].row for group in groups.values()]
 
     def _saved(self, rows: dict[Piece, Row], gather: Gather) -> list[Row]:
-        """Returns rows for what arrays keep for backward passes and no name leads to: what keeps most comes first."""
+        """Returns rows for nameless tensors that arrays keep for backward passes, the largest first."""
         kept_sizes: dict[Piece, tuple[int, dict[Piece, int]]] = {}
         for piece in rows:
             for array in self._holders.objects_of(piece):
@@ -159,7 +159,7 @@ class ForeignArrays:
         return gather(entries, lines)
 
     def _letting_go(self, keepers: list[Piece], rows: dict[Piece, Row]) -> list[str] | None:
-        """Returns the lines after which nobody keeps graphs; the value of a single number can stay."""
+        """Returns the lines after which nothing keeps the graphs; a scalar's value can be kept."""
         lines = self._lines(keepers)
         if lines is None or len(keepers) > 1 or not rows[keepers[0]]["tensor"].startswith("[] "):
             return lines
@@ -167,19 +167,19 @@ class ForeignArrays:
         return [f"{name} = {name}.item()"] if lines == [f"%xdel {name}"] else lines
 
     def _is_new(self, holding: runtime.Holding) -> bool:
-        """Says whether a piece stands in no row yet; from now on it does."""
+        """Returns whether a piece has no row yet, and records that it now has one."""
         new = key(holding) not in self._listed
         self._listed.add(key(holding))
         return new
 
 
 def key(holding: runtime.Holding) -> Piece:
-    """Returns which piece of memory something holds."""
+    """Returns the piece of memory that an object holds."""
     return holding.device, holding.region, holding.offset
 
 
 def _optimizer(row: Row) -> str:
-    """Returns the optimizer that keeps an array as a state of a parameter; empty where none does."""
+    """Returns the optimizer that keeps an array as a parameter's state; empty if none does."""
     match = _IN_STATE.fullmatch(row["patterns"][0]) if row["patterns"] else None
     return match[1] if match else ""
 
@@ -192,18 +192,18 @@ def _of_module(group: list[Entry]) -> Row:
 
 
 def _module_of(code: str) -> str:
-    """Returns the module that a parameter belongs to, as its user writes it; empty where it belongs to none."""
+    """Returns the code that names a parameter's module; empty if it belongs to none."""
     match = IN_MODULE.search(code)
     return code[: match.start()] if match else ""
 
 
 def pool_rows(cards: Collection[int], rows: Sequence[Row], complete: bool) -> list[Row]:
-    """Returns rows for what is in the libraries' pools beside the arrays that have rows.
+    """Returns rows for the contents of the libraries' pools that no array's row covers.
 
     Args:
-      cards: the numbers of the cards that are asked for, as CUDA has them.
-      rows: of the arrays.
-      complete: whether the search for arrays had time to look everywhere.
+      cards: CUDA's numbers of the cards.
+      rows: the rows of the arrays.
+      complete: whether the search for arrays had time to finish.
     """
     devices = {f"cuda:{number}" for number in cards}
     pools = [
@@ -214,7 +214,7 @@ def pool_rows(cards: Collection[int], rows: Sequence[Row], complete: bool) -> li
         named_bytes = sum([row["nbytes"] for row in rows if (row["device"], row["library"]) == (pool.device, library)])
         base = {"device": pool.device, "library": library, "frees": None}
         if pool.in_use > named_bytes:
-            holder = f"{library}: arrays {'that no name leads to' if complete else 'not found in time'}"
+            holder = f"{library}: arrays {'without a name' if complete else 'not found in time'}"
             result.append(base | {"holder": holder, "nbytes": pool.in_use - named_bytes})
         if pool.reserved > pool.in_use:
             frees = None if pool.returns is None else [pool.returns]
@@ -224,7 +224,7 @@ def pool_rows(cards: Collection[int], rows: Sequence[Row], complete: bool) -> li
 
 
 def addresses(device: str) -> list[range]:
-    """Returns where on its card the tensors of a GPU are, where its allocator tells addresses."""
+    """Returns the address ranges of a GPU's tensors on its card, if its allocator reports addresses."""
     try:
         pieces = runtime.memory_pieces(device)
     except ValueError:  # it has not started

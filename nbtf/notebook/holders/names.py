@@ -1,4 +1,4 @@
-"""What does a user call an object that a search has reached?"""
+"""Names, as a user would write them, for objects that a search has reached."""
 
 from __future__ import annotations
 
@@ -15,32 +15,32 @@ from nbtf.notebook.holders.references import other_reference, references_of
 from nbtf.notebook.holders.search import Graph, Root
 
 LONGEST = 100
-"""Characters of a name, and of a code line that is to be copied."""
+"""Maximum length of a name, and of a code line for copying."""
 
 MOVING = ("_", "__", "___")
-"""The last outputs: each output gives them other names, the answer about them, too."""
+"""The last outputs. Each output renames them, including the table that lists these names."""
 
 _NAMES = 8
-"""Names of one object that are looked for."""
+"""Maximum number of names looked up for one object."""
 
 _DEPTH = 3
-"""Steps up to which all names of what leads to an object are looked for, not only the shortest."""
+"""Steps within which all names of an object's referrers are looked up, instead of only the shortest."""
 
 _PARENTS = 64
-"""Objects that refer to one that are asked for its names, at most: a long tape has one name only."""
+"""Maximum number of referrers whose names are looked up: a long tape needs only one name."""
 
 PLAIN, OUTPUTS, UNDERSCORES, HIDDEN, INNER, LAST = range(6)
-"""Ranks of names: a user's own; `Out[7]`; `_7` and `_`; through what objects of nbtf hide; of nbtf's own functions;
-what is told only where nothing else is."""
+"""Ranks of names: a user's own; `Out[7]`; `_7` and `_`; through hidden parts of nbtf objects; in nbtf's own functions;
+and names of last resort."""
 
 
 class AccessPath(NamedTuple):
-    """How an object is reached: `before`, `body` and `after` are its name, `code` an expression for it.
+    """How an object is reached: `before`, `body` and `after` are its name, `code` is an expression for it.
 
-    `pattern` is the body with any index for each index. `origin` says whose local variables these are, `needs` which
-    module the code needs, `via` through which objects it leads. What is inside of an object of nbtf, the
-    `owner`, is not taken from it. Below a `seal` nothing more is told. `root` is the body of the list, model or the
-    like that it is inside of, `noun` what it is to that.
+    `pattern` is the body with a placeholder for each index. `origin` names the function whose local variables these
+    are, `needs` the module that the code must import, `via` the objects on the way. What is inside of an nbtf object,
+    the `owner`, cannot be removed from it. Nothing below a `seal` is shown. `root` is the body of the outermost list,
+    model or similar container, `noun` the role of the object in it.
     """
 
     body: str
@@ -66,15 +66,15 @@ class AccessPath(NamedTuple):
 
     @property
     def pattern_text(self) -> str:
-        """The name with any index for each index: many entries of a list have the same."""
+        """The name with a placeholder for each index: many entries of a list share it."""
         return f"{self.prefix}{self.pattern}{self.suffix}{f' ({self.seal})' if self.seal else ''}"
 
     def joined(self, reference: Reference, stem_of: int | None = None) -> AccessPath:
-        """Returns the place with a last step behind it.
+        """Returns the path extended by one step.
 
         Args:
           reference: the step.
-          stem_of: the number of the object there, where not its own place is asked for but that of what is in it.
+          stem_of: number of the object, if the path is for what is inside of it rather than for itself.
         """
         code, pattern = reference.code, reference.pattern
         return AccessPath(
@@ -97,7 +97,7 @@ class AccessPath(NamedTuple):
 
     @property
     def container(self) -> str:
-        """The name of the outermost list, model or the like that it is inside of; its own where there is none."""
+        """The name of the outermost list, model or similar container; its own name if there is none."""
         return f"{self.prefix}{_short(self.root or self.body)}{self.suffix}"
 
 
@@ -109,27 +109,27 @@ class Names:
     """The names of the objects of a graph."""
 
     def __init__(self, graph: Graph) -> None:
-        """Looks at nothing yet."""
+        """Starts without any names."""
         self.graph = graph
         self._best: dict[int, AccessPath | None] = {}
         self._references: dict[int, dict[int, list[Reference]]] = {}
         self._roots: dict[int, dict[int, list[str]]] = {}
         self._above: dict[tuple[int, int], list[AccessPath]] = {}
-        self._nouns: dict[int, str] = {}  # by id: what a class is equal to, its own class says
+        self._nouns: dict[int, str] = {}  # by id: a class may define its own equality
 
     def of(self, number: int) -> list[AccessPath]:
-        """Returns the names of an object, those first that a user knows best."""
+        """Returns the names of an object, most familiar first."""
         return chosen(self._paths(number, _DEPTH))
 
     def steps(
         self, parent: int, child: int, paths: list[AccessPath] | None = None
     ) -> list[tuple[AccessPath, Reference]]:
-        """Returns the places of an object below one that refers to it, and how it does.
+        """Returns the paths of an object below one that refers to it, and the references.
 
         Args:
-          parent: the one that refers, no root.
+          parent: the object that refers, not a root.
           child: the object.
-          paths: those of the parent; its best when None.
+          paths: paths of the parent; its best one if None.
         """
         if paths is None:
             best = self.best(parent)
@@ -143,7 +143,7 @@ class Names:
         return steps
 
     def _references_to(self, parent: int, child: int, path: AccessPath) -> list[Reference]:
-        """Returns how an object at a place refers to another."""
+        """Returns the references from an object at a path to another."""
         references = self.references(parent, path.role, path.names).get(id(self.graph.objects[child]))
         if references is None:
             fallback = other_reference(self.graph.objects[parent])
@@ -151,19 +151,19 @@ class Names:
         return references
 
     def is_item(self, parent: int, child: int) -> bool:
-        """Says whether an object is known as a mere entry of another, such as a list."""
+        """Returns whether an object is known to be a mere entry of another, such as a list."""
         references = self._references.get(parent, {}).get(id(self.graph.objects[child]))
         return references is not None and all([reference.pattern == ITEM for reference in references])
 
     def noun(self, cls: type[Any]) -> str:
-        """Returns what tensors are to an object of a class; looked for once, as a list may have 100,000 of them."""
+        """Returns the role of tensors in an object of a class; cached, because a list may have 100,000 objects."""
         if id(cls) not in self._nouns:
             bases = {class_name(base) for base in mro_of(cls) if module_of(base).startswith(("nbtf.", "torch."))}
             self._nouns[id(cls)] = next((noun for base, noun in _NOUNS.items() if base in bases), "")
         return self._nouns[id(cls)]
 
     def below_root(self, root: int, number: int) -> list[AccessPath]:
-        """Returns the places of an object that a root lists."""
+        """Returns the paths of an object that a root lists."""
         obj = self.graph.objects[root]
         names = self._roots.get(root)
         if names is None:
@@ -173,7 +173,7 @@ class Names:
         return [_ROOTS[obj.kind](name) for name in names.get(id(self.graph.objects[number]), ())]
 
     def best(self, number: int) -> AccessPath | None:
-        """Returns the shortest place of an object; None where nobody could name it."""
+        """Returns the shortest path of an object; None if it has none."""
         chain: list[int] = []
         while number not in self._best:
             chain.append(number)
@@ -199,12 +199,12 @@ class Names:
                 continue
             for path in paths:
                 by_text.setdefault(path.text, path)
-            if depth == 0 or len(by_text) >= _NAMES:  # the first that refers to it is the nearest
+            if depth == 0 or len(by_text) >= _NAMES:  # the first referrer is the nearest
                 break
         return list(by_text.values())
 
     def above(self, parent: int) -> list[AccessPath]:
-        """Returns the places of an object that leads to those that are asked for, a root's none."""
+        """Returns the paths of an object that leads to the requested ones; empty for a root."""
         return [] if kind_of(self.graph.objects[parent]) is Root else self._paths_above(parent, _DEPTH)
 
     def _paths_above(self, parent: int, depth: int) -> list[AccessPath]:
@@ -213,7 +213,7 @@ class Names:
         return self._above[parent, depth]
 
     def references(self, number: int, role: str, names: tuple[str, ...]) -> dict[int, list[Reference]]:
-        """Returns how an object refers to what, by id; `role` and `names` are those of its place."""
+        """Returns the references of an object, by id of the referent; `role` and `names` come from its path."""
         references = self._references.get(number)
         if references is None:
             references = self._references[number] = {}
@@ -224,12 +224,12 @@ class Names:
 
 
 def chosen(paths: list[AccessPath]) -> list[AccessPath]:
-    """Returns of all places of an object those that are told, those first that a user knows best."""
-    if len(paths) <= 1:  # as of most entries of a long list
+    """Returns the paths of an object that are worth showing, most familiar first."""
+    if len(paths) <= 1:  # the common case for entries of a long list
         return paths
     ranked = sorted(paths, key=lambda path: path.rank)
     visible = [path for path in ranked if path.rank < HIDDEN]
-    owners: dict[str, AccessPath] = {}  # an object of nbtf has many names for what is inside of it: one will do
+    owners: dict[str, AccessPath] = {}  # an nbtf object has many names for its inner parts: one is enough
     for path in reversed(visible):
         owners[path.owner or path.text] = path
     visible = [path for path in visible if owners[path.owner or path.text] is path]
@@ -239,11 +239,11 @@ def chosen(paths: list[AccessPath]) -> list[AccessPath]:
         for path in ranked
         if path.rank == INNER and all(path.origin != other_path.origin for other_path in visible)
     ]
-    return [*visible, *inner[:1]] or ranked  # a function of nbtf has many names for its inputs
+    return [*visible, *inner[:1]] or ranked  # an nbtf function has many names for its inputs
 
 
 def below(path: AccessPath, obj: Any, reference: Reference, noun: str, via: tuple[int, ...]) -> AccessPath:
-    """Returns the place of what an object at a place refers to, and the objects on the way there."""
+    """Returns the path of what an object at a path refers to, with the objects on the way."""
     if path.seal:
         return path._replace(code=None, role=reference.role, names=reference.names, via=via)
     cls = kind_of(obj)
@@ -279,8 +279,8 @@ def below(path: AccessPath, obj: Any, reference: Reference, noun: str, via: tupl
 
 
 def _container(path: AccessPath, cls: type[Any], noun: str) -> tuple[str, str]:
-    """Returns the container of what an object of a class at a place refers to, and what that is to the container."""
-    if noun and noun != WEIGHTS:  # also inside of a model
+    """Returns the container of an object's referent, and the referent's role in it."""
+    if noun and noun != WEIGHTS:  # even inside of a model
         return path.body, noun
     if issubclass(cls, ModuleType):
         return "", ""
@@ -296,7 +296,7 @@ _NOUNS = {
     "Layer": WEIGHTS,
     "Module": WEIGHTS,
 }
-"""What tensors are to an object of these classes."""
+"""The role of tensors in objects of these classes."""
 
 ORIGINS: tuple[tuple[str, Any], ...] = (
     ("error ", BaseException),

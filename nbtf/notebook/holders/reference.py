@@ -1,4 +1,4 @@
-"""How does one object lead to another: what follows its name, and what takes the reference away?"""
+"""One step from an object to another: what it adds to the name, and how to remove the reference."""
 
 from __future__ import annotations
 
@@ -7,22 +7,22 @@ from typing import Any, NamedTuple
 from nbtf.notebook.holders.introspection import class_name, kind_of
 
 LONGEST_KEY = 60
-"""Characters of a dictionary's key that are shown."""
+"""Maximum length of a dictionary key to show."""
 
 OURS = "nbtf's "
-"""Stands before the name of a function of nbtf."""
+"""Precedes the name of an nbtf function."""
 
 ITEM = "[…]"
-"""Stands for any index, where many entries of a list are told as one."""
+"""Placeholder for an index, if many entries of a list are shown as one."""
 
 
 class Reference(NamedTuple):
-    """One reference of an object.
+    """One reference of an object to another.
 
-    `shown` and `code` follow the object's own; `code` is None where no expression leads there. `removal` says what
-    takes the reference away: `del` or `None` (an assignment) with the code of what it refers to, `clear` (of a cache),
-    `close` (of a session), or nothing. `role` says how to read what it refers to. `local_of` names the function whose
-    variable it is. What is `hidden` inside of an object of nbtf is told only if there is no other way.
+    `shown` and `code` are appended to the object's own; `code` is None if no expression reaches the other. `removal`
+    determines how to remove the reference: `del` or `None` (an assignment) with the other object's code, `clear` (a
+    cache), `close` (a session), or not at all. `role` determines how to read the other object's references. `local_of`
+    names the function whose variable it is. A reference `hidden` inside an nbtf object is shown only as a last resort.
     """
 
     text: str = ""
@@ -36,9 +36,9 @@ class Reference(NamedTuple):
 
 
 def key_text(key: Any) -> tuple[str, bool]:
-    """Returns a dictionary's key as it is shown, and whether that is its code.
+    """Returns a dictionary key as shown, and whether that text is also its code.
 
-    Only plain keys are shown as they are; others may be anything, and are told by their type.
+    Only plain keys are shown as they are; others may be any object and are shown by their type.
     """
     cls = kind_of(key)
     if cls is str:

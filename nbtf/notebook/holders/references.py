@@ -1,4 +1,4 @@
-"""In which ways does an object lead to others?"""
+"""All the ways in which an object refers to others."""
 
 from __future__ import annotations
 
@@ -33,16 +33,16 @@ from nbtf.notebook.holders.introspection import (
 from nbtf.notebook.holders.reference import ITEM, Reference, key_text
 
 _LONG = 100_000
-"""Entries of a container that are told apart, at most."""
+"""Maximum number of a container's entries that are told apart."""
 
 
 def references_of(obj: Any, role: str, names: tuple[str, ...]) -> Iterator[tuple[object, Reference]]:
-    """Yields what an object refers to, and how.
+    """Yields the objects to which an object refers, each with its reference.
 
     Args:
       obj: the object.
-      role: what it is to the one that led to it, from its `Reference`.
-      names: goes with the role.
+      role: role of the object for the one that led to it, from its `Reference`.
+      names: names that belong to the role.
     """
     if role in _ROLES:
         yield from _ROLES[role](obj, names)
@@ -77,7 +77,7 @@ def _of_list(obj: Any) -> Iterator[tuple[object, Reference]]:
     cls = kind_of(obj)
     base, is_tuple = base_of(cls), issubclass(cls, tuple)
     readable = is_plain(cls, "__getitem__")
-    # Not `del`: the entries behind would move, and the next line would free another one.
+    # Not `del`: the entries behind would move, and the next line would free the wrong one.
     removal = "None" if not is_tuple and is_plain(cls, "__setitem__") else ""
     fields: Any = class_dict(cls).get("_fields") if is_tuple else None
     for index, value in enumerate(list(base.__iter__(obj))):
@@ -88,7 +88,7 @@ def _of_list(obj: Any) -> Iterator[tuple[object, Reference]]:
 
 
 def base_of(cls: type[Any]) -> Any:
-    """Returns Python's own container that a class is; None for others."""
+    """Returns the built-in container from which a class derives; None for other classes."""
     return next((base for base in (dict, list, deque, tuple, set, frozenset) if issubclass(cls, base)), None)
 
 
@@ -98,12 +98,12 @@ def _is_long(obj: Any) -> bool:
 
 
 def is_short(obj: Any) -> bool:
-    """Says whether an object is a list or a tuple whose entries may be looked for one by one."""
+    """Returns whether an object is a list or a tuple short enough to search entry by entry."""
     return is_sequence(obj) and len(obj) <= _SHORT
 
 
 def entry_of(obj: Any, value: object) -> Reference | None:
-    """Returns how a list or tuple refers to an entry; None where it does so more than once."""
+    """Returns how a list or tuple refers to an entry; None if it does so more than once."""
     indices = [index for index, entry in enumerate(obj) if entry is value]
     return _entry(indices[0], type(obj) is tuple) if len(indices) == 1 else None
 
@@ -114,7 +114,7 @@ def _entry(index: int, is_tuple: bool) -> Reference:
 
 
 _SHORT = 16
-"""Entries of a list up to which no table is made to find them in."""
+"""Number of entries up to which a list is searched directly, without building a table."""
 
 
 def _of_set(obj: Any) -> Iterator[tuple[object, Reference]]:
@@ -159,7 +159,7 @@ _KINDS: tuple[tuple[Any, Any], ...] = (
 
 
 def other_reference(obj: Any) -> Reference | None:
-    """Returns the way to what an object of a kind not known here refers to; None where all ways are known."""
+    """Returns the reference to use for objects of an unknown kind; None if all their references are known."""
     cls = kind_of(obj)
     if issubclass(cls, _KNOWN):
         return None

@@ -1,7 +1,7 @@
-"""What can be reached from where a user keeps things, and who refers to whom?
+"""Finds what is reachable from the places where users keep objects, and which object refers to which.
 
-The search sees with the garbage collector's eyes: `gc.get_referents` tells every reference that an object owns, and
-runs no code of the object. What it looks at stays alive until the search is thrown away, and not a moment longer.
+The search uses the garbage collector's `gc.get_referents`, which returns every reference that an object owns and runs
+none of the object's code. Visited objects stay alive until the search is discarded, and no longer.
 """
 
 from __future__ import annotations
@@ -24,44 +24,44 @@ from nbtf import runtime
 from nbtf.notebook.holders.introspection import class_dict, is_sequence, kind_of, locals_of, module_of, names_in
 
 HOLDERS = (nbtf.Tensor, nbtf.Variable)
-"""What can hold device memory; everything else only leads there."""
+"""Classes that can hold device memory; all others only lead to it."""
 
 OTHERS = frozenset({"IPython", "ipykernel", "traitlets", "comm", "zmq", "tornado", "jupyter_client"})
-"""Packages of the notebook itself: their objects lead everywhere, and what they keep for users is looked at by name."""
+"""Packages of the notebook itself. Their objects lead everywhere; what they keep for users is looked up by name."""
 
 OURS = ("nbtf._runtime.tensor", "nbtf._runtime.tape")
-"""Modules below the runtime whose objects users hold; all others are how it works."""
+"""Modules below the runtime whose objects users hold; all others are internal."""
 
 _INNER = ("nbtf._devices", "nbtf._runtime", "nbtf._types", "nbtf.notebook", "nbtf.runtime")
 
 _AT_ONCE = 1 << 16
-"""Entries of a list that are looked at between two looks at the clock: some milliseconds."""
+"""List entries visited between two checks of the clock: a few milliseconds."""
 
 _TOGETHER = 256
-"""Objects after which the clock is looked at; holders among them are asked together whether they lead anywhere."""
+"""Objects between two checks of the clock; holders among them are tested together for whether they lead anywhere."""
 
 Look = Callable[[], Iterable[tuple[str, object]]]
 
 Kind = tuple[type, Callable[[Any], Sequence[runtime.Holding]]]
-"""A class of other libraries that holds device memory, and what tells which piece one of its objects holds."""
+"""A class of another library that holds device memory, and a function that returns the piece an object holds."""
 
 
 class Root:
-    """A place where a search begins. It is asked anew each time, and keeps nothing alive."""
+    """A place where a search begins. It is read anew each time, and keeps nothing alive."""
 
     __slots__ = ("__weakref__", "kind", "look")
 
     def __init__(self, root_kind: str, look: Look) -> None:
-        """Takes what kind of place it is, and what lists its names and objects."""
+        """Takes the kind of place, and the function that lists its names and objects."""
         self.kind: str = root_kind
         self.look: Look = look
 
 
 class Graph:
-    """The objects reached, by number in the order they were found: the nearest first.
+    """The objects reached, numbered in the order in which they were found: the nearest first.
 
-    `into` tells for each the numbers of those that refer to it, once for each reference; `counts` how many references
-    there are in all, for those that lead to a holder; `holdings` which pieces of memory a tensor holds.
+    `into` lists, for each object, the numbers of those that refer to it, once per reference. `counts` is the total
+    number of references to each object that leads to a holder. `holdings` are the pieces of memory that tensors hold.
     """
 
     def __init__(
@@ -74,14 +74,14 @@ class Graph:
         """Prepares a search.
 
         Args:
-          roots: where it begins, in the order in which names are preferred.
-          running: frames of the user that run now; the collector does not see what is in them.
-          hidden: objects that are not entered: the roots stand for them.
-          foreign_kinds: what of other libraries holds device memory.
+          roots: where the search begins, in order of preference for names.
+          running: user frames that are running; the collector does not see their variables.
+          hidden: objects that are not entered, because roots cover them.
+          foreign_kinds: classes of other libraries that hold device memory.
         """
         self._kinds = tuple(foreign_kinds)
         self._holders = (*HOLDERS, *[cls for cls, _ in self._kinds])
-        self.objects: list[Any] = [object(), *roots]  # nobody refers to the first: with it references are gauged
+        self.objects: list[Any] = [object(), *roots]  # nothing refers to the first: it calibrates the reference counts
         self.into: list[list[int]] = [[] for _ in self.objects]
         self.holdings: dict[int, Sequence[runtime.Holding]] = {}
         self.counts: dict[int, int] = {}
@@ -90,10 +90,10 @@ class Graph:
         self._border = _Border(hidden)
 
     def search(self, deadline: float) -> None:
-        """Looks until everything is found or `time.monotonic()` says `deadline`; then counts references."""
+        """Searches until everything is found or `time.monotonic()` reaches `deadline`; then counts references."""
         numbers = {id(obj): number for number, obj in enumerate(self.objects)}
         objects, number, asked_until = self.objects, 1, 0
-        long_lists = deque[tuple[int, int]]()  # long lists: each waits for its next part until all else was looked at
+        long_lists = deque[tuple[int, int]]()  # long lists: each waits for its next part until everything else is done
         while number < len(objects) or long_lists:
             if (number % _TOGETHER == 0 or number == len(objects)) and time.monotonic() > deadline:
                 break
@@ -117,13 +117,13 @@ class Graph:
 
     @property
     def looked(self) -> int:
-        """How many objects were found."""
+        """The number of objects found."""
         return len(self.objects)
 
     def _leading(self, first: int, numbers: dict[int, int]) -> tuple[int, bool]:
-        """Returns up to where tensors and variables follow each other, and whether any of them leads anywhere.
+        """Returns where a run of tensors and variables ends, and whether any of them leads anywhere.
 
-        Most lead nowhere, and of 100,000 few are asked alone.
+        Most lead nowhere, so they are tested together; few of 100,000 are tested individually.
         """
         last, end = first + 1, min(len(self.objects), (first // _TOGETHER + 1) * _TOGETHER)
         while last < end and issubclass(kind_of(self.objects[last]), HOLDERS):
@@ -133,9 +133,9 @@ class Graph:
         return last, any([key in numbers or self._border.lets_in(obj) for key, obj in tracked])
 
     def _is_seen(self, obj: Any) -> bool:
-        """Says whether the collector knows an object that may be entered.
+        """Returns whether an object may be entered and the collector tracks it.
 
-        Arrays of objects and frames that run lead somewhere although it does not know them.
+        Object arrays and running frames lead somewhere although the collector does not track them.
         """
         cls = kind_of(obj)
         if id(cls) in self._border.refused:
@@ -149,7 +149,7 @@ class Graph:
             cls = kind_of(obj)
             if id(cls) in refused:
                 continue
-            # Arrays of objects and frames that run lead somewhere although the collector does not know them.
+            # Object arrays and running frames lead somewhere although the collector does not track them.
             if not is_tracked(obj) and not (cls is np.ndarray and obj.dtype.hasobject) and cls is not FrameType:
                 continue
             earlier = numbers.get(id(obj))
@@ -167,12 +167,12 @@ class Graph:
     def _holdings(self, obj: Any, parent: Any) -> Sequence[runtime.Holding]:
         for cls, look in self._kinds:
             if issubclass(type(obj), cls):
-                return () if issubclass(type(parent), HOLDERS) else look(obj)  # the array behind a tensor is its own
+                return () if issubclass(type(parent), HOLDERS) else look(obj)  # the array behind a tensor belongs to it
         holding = runtime.holding(obj)
         return () if holding is None else (holding,)
 
     def referents(self, obj: Any) -> list[Any]:
-        """Returns what an object refers to, once for each reference."""
+        """Returns the objects to which an object refers, once per reference."""
         cls = kind_of(obj)
         if cls is Root:
             return [value for _, value in obj.look()]
@@ -188,7 +188,7 @@ class Graph:
         return gc.get_referents(obj)
 
     def _count(self) -> None:
-        """Counts the references to holders and to all that lead to them."""
+        """Counts the references to holders and to everything that leads to them."""
         base_count = sys.getrefcount(self.objects[0])
         waiting = list(self.holdings)
         while waiting:
@@ -199,20 +199,20 @@ class Graph:
 
 
 _IMPORT_MACHINERY = ("__loader__", "__spec__")
-"""Names of a module that no user gave it: what imported it may lead to all that a tool knows."""
+"""Names in a module that its author did not define: the import system's objects may lead to everything."""
 
 
 class _Border:
-    """What a search does not enter: modules that users did not write, and what makes the notebook and nbtf work."""
+    """The limits of a search: it skips modules that users did not write, and internals of the notebook and nbtf."""
 
     def __init__(self, hidden: Iterable[object]) -> None:
         self._folders = _installed()
-        self._kinds: dict[int, tuple[bool, type]] = {}  # by id: what a class is equal to, its own class says
-        self._classes: dict[int, type] = {}  # of others: each tensor leads to its own
+        self._kinds: dict[int, tuple[bool, type]] = {}  # by id: a class may define its own equality
+        self._classes: dict[int, type] = {}  # other classes: each tensor leads to its own
         self.refused: set[int] = set()
         """Ids of classes none of whose objects are entered."""
         self.admitted: set[int] = set()
-        """Ids of those all of whose objects are, but for what is outside."""
+        """Ids of classes all of whose objects are entered, except for those outside."""
         self.outside = {id(obj) for obj in hidden}
         for _, module in modules():
             names = names_in(module)
@@ -221,7 +221,7 @@ class _Border:
                 self.outside |= {id(module), id(names)}
 
     def lets_in(self, obj: Any) -> bool:
-        """Says whether to enter an object."""
+        """Returns whether to enter an object."""
         if id(obj) in self.outside or id(obj) in self._classes:
             return False
         cls = kind_of(obj)
@@ -240,7 +240,7 @@ class _Border:
         return verdict[0] and not (issubclass(cls, ModuleType) and not self.is_users(obj))
 
     def is_users(self, module: ModuleType) -> bool:
-        """Says whether a user wrote a module: its file is not where packages are installed, or it has none."""
+        """Returns whether a user wrote a module: its file is not where packages are installed, or it has none."""
         names = names_in(module)
         file = names.get("__file__")
         if type(file) is str:
@@ -261,12 +261,12 @@ class _Border:
 
 
 def modules() -> list[tuple[str, ModuleType]]:
-    """Returns what is imported, by name."""
+    """Returns the imported modules, with their names."""
     return [(name, module) for name, module in list(sys.modules.items()) if issubclass(kind_of(module), ModuleType)]
 
 
 def users_modules() -> list[tuple[str, ModuleType]]:
-    """Returns the modules that users wrote and imported, by name."""
+    """Returns the imported modules that users wrote, with their names."""
     border = _Border(())
     return [(name, module) for name, module in modules() if name != "__main__" and border.is_users(module)]
 

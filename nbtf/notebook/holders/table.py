@@ -1,4 +1,4 @@
-"""`%gpu_memory --who`: who holds the memory of the GPUs, and which line frees it?"""
+"""`%gpu_memory --who`: what holds the memory of the GPUs, and which line frees it."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ from nbtf.notebook.session import Session, say
 from nbtf.notebook.tables import MOST_ROWS, NOTHING, Column, Table, size
 
 SECONDS = 10.0
-"""How long a search may take: who holds 100,000 tensors is found in six, with the lines that free them."""
+"""Maximum duration of a search. For 100,000 tensors, finding holders and the lines that free them takes six seconds."""
 
-GARBAGE = "nothing but a reference cycle, until Python's garbage collector comes by"
+GARBAGE = "only a reference cycle, until Python's garbage collector runs"
 
 _LATE = "not found in time"
 
 _GPUS = 8
-"""GPUs that have a sentence of their own below the table; the others have one together."""
+"""GPUs that get a note of their own below the table; the others share one."""
 
 _NAMES = 6
-"""Names that are shown of one holder."""
+"""Maximum number of a holder's names to show."""
 
 
 def _joined(lines: list[str] | None) -> str:
@@ -51,7 +51,7 @@ COLUMNS = (
 
 
 class _Block(NamedTuple):
-    """A piece in use, as the memory map has it."""
+    """A piece of memory in use, as the memory map lists it."""
 
     piece: Piece
     nbytes: int
@@ -59,7 +59,7 @@ class _Block(NamedTuple):
 
 
 def add_hint(session: Session) -> None:
-    """Has cells that ran out of GPU memory end with a line that says where to look."""
+    """Makes cells that run out of GPU memory end with a line that names the command to use."""
 
     def hint(result: Any) -> None:
         error = None if result is None else result.error_in_exec
@@ -71,7 +71,7 @@ def add_hint(session: Session) -> None:
 
 
 def _full_gpu(error: Any) -> str | None:
-    """Returns the GPU whose memory an error says is full, of nbtf or of another library; None for other errors."""
+    """Returns the GPU whose memory is full according to an error of nbtf or another library; None for other errors."""
     if issubclass(type(error), errors.ResourceExhaustedError):
         match = re.search(r"\bGPU:\d+", error.message)
         return match[0] if match else None
@@ -79,10 +79,10 @@ def _full_gpu(error: Any) -> str | None:
 
 
 def forget(session: Session) -> None:
-    """Forgets the last uncaught error, and prints what that has freed."""
+    """Forgets the last uncaught error, and prints how much memory that has freed."""
     used_before = _in_use()
     if not last_error.forget(session.shell):
-        say("There is no error to forget.")
+        say("No error to forget.")
         return
     freed = [
         f"{runtime.exact(used_before[device] - nbytes)} of {device}"
@@ -93,28 +93,28 @@ def forget(session: Session) -> None:
 
 
 def _in_use() -> dict[str, int]:
-    """Returns what is in use of each GPU, and by each other library on its cards."""
+    """Returns the memory in use of each GPU, and of each other library on its cards."""
     own_use = {label(device.name): device.in_use for device in runtime.devices() if device.in_use is not None}
     pools = [(library.name, pool) for library in runtime.frameworks() for pool in library.pools()]
     return own_use | {f"{pool.device} ({name})": pool.in_use for name, pool in pools}
 
 
 def build_table(session: Session, devices: Collection[str], seconds: float | None = None, each: bool = False) -> Table:
-    """Returns a table of who holds the memory of GPUs, the most bytes first.
+    """Returns a table of what holds the memory of GPUs, largest first.
 
-    Of real cards also what other libraries of this process hold, and below that the processes on them; of all cards of
-    this machine where nbtf has no GPU.
+    For real cards, it also lists what other libraries of this process hold and, below that, the processes on the cards.
+    If nbtf has no GPU, it lists this for all cards of the machine.
 
     Args:
-      session: whose shell's variables are looked at.
+      session: the session whose shell's variables are searched.
       devices: short names of the GPUs.
-      seconds: how long the search may take; `SECONDS` when None.
-      each: lists each tensor of a list, a model or an optimizer, not all together in one row.
+      seconds: maximum duration of the search; `SECONDS` if None.
+      each: whether each tensor of a list, a model or an optimizer gets its own row, instead of all sharing one.
     """
     gpus = [gpu for gpu in runtime.devices() if gpu.name in devices]
     cards = real_cards(session, gpus)
     if not gpus and not cards:
-        return Table(COLUMNS, [], ["Only GPUs keep an account of their memory; none to show here."])
+        return Table(COLUMNS, [], ["No GPU is available. Memory is tracked only for GPUs."])
     if not any(gpu.in_use for gpu in gpus) and not cards:
         return Table(COLUMNS, [], ["Nothing is in use."])
     rows, notes = _holder_rows(
@@ -143,13 +143,13 @@ def _holder_rows(
         notes = _notes(gpus, rows, len(gpus) if gather is list_all else _GPUS, are_lines_missing)
         rows += foreign_rows(holders, arrays, cards, gather)
         rows.sort(key=lambda row: -row["nbytes"])
-    if not holders.finished or holders.is_late:  # asked last: also the lines of other libraries' arrays take time
-        notes.append(f"The search stopped after {seconds:g} s and {holders.looked:,} objects; there are more.")
+    if not holders.finished or holders.is_late:  # checked last, because other libraries' lines take time as well
+        notes.append(f"The search stopped after {seconds:g} s and {holders.looked:,} objects, and is incomplete.")
     return rows, notes
 
 
 def _arrays() -> list[runtime.Arrays]:
-    """Returns what the arrays of the imported libraries are."""
+    """Returns how to recognize the arrays of each imported library."""
     return [arrays for library in runtime.frameworks() if (arrays := library.arrays()) is not None]
 
 
@@ -193,7 +193,7 @@ def _is_scratch(block: _Block) -> bool:
 
 
 class _Labels:
-    """What is said of a piece by its device and label: the same for all that a line has made in a loop."""
+    """Columns that depend only on a piece's device and label: the same for everything that a line creates in a loop."""
 
     def __init__(self, session: Session) -> None:
         self._session = session
@@ -219,7 +219,7 @@ class _Labels:
 
 
 def _holder_facts(entry: Entry) -> Row:
-    """Returns what is said of a piece beside that: of its owner, or where it has none, in whose words."""
+    """Returns the other columns of a piece: its owner or, without one, an explanation."""
     owner: Held | Item | str = entry.owner
     names, views = list[str](), list[str]()
     if isinstance(owner, str):
@@ -232,14 +232,14 @@ def _holder_facts(entry: Entry) -> Row:
 
 
 def _container(owner: Held, are_variables: bool) -> str:
-    """Returns what holds a tensor with others, and as what: `owner`, `model: weights`."""
+    """Returns the container of a tensor and its role there: `owner`, `model: weights`."""
     nouns = {path.noun for path in owner.names} - ({""} if are_variables else {"", WEIGHTS})
     names = _holder(owner, [path.container for path in owner.names], [path.container for path in owner.views])
     return f"{names}: {nouns.pop()}" if len(nouns) == 1 else names
 
 
 def _holder(owner: Held, names: list[str], views: list[str] | None = None) -> str:
-    holder = _join_names(names) or "something without a name"
+    holder = _join_names(names) or "something unnamed"
     if owner.views:
         same_memory = [path.text for path in owner.views] if views is None else views
         holder += f"; the same memory: {_join_names(same_memory)}"
@@ -247,9 +247,9 @@ def _holder(owner: Held, names: list[str], views: list[str] | None = None) -> st
 
 
 def _nobody(block: _Block, is_late: bool) -> str:
-    """Returns what is said of a piece that nobody was found to hold."""
+    """Returns the explanation for a piece without a known holder."""
     if _is_scratch(block):
-        return "nbtf itself, as TensorFlow does, from the first op on"
+        return "nbtf itself, since the first op, as in TensorFlow"
     return _LATE if is_late else "not found: held by something the search did not reach"
 
 
@@ -268,7 +268,7 @@ def _notes(gpus: list[runtime.DeviceInfo], rows: list[Row], limit: int, are_line
     if used[limit:]:
         notes.append(f"{len(used) - limit:,} more of {len(used):,} GPUs: {_in_words(used[limit:], pieces)}.")
     if are_lines_missing:
-        notes.append("Code lines are known of what was made while a recorder was on, as it is from %load_ext nbtf on.")
+        notes.append("Code lines are known only for tensors created while recording, which starts at %load_ext nbtf.")
     return notes
 
 

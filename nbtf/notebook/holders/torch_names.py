@@ -1,4 +1,4 @@
-"""How does a user write what PyTorch keeps in the dictionaries of its modules and optimizers?"""
+"""PyTorch names as users write them, instead of the dictionaries inside modules and optimizers."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _STATE = re.compile(r"(.+)\.state\[<\w+>\]\['(\w+)'\]")
 
 
 def tidy(name: str) -> str:
-    """Returns a name as its user writes it: PyTorch keeps the parts of a module in dictionaries.
+    """Returns a name as users write it, without the dictionaries in which PyTorch keeps a module's parts.
 
     >>> tidy("model._modules['seq']._modules['0']._parameters['weight']")
     'model.seq[0].weight'
@@ -21,7 +21,7 @@ def tidy(name: str) -> str:
 
 
 def in_users_words(names: Sequence[str]) -> list[str]:
-    """Returns those of some names of a tensor that say most: parts of a module as such.
+    """Returns the most informative of a tensor's names: those of module parts, if there are any.
 
     >>> in_users_words(["adam.param_groups[0]['params'][0]", "model._modules['0']._parameters['weight']"])
     ['model[0].weight']

@@ -1,1 +1,1 @@
-"""What a cell or a notebook will take on a card that is not there: it is run again, in a process of its own."""
+"""Predicts the memory of a cell or a notebook on a card that is not available, by rerunning it in another process."""

@@ -1,4 +1,4 @@
-"""The process that predicts: reads a request from its input, and writes the answer onto its output."""
+"""The process that predicts: reads a request from standard input and writes the answer to standard output."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from contextlib import redirect_stderr, redirect_stdout
 def main() -> None:
     """Answers one request."""
     request, output = json.load(sys.stdin), os.dup(1)
-    os.dup2(2, 1)  # what the program prints below Python
-    from nbtf.notebook.prediction.answer import answer  # late: loads PyTorch
+    os.dup2(2, 1)  # redirects what the program prints below Python
+    from nbtf.notebook.prediction.answer import answer  # imported late: loads PyTorch
     from nbtf.notebook.prediction.report import Prediction
 
     with redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()):

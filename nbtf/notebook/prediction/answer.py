@@ -1,4 +1,4 @@
-"""What is answered to a question about a card: the peak, the largest batch, and what would save most?"""
+"""The answer to a prediction request: the peak, the largest batch, and the changes that save most."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ _SHOWN_CHANGES = 3
 
 
 def answer(request: Mapping[str, Any]) -> dict[str, Any]:
-    """Returns what a request asks for, as plain data.
+    """Returns the answer to a request, as plain data.
 
     Args:
-      request: `cells` (each number, source, is_predicted), `card`, `count`, `batches`, `batch_name`, `seconds` that a
-        loop may take, and `limit`, all runs.
+      request: `cells` (each number, source, is_predicted), `card`, `count`, `batches`, `batch_name`, `seconds` for one
+        loop, and `limit`, the seconds for all runs.
     """
     torch = load_torch()
     cards = gpus(simulated_machine(request["count"], request["card"]), {})
@@ -36,21 +36,21 @@ def answer(request: Mapping[str, Any]) -> dict[str, Any]:
 
 
 class BatchError(Exception):
-    """A program ends with an error that it has with another batch alone: what it takes is not known."""
+    """The program fails with another batch although it runs with its own, so the memory is unknown."""
 
 
 class Prediction:
     """The runs that answer one request."""
 
     def __init__(self, torch: Any, program: Program, card: Any, request: Mapping[str, Any]) -> None:
-        """Takes the program, and the card that it is predicted for."""
+        """Takes the program, and the card for which it is predicted."""
         self._torch, self._program, self._request = torch, program, request
         self._card, self._fixed = card, fixed_parts(card)
         self._untried = 0
-        """Changes for which no time was left."""
+        """Number of changes that were not tried for lack of time."""
 
     def answer(self) -> dict[str, Any]:
-        """Runs the program as often as it takes."""
+        """Runs the program as often as the answer requires."""
         program, left_out = self._program, LeftOut()
         with left_out.listening():
             first = program.run()
@@ -67,12 +67,12 @@ class Prediction:
             is_whole = first.is_whole and not left_out.has_ops
             return {**ends, "peak": None, "verdict": "" if is_whole else IN_PART}
         needed = first if first.fits else program.run(total=UNLIMITED)
-        if needed.peak is None or (needed.stopped and not first.stopped):  # what is known is that it does not fit
+        if needed.peak is None or (needed.stopped and not first.stopped):  # it is only known that it does not fit
             needed = first
         batch = BatchSize(program.cells, self._request["batch_name"])
         if self._request["batches"] and not batch:
             raise ValueError(
-                "No cell gives a batch size a whole number, as in batch_size = 32: say its name, NAME=8,16."
+                "No cell sets a whole number as batch size, as in batch_size = 32. Name the variable: NAME=8,16."
             )
         is_whole = needed.is_whole and not left_out.has_ops
         return {
@@ -91,13 +91,13 @@ class Prediction:
         }
 
     def _batches(self, batch: BatchSize, own_error: str) -> dict[str, Any]:
-        """Returns what other batches take; `own_error` is what the program ends with as it is."""
+        """Returns the memory with other batches; `own_error` is the error of the unchanged program, if any."""
 
         def run(value: int, total: int | None) -> Outcome:
-            """Runs it with another batch; on a card of its own size beside what PyTorch takes at most."""
+            """Runs the program with another batch, by default on a card with the memory left for tensors."""
             outcome = self._program.run(batch.cells(value), total=room if total is None else total)
             if outcome.stopped:
-                raise BatchError(f"the time of {self._program.limit.seconds:g} s was up.")
+                raise BatchError(f"the limit of {self._program.limit.seconds:g} s was reached.")
             if outcome.error and not own_error and (outcome.peak is None or outcome.fits):
                 raise BatchError(f"with {batch.name} = {value:,} the program ends with {outcome.error}")
             return outcome
@@ -116,7 +116,7 @@ class Prediction:
         return {**facts, "largest": search.fits, "too_large": search.fails, "runs": search.runs}
 
     def _changes(self, batch: BatchSize, first: Outcome) -> list[dict[str, Any]]:
-        """Runs the program with each change; returns those that save most, with what they save."""
+        """Runs the program with each change; returns the changes that save most, with what they save."""
         assert first.peak is not None
         rows: list[dict[str, Any]] = []
         possible = [

@@ -1,4 +1,4 @@
-"""Where does a program say its batch size, and which is the largest that fits?"""
+"""Finds the batch size of a program, and the largest one that fits."""
 
 from __future__ import annotations
 
@@ -10,22 +10,22 @@ from nbtf.notebook.prediction.program import UNLIMITED, Cell, Outcome
 
 _NAMES = "batch_size|BATCH_SIZE|train_batch_size|TRAIN_BATCH_SIZE|per_device_train_batch_size|batch|BATCH|bs|BS"
 _TRIALS = 2
-"""Runs on cards without a limit, beside the first, for a line to look for the largest batch on."""
+"""Number of runs on cards without a limit, besides the first, for a straight line through their results."""
 _MOST_RUNS = 24
 _PART = 100
-"""The first steps away from what a straight line says are this part of it."""
+"""The first steps away from the straight line's estimate are this fraction of it."""
 _LARGEST = 1 << 20
-"""No batch above this is tried."""
+"""Largest batch to try."""
 
 
 class BatchSize:
-    """The number that cells give a name, such as `batch_size = 32` or `DataLoader(..., batch_size=32)`."""
+    """The number that cells assign to a name, such as `batch_size = 32` or `DataLoader(..., batch_size=32)`."""
 
     def __init__(self, cells: Sequence[Cell], name: str | None = None) -> None:
-        """Looks for it.
+        """Searches the cells for it.
 
         Raises:
-          ValueError: a name was given, and no cell gives it a whole number.
+          ValueError: if a name was given, and no cell assigns a whole number to it.
         """
         self._cells = cells
         for names in [re.escape(name)] if name else _NAMES.split("|"):
@@ -35,20 +35,20 @@ class BatchSize:
                 self.name, self.value = matches[0][1], int(matches[0][3])
                 return
         if name:
-            raise ValueError(f"No cell gives {name} a whole number, as in {name} = 32.")
+            raise ValueError(f"No cell sets {name} to a whole number, as in {name} = 32.")
         self.name, self.value = "", 0
 
     def __bool__(self) -> bool:
-        """Whether there is one."""
+        """Whether there is a batch size."""
         return bool(self.name)
 
     def cells(self, value: int) -> list[Cell]:
-        """Returns the cells with another number."""
+        """Returns the cells with another batch size."""
         return [cell._replace(source=self._pattern.sub(rf"\g<1>\g<2>{value}", cell.source)) for cell in self._cells]
 
 
 class Largest(NamedTuple):
-    """What a search has seen: the largest batch that fits (0: none), the smallest that does not (None: none), runs."""
+    """The largest batch that fits (0 if none), the smallest tried that does not (None if none), and the runs."""
 
     fits: int
     fails: int | None
@@ -56,12 +56,12 @@ class Largest(NamedTuple):
 
 
 def largest(value: int, total: int, run: Callable[[int, int | None], Outcome]) -> Largest:
-    """Looks for the largest batch that fits: tries what a straight line says, and then its neighbours.
+    """Searches for the largest batch that fits: first a straight line's estimate, then its neighbours.
 
     Args:
-      value: a batch to begin with.
-      total: memory of the card.
-      run: runs the program with a batch, on cards of some memory, or of their own where that is None.
+      value: the batch to begin with.
+      total: memory of the card, in bytes.
+      run: runs the program with a batch, on cards with the given memory; None uses their own.
     """
     guess, runs = _guess(value, total, run)
     fits, fails, step = 0, None, max(1, guess // _PART)
@@ -77,7 +77,7 @@ def largest(value: int, total: int, run: Callable[[int, int | None], Outcome]) -
 
 
 def _guess(value: int, total: int, run: Callable[[int, int | None], Outcome]) -> tuple[int, int]:
-    """Returns the batch at which a line through two runs meets the memory of the card, and how many runs that took."""
+    """Returns the batch at which a line through two runs reaches the card's memory, and the number of runs used."""
     low, low_bytes, high = value, _needed(run(value, UNLIMITED)), 2 * value
     guess = high
     for _ in range(_TRIALS):
@@ -92,5 +92,5 @@ def _guess(value: int, total: int, run: Callable[[int, int | None], Outcome]) ->
 
 
 def _needed(outcome: Outcome) -> int:
-    """Returns what a program cannot do without: what is cached beside it is given back where the card is full."""
+    """Returns the memory that a program needs, without cached memory, which is released if the card is full."""
     return 0 if outcome.peak is None else outcome.peak.allocated

@@ -1,4 +1,4 @@
-"""What could be changed in a program so that it takes less, and how is it run with that change?"""
+"""Changes that could reduce a program's memory, each with a way to run the program with it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from nbtf.notebook.prediction.program import Cell
 
 
 class Change(NamedTuple):
-    """A change in words, the code that makes it, and how a run has it: other cells, or what holds while they run."""
+    """A change as text, the code that makes it, and how to run it: with other cells, or in a context."""
 
     title: str
     code: str
@@ -22,7 +22,7 @@ class Change(NamedTuple):
 
 
 def changes(torch: Any, cells: Sequence[Cell], batch: BatchSize) -> list[Change]:
-    """Returns the changes that this program does not have yet and that can be tried."""
+    """Returns the changes that can be tried and that the program does not have yet."""
     source = "\n".join(cell.source for cell in cells)
     possible: list[Change] = []
     if batch and batch.value > 1:
@@ -31,7 +31,7 @@ def changes(torch: Any, cells: Sequence[Cell], batch: BatchSize) -> list[Change]
     if "autocast" not in source:
         possible.append(
             Change(
-                "ops in bfloat16 where that is safe",
+                "ops in bfloat16 where it is safe",
                 'with torch.autocast("cuda", dtype=torch.bfloat16): ...',
                 context=lambda: torch.autocast("cuda", dtype=torch.bfloat16),
             )
@@ -43,7 +43,7 @@ def changes(torch: Any, cells: Sequence[Cell], batch: BatchSize) -> list[Change]
     if "checkpoint" not in source:
         possible.append(
             Change(
-                "activations of repeated blocks computed again",
+                "activations of repeated blocks recomputed",
                 "torch.utils.checkpoint.checkpoint(block, x, use_reentrant=False)",
                 context=lambda: _checkpointed(torch),
             )
@@ -52,9 +52,7 @@ def changes(torch: Any, cells: Sequence[Cell], batch: BatchSize) -> list[Change]
         possible.append(Change("SGD instead of Adam", "torch.optim.SGD(...)", context=lambda: _sgd(torch)))
     if "torch.optim" in source and "foreach" not in source and "fused" not in source:
         possible.append(
-            Change(
-                "one parameter after the other", "foreach=False for the optimizer", context=lambda: _one_by_one(torch)
-            )
+            Change("one parameter at a time", "foreach=False for the optimizer", context=lambda: _one_by_one(torch))
         )
     if "set_to_none=False" in source:
         freeing = [cell._replace(source=cell.source.replace("set_to_none=False", "set_to_none=True")) for cell in cells]
@@ -74,7 +72,7 @@ def _default_dtype(torch: Any) -> Generator[None]:
 
 @contextmanager
 def _sgd(torch: Any) -> Generator[None]:
-    """Has Adam's names make SGD."""
+    """Replaces Adam and its variants by SGD in a block."""
     adam, adamw = torch.optim.Adam, torch.optim.AdamW
 
     def make(params: Any, lr: Any = 1e-3, **_: Any) -> Any:
@@ -89,7 +87,7 @@ def _sgd(torch: Any) -> Generator[None]:
 
 @contextmanager
 def _one_by_one(torch: Any) -> Generator[None]:
-    """Has optimizers update their parameters one after the other, unless they say otherwise."""
+    """Makes optimizers update one parameter at a time by default, in a block."""
     optimizer = torch.optim.Optimizer
     step = optimizer.add_param_group
 
@@ -107,7 +105,7 @@ def _one_by_one(torch: Any) -> Generator[None]:
 
 @contextmanager
 def _checkpointed(torch: Any) -> Generator[None]:
-    """Has repeated blocks of a model keep their inputs alone, and run again in the backward pass."""
+    """Makes a model's repeated blocks keep only their inputs, and run again in the backward pass."""
     checkpoints: Any = import_module("torch.utils.checkpoint")
     module_class: Any = torch.nn.Module
     checkpoint: Any = checkpoints.checkpoint
@@ -142,7 +140,7 @@ def _checkpointed(torch: Any) -> Generator[None]:
 
 
 def _repeated_blocks(torch: Any) -> Iterator[Any]:
-    """Returns modules with parts of their own that stand several times in a list or a sequence."""
+    """Yields modules with submodules that occur several times in a list or a sequence."""
     nn = torch.nn
     containers: list[Any] = [each for each in gc.get_objects() if type(each) in (nn.ModuleList, nn.Sequential)]
     for container in containers:

@@ -1,4 +1,4 @@
-"""Which names of a program hold memory at its peak that nobody uses any more, and where could they be deleted?"""
+"""Finds names that hold memory at a program's peak although nothing uses them later, and where to delete them."""
 
 from __future__ import annotations
 
@@ -15,27 +15,27 @@ from nbtf.notebook.prediction.changes import Change
 from nbtf.notebook.prediction.program import UNLIMITED, Cell, Peak, Program, blank_lines, frames_of_cells, number_of
 
 _MOST = 4
-"""So many names are tried, those first that hold most."""
+"""Number of names to try, those that hold the most first."""
 _SHARE = 0.01
-"""Names that hold less than this part of the peak are not tried."""
+"""Names that hold less than this share of the peak are not tried."""
 
 _LOOPS = ast.For, ast.While
 _OTHER_SCOPES = ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda
 
 
 class Holder(NamedTuple):
-    """A name that holds memory at the peak: bytes, and the line that runs in its frame."""
+    """A name that holds memory at the peak, with its bytes and the line that is running in its frame."""
 
     name: str
     nbytes: int
     cell: int
     line: int
     function: str
-    """Of which it is a local name; empty for a name of the notebook."""
+    """The function whose local name it is; empty for a name of the notebook."""
 
 
 def deletions(torch: Any, program: Program, peak: Peak) -> list[Change]:
-    """Returns changes that delete a name before the peak, where nothing that follows reads it."""
+    """Returns changes that delete a name before the peak, if no later code reads it."""
     holders: list[Holder] = []
 
     def look(number: int) -> None:
@@ -50,7 +50,7 @@ def deletions(torch: Any, program: Program, peak: Peak) -> list[Change]:
 
 
 def _holders(torch: Any, frame: FrameType) -> Iterator[Holder]:
-    """Yields the names of a frame that lead to memory of a device, through lists and graphs of autograd."""
+    """Yields the names of a frame that lead to device memory, even through lists and autograd graphs."""
     code, is_notebook = frame.f_code, frame.f_locals is frame.f_globals
     if not is_notebook and code.co_name.startswith("<"):
         return  # a comprehension
@@ -74,11 +74,11 @@ def _storages(torch: Any, value: Any) -> Iterator[Any]:
             yield from _storages(torch, element)
 
 
-# Where it can be deleted
+# Where a name can be deleted
 
 
 class _Step(NamedTuple):
-    """A statement that runs: it stands in a block, with a number."""
+    """A running statement: its block, and its index in the block."""
 
     block: Sequence[ast.stmt]
     number: int
@@ -89,7 +89,7 @@ class _Step(NamedTuple):
 
 
 def _deletion(cells: Sequence[Cell], holder: Holder) -> Change | None:
-    """Returns the change that deletes a name before the line that runs, or at the end of a loop around it."""
+    """Returns the change that deletes a name before the running line, or at the end of a loop around it."""
     trees = {cell.number: tree for cell in cells if (tree := _parsed(cell)) is not None}
     tree = trees.get(holder.cell)
     if tree is None or _is_read_elsewhere(trees, holder):
@@ -111,7 +111,7 @@ def _deletion(cells: Sequence[Cell], holder: Holder) -> Change | None:
 
 
 def _parsed(cell: Cell) -> ast.Module | None:
-    """Returns the tree of a cell, with the lines that it has when it runs; None for what is no Python."""
+    """Returns the syntax tree of a cell, with the line numbers of its execution; None if it is not Python."""
     try:
         return ast.parse(TransformerManager().transform_cell("\n".join(_lines(cell))))
     except SyntaxError:
@@ -123,7 +123,7 @@ def _lines(cell: Cell) -> list[str]:
 
 
 def _is_read_elsewhere(trees: Mapping[int, ast.Module], holder: Holder) -> bool:
-    """Tells whether later cells or functions read a name of the notebook, or functions inside read a local name."""
+    """Returns whether later cells or functions read a notebook's name, or inner functions read a local name."""
     name = holder.name
     if holder.function:
         inner = [node for node in ast.walk(trees[holder.cell]) if isinstance(node, _OTHER_SCOPES)]
@@ -135,7 +135,7 @@ def _is_read_elsewhere(trees: Mapping[int, ast.Module], holder: Holder) -> bool:
 
 
 def _body_of(tree: ast.Module, holder: Holder) -> Sequence[ast.stmt]:
-    """Returns the innermost function of this name around the line."""
+    """Returns the body of the innermost function with the holder's name around the line."""
     functions = [
         node
         for node in ast.walk(tree)
@@ -147,14 +147,14 @@ def _body_of(tree: ast.Module, holder: Holder) -> Sequence[ast.stmt]:
 
 
 def _path(block: Sequence[ast.stmt], line: int) -> Iterator[_Step]:
-    """Yields the statements around a line, the outermost first."""
+    """Yields the statements around a line, outermost first."""
     around = [
         _Step(block, number)
         for number, each in enumerate(block)
         if each.lineno <= line <= (each.end_lineno or each.lineno)
     ]
     if len(around) != 1:
-        return  # several statements in one line: which of them runs is not known
+        return  # several statements on one line: it is unknown which of them is running
     yield around[0]
     statement = around[0].statement
     if not isinstance(statement, _OTHER_SCOPES):
@@ -166,12 +166,12 @@ def _path(block: Sequence[ast.stmt], line: int) -> Iterator[_Step]:
 
 
 def _following(path: Sequence[_Step]) -> list[ast.stmt]:
-    """Returns what comes behind statements, each inside the one before."""
+    """Returns the statements that follow each statement of a path."""
     return [statement for step in path for statement in step.block[step.number + 1 :]]
 
 
 def _is_made_before(path: Sequence[_Step], name: str) -> bool:
-    """Tells whether a name has its value when the last of these statements begins, in each round of a loop."""
+    """Returns whether a name already has its value when the last statement begins, in every iteration of a loop."""
     loops = [depth for depth, step in enumerate(path[:-1]) if isinstance(step.statement, _LOOPS)]
     if not loops:
         return True
@@ -190,7 +190,7 @@ def _stores(nodes: Sequence[ast.AST], name: str) -> bool:
 
 
 def _names(nodes: Sequence[ast.AST], name: str, context: Any) -> Iterator[bool]:
-    """Yields True for each place where a name is used so; what says that it is global counts as any use."""
+    """Yields True for each use of a name in the given context; `global` and `nonlocal` count as any use."""
     for root in nodes:
         for node in ast.walk(root):
             if isinstance(node, ast.Name) and node.id == name:
@@ -202,7 +202,7 @@ def _names(nodes: Sequence[ast.AST], name: str, context: Any) -> Iterator[bool]:
 
 
 def _is_made_anew(loop: ast.For | ast.While, name: str) -> bool:
-    """Tells whether each round gives a name a value before it reads it."""
+    """Returns whether each iteration assigns a name before reading it."""
     if isinstance(loop, ast.For) and _stores([loop.target], name):
         return True
     test = [loop.test] if isinstance(loop, ast.While) else []
@@ -217,11 +217,11 @@ def _is_made_anew(loop: ast.For | ast.While, name: str) -> bool:
 def _change(
     cells: Sequence[Cell], cell: Cell, name: str, at: int, like: ast.stmt, position: str, named_line: int | None = None
 ) -> Change | None:
-    """Returns the change that deletes a name in a line of its own, indented as a statement; None where none fits."""
+    """Returns the change that deletes a name on a new line, indented like a statement; None if no line fits."""
     lines = _lines(cell)
     indentation = lines[like.lineno - 1][: like.col_offset]
     if indentation.strip():
-        return None  # several statements in one line
+        return None  # several statements on one line
     changed = [*lines[: at - 1], f"{indentation}del {name}", *lines[at - 1 :]]
     blank = blank_lines(cell.source)
     source = "\n".join([*cell.source.splitlines()[:blank], *changed])

@@ -1,4 +1,4 @@
-"""What of a program does a prediction leave out? Ops of nbtf's own, and the work of other libraries than PyTorch."""
+"""The work that a prediction leaves out: nbtf's own ops, and libraries other than PyTorch."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ _CONSTANT = "_EagerConst"
 
 
 class LeftOut:
-    """Takes down what runs beside PyTorch."""
+    """Records what runs besides PyTorch."""
 
     def __init__(self) -> None:
-        """Has seen nothing yet."""
+        """Starts without anything recorded."""
         self._ops: Counter[str] = Counter()
 
     @contextmanager
     def listening(self) -> Generator[None]:
-        """Takes down what runs in a block."""
+        """Records what runs in a block."""
         stop = runtime.observe(self._see)
         try:
             yield
@@ -32,7 +32,7 @@ class LeftOut:
     def _see(self, event: runtime.Event) -> None:
         if not isinstance(event, runtime.OpPlaced) or event.op == _CONSTANT:
             return
-        if "::" not in event.op:  # else PyTorch's, which the program has watched
+        if "::" not in event.op:  # PyTorch's ops have `::`, and the program has already recorded them
             self._ops[event.op] += 1
 
     @property
@@ -41,10 +41,10 @@ class LeftOut:
         return bool(self._ops)
 
     def sentences(self, card: str) -> Iterator[str]:
-        """Yields what is not predicted, with what tells it.
+        """Yields sentences about what is not predicted, and how to measure it.
 
         Args:
-          card: its name in the catalog.
+          card: name of the card in the catalogue.
         """
         if self._ops:
             names = [f"{count:,} {op}" for op, count in self._ops.most_common(_SHOWN)]
@@ -52,9 +52,9 @@ class LeftOut:
             if further > 0:
                 names.append(f"{further} more")
             yield (
-                f"Not predicted: nbtf's own ops ({', '.join(names)}). They run on simulated GPUs with what they take "
-                f'there: tf.runtime.simulate_gpus(1, model="{card}") and %%gpu_memory.'
+                f"Not predicted: nbtf's own ops ({', '.join(names)}). To measure them, run them on a simulated GPU: "
+                f'tf.runtime.simulate_gpus(1, model="{card}") and %%gpu_memory.'
             )
         for framework in FRAMEWORKS:
             if framework.module_name != "torch" and framework.imported() is not None:
-                yield f"Not predicted: what {framework.name} takes, which is imported."
+                yield f"Not predicted: the memory of {framework.name}, which is imported."

@@ -1,4 +1,4 @@
-"""Which program is predicted, and how is it run once?"""
+"""The program to predict, and how to run it once."""
 
 from __future__ import annotations
 
@@ -25,20 +25,20 @@ _CODE_NAME = "<predicted cell {}>"
 _CODE_FILE = re.compile(r"<predicted cell (\d+)>")
 _OWN_MAGICS = "check|cluster|device|devices|gpu_memory|needs|placement|placement_log|(?:load|unload|reload)_ext nbtf"
 _LEFT_OUT = re.compile(rf"^[^\S\n]*(?:!|%pip|%conda|%%?(?:{_OWN_MAGICS})(?![\w.])).*$", re.MULTILINE)
-"""Lines that are not run again: they install, show or check what this computer has, or are the question itself."""
+"""Lines that are not run again: they install something, inspect this computer, or are the prediction itself."""
 
 _MACHINE_CALLS = ("restart", "simulate_cluster", "simulate_gpus")
-"""Functions of `tf.runtime` that do nothing: the program has the cards that it is predicted for."""
+"""Functions of `tf.runtime` that do nothing here: the program already has the predicted cards."""
 
 _STEPS = 3
-"""Steps of an optimizer without a new peak, after which a loop that takes long is ended."""
+"""Number of optimizer steps without a new peak after which a long loop is ended."""
 
 UNLIMITED = 1 << 50
-"""Memory of a card that holds everything, for how much a program needs that does not fit."""
+"""Memory of a card on which everything fits, used to measure programs that do not fit."""
 
 
 class Cell(NamedTuple):
-    """A cell: its number in the notebook, its text, and whether it is the one whose memory is of interest."""
+    """A cell: its number in the notebook, its source, and whether its memory is to be predicted."""
 
     number: int
     source: str
@@ -46,7 +46,7 @@ class Cell(NamedTuple):
 
 
 class _Ends(NamedTuple):
-    """How cells ended: the fields of an outcome that say so."""
+    """How cells ended: the corresponding fields of an outcome."""
 
     error: str
     stopped: str
@@ -55,10 +55,10 @@ class _Ends(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """What came of a run: the fullest device, and what was seen on the way.
+    """The outcome of a run: the fullest device, and further observations.
 
-    `error` is what a predicted cell ended with, `stopped` where the time was up, and `unprepared` what cells before
-    ended with.
+    `error` is the error that ended a predicted cell, `stopped` the place at which time ran out, and `unprepared` the
+    errors of earlier cells.
     """
 
     peak: Peak | None
@@ -77,27 +77,27 @@ class Outcome(NamedTuple):
 
     @property
     def fits(self) -> bool:
-        """Whether the card had everything that was asked of it."""
+        """Whether the card had enough memory for every request."""
         return self.peak is not None and not self.peak.ooms
 
 
 class Enough(BaseException):
-    """Ends a cell whose memory no longer changes; `except Exception` of the program does not stop it."""
+    """Ends a cell whose memory no longer changes; the program's `except Exception` does not catch it."""
 
 
 class Program:
-    """Cells that are run as often as there are questions."""
+    """Cells that can be run several times, with different questions."""
 
     def __init__(
         self, torch: Any, machine: Any, cells: Sequence[Cell], seconds: float, limit: TimeLimit | None = None
     ) -> None:
-        """Takes PyTorch with its simulated devices, the cells, and how long a loop, and all runs, may take."""
+        """Takes PyTorch with its simulated devices, the cells, and the time limits of a loop and of all runs."""
         self._torch, self._machine, self._seconds = torch, machine, seconds
         self.cells: Sequence[Cell] = cells
         self.limit: TimeLimit = limit or TimeLimit(0)
         self._shell: Any = InteractiveShell.instance()
         self._shell.compile.get_code_name = self._code_name
-        self._shell.showtraceback = _show_nothing  # nobody reads it, and it takes time
+        self._shell.showtraceback = _show_nothing  # its output would be discarded, and takes time
         self._number = 0
         self._until = 0.0
 
@@ -111,10 +111,10 @@ class Program:
         """Runs the cells in a fresh namespace on empty devices.
 
         Args:
-          cells: other ones than the program's own.
-          total: the memory of each card, if not its own.
-          change: what holds while they run.
-          look: is called before each allocation with its number.
+          cells: replacements for the program's own cells.
+          total: memory of each card, if not its own.
+          change: a context in which the cells run.
+          look: called before each allocation, with its number.
         """
         ledger = Ledger(self._torch, self._line, lambda: self._check(ledger, look))
         allocators = self._fresh_allocators(ledger, total)
@@ -138,7 +138,7 @@ class Program:
         self._shell.reset(new_session=True)
         self._shell.last_execution_result = None
         gc.collect()
-        gc.freeze()  # what libraries have loaded by now stays, and is looked at no more
+        gc.freeze()  # what libraries have loaded stays, so the collector can skip it
         fullest = max(used, key=lambda peak: (peak.ooms, peak.allocated), default=None)
         return Outcome(fullest, *ends, ledger.steps, dict(host.reads), tuple(notes))
 
@@ -176,18 +176,18 @@ class Program:
         return _Ends("", "", tuple(unprepared), is_cut)
 
     def _end_of(self, cell: Cell, ledger: Ledger) -> BaseException | None:
-        """Runs a cell; returns what it ended with."""
+        """Runs a cell; returns the error that ended it, if any."""
         self._number, self._until = cell.number, time.monotonic() + self._seconds
         ledger.begin_cell()
         try:
             with self.limit.interrupting():
                 result = self._shell.run_cell(_LEFT_OUT.sub("", cell.source), store_history=False)
-        except TimeUp as error:  # it came beside the code of the cell
+        except TimeUp as error:  # raised outside of the cell's code
             return error
         return result.error_before_exec or result.error_in_exec
 
     def _check(self, ledger: Ledger, look: Callable[[int], object] | None) -> None:
-        """Ends a cell when the time is up, or its own time, and its memory has not grown for some steps."""
+        """Ends a cell when all time is up, or when its own is and its memory has not grown for some steps."""
         self.limit.check()
         if time.monotonic() > self._until and ledger.steps_without_peak >= _STEPS:
             self._until = float("inf")
@@ -200,12 +200,12 @@ class Program:
         return _CODE_NAME.format(self._number)
 
     def _line(self) -> str:
-        """Returns the innermost line of a cell that runs, in words."""
+        """Returns the innermost running line of a cell, as text."""
         frame = next(frames_of_cells(sys._getframe(1)), None)
         return "" if frame is None else self._in_words(frame.f_code.co_filename, frame.f_lineno)
 
     def _line_of(self, error: BaseException) -> str:
-        """Returns the innermost line of a cell that an error has come through, in words."""
+        """Returns the innermost line of a cell in an error's traceback, as text."""
         lines = [(frame.f_code.co_filename, line) for frame, line in walk_tb(error.__traceback__)]
         lines = [each for each in lines if number_of(each[0])]
         return self._in_words(*lines[-1]) if lines else ""
@@ -220,7 +220,7 @@ class Program:
 
 
 def _do_nothing(*_: Any, **__: Any) -> None:
-    """Stands for a function of `_MACHINE_CALLS`."""
+    """Replaces the functions in `_MACHINE_CALLS`."""
 
 
 def _show_nothing(*_: Any, **__: Any) -> None:
@@ -228,7 +228,7 @@ def _show_nothing(*_: Any, **__: Any) -> None:
 
 
 def frames_of_cells(frame: FrameType | None) -> Iterator[FrameType]:
-    """Yields the frames of cells among a frame and its callers, the innermost first."""
+    """Yields the frames of cells among a frame and its callers, innermost first."""
     while frame is not None:
         if number_of(frame.f_code.co_filename):
             yield frame
@@ -236,18 +236,18 @@ def frames_of_cells(frame: FrameType | None) -> Iterator[FrameType]:
 
 
 def number_of(file: str) -> int:
-    """Returns the number of the cell whose code has this file name; 0 if it is no cell."""
+    """Returns the number of the cell whose code has this file name; 0 if the code is not from a cell."""
     match = _CODE_FILE.fullmatch(file)
     return int(match[1]) if match else 0
 
 
 def blank_lines(source: str) -> int:
-    """Returns how many lines of a cell IPython leaves out in front."""
+    """Returns how many leading lines of a cell IPython removes."""
     return next((index for index, line in enumerate(source.splitlines()) if line.strip()), 0)
 
 
 def _reason(error: BaseException) -> str:
-    """Returns what an error says; of an op without outlines, that its results depend on values."""
+    """Returns an error's message; for ops without an outline, explains that their results depend on values."""
     op = re.match(
         r"(?:Could not run 'aten::|The register_meta function for torch\.|aten::(?=\w+: attempted to run))(\w+)",
         str(error),

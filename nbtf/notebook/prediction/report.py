@@ -1,4 +1,4 @@
-"""How is a prediction shown?"""
+"""The report of a prediction, as text, HTML and data."""
 
 from __future__ import annotations
 
@@ -37,15 +37,15 @@ _CHANGES = (
 
 MODELLED = (
     "Simulated: PyTorch's allocator at every op of the program, without values. Modelled: CUDA's context and the "
-    "workspace of cuBLAS, which is why there is a range. Not known without a card: workspaces of cuDNN and attention."
+    "workspace of cuBLAS, hence the range. Unknown without a card: the workspaces of cuDNN and attention."
 )
 
 
 class Prediction:
-    """An answer: prints as text, shows as HTML, and gives its figures as data."""
+    """A prediction: prints as text, displays as HTML, and returns its figures as data."""
 
     def __init__(self, answer: Mapping[str, Any], program: str) -> None:
-        """Takes the answer, and what was predicted, in words: `cell 4`."""
+        """Takes the answer, and the name of what was predicted, such as `cell 4`."""
         self._answer, self._program = answer, program
 
     def to_dict(self) -> dict[str, Any]:
@@ -68,14 +68,14 @@ class Prediction:
         answer = self._answer
         if answer["peak"] is None:
             notes = [*_ends(answer), *answer["notes"]]
-            return [" ".join([f"{self._program} puts nothing on a GPU that PyTorch sees.", *notes])]
+            return [" ".join([f"{self._program} puts nothing on a GPU of PyTorch.", *notes])]
         sections: list[str | Table] = [_sentence(answer, self._program), _purposes(answer["peak"], answer)]
         if answer["batch"]:
             sections.append(_batches(answer["batch"], answer["peak"], answer))
         if answer["changes"]:
-            notes = ["Each was computed by running the program again with it."]
+            notes = ["Each row comes from another run of the program, with the change."]
             if answer["untried"]:
-                notes.append(f"The time of {answer['limit']:g} s was up: {answer['untried']} more were not tried.")
+                notes.append(f"Time limit of {answer['limit']:g} s reached: {answer['untried']} more were not tried.")
             sections.append(Table(_CHANGES, [_with_verdict(row) for row in answer["changes"]], notes))
         return [*sections, MODELLED]
 
@@ -84,8 +84,8 @@ def _sentence(answer: Mapping[str, Any], program: str) -> str:
     peak, (low, high) = answer["peak"], answer["fixed"]
     return (
         f"{program} {answer['verdict']} on {_article(answer['card'])} (simulated, {exact(answer['total'])}): "
-        f"it allocates {exact(peak['allocated'])} and reserves {exact(peak['reserved'])} at most; "
-        f"with what PyTorch takes beside tensors {_short(peak['reserved'] + low)} to "
+        f"it allocates at most {exact(peak['allocated'])} and reserves at most {exact(peak['reserved'])}; "
+        f"with PyTorch's overhead, {_short(peak['reserved'] + low)} to "
         f"{_short(peak['reserved'] + peak['modelled'] + high)}."
     )
 
@@ -99,22 +99,22 @@ def _short(nbytes: int) -> str:
 
 
 def _purposes(peak: Mapping[str, Any], answer: Mapping[str, Any]) -> Table:
-    """Returns what the memory at the peak is for."""
+    """Returns a table of the memory at the peak, by purpose."""
     total = peak["allocated"] or 1
     rows = [
         {"purpose": purpose, "nbytes": nbytes, "share": nbytes / total}
         for purpose, nbytes in peak["by_purpose"].items()
         if nbytes
     ]
-    notes = [f"The peak is reached in {peak['line']}" if peak["line"] else "The peak was there before."]
+    notes = [f"The peak is reached in {peak['line']}" if peak["line"] else "The peak was reached earlier."]
     notes += _ends(answer)
     if peak["modelled"]:
         notes.append(
-            f"Of the activations {exact(peak['modelled'])} are what recurrent layers keep for their backward pass. "
-            "cuDNN tells how much on a card alone: modelled, and the range is wider by as much again."
+            f"The activations include {exact(peak['modelled'])} that recurrent layers keep for their backward pass. "
+            "Only cuDNN on a card reports the exact amount; this one is modelled, which widens the range by as much."
         )
     if answer["is_cut"]:
-        notes.append("A loop was ended early: for three steps of the optimizer no peak was exceeded.")
+        notes.append("A loop was ended early, because three optimizer steps did not exceed the peak.")
     reads = answer["reads"]
     if reads:
         lines = list(reads)[:3]
@@ -125,20 +125,22 @@ def _purposes(peak: Mapping[str, Any], answer: Mapping[str, Any]) -> Table:
 
 
 def _ends(answer: Mapping[str, Any]) -> list[str]:
-    """Returns what is said of a program, or of cells before it, that did not run to the end."""
+    """Returns notes about a program, or earlier cells, that did not run to the end."""
     notes = [
-        f"A cell before ended with an error here, and what it would have made is missing: {error}"
+        f"An earlier cell ended with an error here, so its results are missing: {error}"
         for error in answer["unprepared"]
     ]
     if answer["error"]:
-        notes.append(f"The program ended with an error, and was predicted up to it: {answer['error']}")
+        notes.append(f"The program ended with an error. The prediction covers it up to there: {answer['error']}")
     if answer["stopped"]:
-        notes.append(f"Stopped after {answer['limit']:g} s at {answer['stopped']}: what was predicted so far.")
+        notes.append(
+            f"Stopped after {answer['limit']:g} s at {answer['stopped']}. The prediction covers the work until then."
+        )
     return notes
 
 
 def _batches(batch: Mapping[str, Any], peak: Mapping[str, Any], answer: Mapping[str, Any]) -> Table:
-    """Returns what other batches take, and which is the largest that fits."""
+    """Returns a table of the memory with other batches, and the largest that fits."""
     rows = [
         {"batch": row["batch"], **_figures(row["peak"]), "fits": "fits" if row["fits"] else "does not fit"}
         for row in batch["rows"]
@@ -154,14 +156,14 @@ def _figures(peak: Mapping[str, Any]) -> dict[str, Any]:
 def _largest(batch: Mapping[str, Any]) -> str:
     name, fits, fails = batch["name"], batch["largest"], batch["too_large"]
     if batch["error"]:
-        return f"The largest batch is not known: {batch['error']}"
+        return f"The largest batch is unknown: {batch['error']}"
     if fits and fails is None:
-        return f"{name} = {fits:,} fits, and nothing larger was seen not to, in {batch['runs']} runs."
+        return f"{name} = {fits:,} fits; no larger batch failed in {batch['runs']} runs."
     if not fits:
-        return f"No batch fits: {name} = {fails:,} was the smallest that was tried."
+        return f"No batch fits: the smallest one tried was {name} = {fails:,}."
     if fails == fits + 1:
         return f"The largest batch that fits is {name} = {fits:,}, found in {batch['runs']} runs."
-    return f"{name} = {fits:,} fits, {fails:,} does not; what lies between was not tried."
+    return f"{name} = {fits:,} fits, {fails:,} does not; batches in between were not tried."
 
 
 def _with_verdict(row: Mapping[str, Any]) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""How long may a prediction take, and what ends it?"""
+"""The time limit of a prediction, and how it ends a program."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from contextlib import contextmanager
 from typing import Any
 
 _AGAIN = 5.0
-"""Seconds after which a program is interrupted once more: it may have caught the first time with a bare `except`."""
+"""Seconds until a program is interrupted again, in case a bare `except` caught the first interrupt."""
 
 
 class TimeUp(BaseException):
-    """Ends a program whose time is up; `except Exception` of the program does not stop it."""
+    """Ends a program whose time is up; the program's `except Exception` does not catch it."""
 
 
 class TimeLimit:
-    """The time of all runs of a program together, from now on."""
+    """The time limit of all runs of a program together, starting now."""
 
     def __init__(self, seconds: float) -> None:
-        """Takes how long they may take; 0 is for as long as they want."""
+        """Takes the limit in seconds; 0 means no limit."""
         self.seconds = seconds
         self._end = time.monotonic() + seconds if seconds else float("inf")
 
@@ -30,13 +30,13 @@ class TimeLimit:
         return time.monotonic() > self._end
 
     def check(self) -> None:
-        """Raises `TimeUp` where no time is left."""
+        """Raises `TimeUp` if no time is left."""
         if self.is_over:
             raise TimeUp
 
     @contextmanager
     def interrupting(self) -> Generator[None]:
-        """Has a program in the block interrupted when the time is up, also where it asks for no memory."""
+        """Interrupts the program in the block when the time is up, even if it allocates no memory."""
         if self._end == float("inf") or not hasattr(signal, "setitimer"):
             yield
             return

@@ -1,4 +1,4 @@
-// How does a page ask the kernel about a recording? An answer comes in pieces, when the kernel has time.
+// Asks the kernel about a recording. An answer arrives in parts, once the kernel has time.
 
 // {ask(question), live()}: an answer comes when the kernel has time, which may be never.
 export function askerOf(model) {
@@ -25,7 +25,7 @@ function bytesOf(part) {
   return part.buffer ? new Uint8Array(part.buffer, part.byteOffset, part.byteLength) : new Uint8Array(part);
 }
 
-// Tells whether the model's kernel is there. A page that does not say counts as connected.
+// Returns whether the model's kernel is connected. A page that does not report this counts as connected.
 function connectionOf(model) {
   let whole = null;
   Promise.resolve(model.widget_manager?.get_model?.(model.get("ident"))).then((all) => (whole = all), () => {});

@@ -1,4 +1,4 @@
-// How did an op come to its device? A box for each rule of placement that was tried. What stills/decision.py is for Python.
+// Draws how an op was placed on its device: a box for each placement rule that was tried. Counterpart of stills/decision.py.
 
 import { fitted, line, rectangle, text, widthOfText } from "./picture.js";
 import { WORDS, fill } from "./words.js";
@@ -8,9 +8,9 @@ const QUESTIONS = {
   "tf.device": "byScope", "%%device": "byCell", "default device": "byDefault", strategy: "byStrategy", machine: "here",
   "soft placement": "softPlacement", "lowest-numbered GPU": "lowest", CPU: "cpu", kernel: "kernel", variable: "variable", dtype: "dtype",
 };
-const ABOUT = /^(?:Has|Where is) (\S+) /; // the op or the dtype that a question is about
+const ABOUT = /^(?:Has|Where is) (\S+) /; // the op or the dtype in a question
 
-// Rules, [[rule, question, answer]], in words: [{question, answer, colour}].
+// Converts rules, [[rule, question, answer]], to texts: [{question, answer, colour}].
 export function stepsOf(rules) {
   return rules.map(([rule, question, answer], number) => ({
     question: questionInWords(rule, question, answer),
@@ -19,7 +19,7 @@ export function stepsOf(rules) {
   }));
 }
 
-// [a box for each step, side by side where all texts have room, else below one another; where they end].
+// [a box for each step, side by side if all texts fit, otherwise stacked; the y coordinate below].
 export function drawnWay(steps, x, y, width) {
   const widths = steps.map((step) => Math.max(...stepTexts(step, 0, 0).map(widthOfText)) + 2 * WAY.inside);
   const free = width - widths.reduce((sum, each) => sum + each, 0) - WAY.beside * (steps.length - 1);

@@ -1,12 +1,12 @@
-// The devices of a cluster in little room: a line of cells for each host, and of many hosts a cell for each, whose cards have
-// rows below. A cell is filled as high as what came and went is of the most.
+// The devices of a cluster as small cells: a line of cells for each host; with many hosts, a cell for each host, whose
+// cards have rows below. A cell is filled by its bytes in and out, relative to the most.
 
 import { attr, h, keyed, put, rounded, rove } from "./dom.js";
 import { hostOfDevice, shortInCluster } from "./map_flows.js";
 import { WORDS, fill } from "./words.js";
 
 const PER_LINE = 8;
-const MOST_LINES = 16; // of hosts, as on the map
+const MOST_LINES = 16; // lines of hosts, as on the map
 
 export function makeDeviceCells(choose, open) {
   const list = h("div", { class: "nbtf-tiles", role: "listbox", "aria-label": WORDS.rows.label });
@@ -16,7 +16,7 @@ export function makeDeviceCells(choose, open) {
   return Object.assign(root, { update: (hosts, show) => updateCells(self, hosts, show) });
 }
 
-// The devices by host, Map of "worker/1" to rooms; null for the devices of one computer.
+// The devices by host, a Map of "worker/1" to rooms; null if all devices belong to one computer.
 export function hostsOf(rooms) {
   const hosts = new Map();
   for (const room of rooms) {
@@ -27,7 +27,7 @@ export function hostsOf(rooms) {
   return hosts.size > 1 ? hosts : null;
 }
 
-// The devices that have rows beside the cells: of many hosts those of the chosen one.
+// The devices with rows besides the cells: with many hosts, those of the chosen one.
 export function rowsBeside(hosts, chosen) {
   return hosts.size > MOST_LINES ? hosts.get(hostOfDevice(chosen.name)) : [];
 }

@@ -1,6 +1,6 @@
-// The device map: where every op ran and why, what was copied, how full each device is.
+// The device map: where every op ran and why, what was copied, and how full each device is.
 //
-// The picture is that of the still. Over each room lies a button: what it opens tells the room's exact figures in words.
+// It shows the still's picture, with a button over each room that opens the room's exact figures.
 
 import { makeDeviceRows } from "./device_rows.js";
 import { attr, bytes, h, keyed, put, rove } from "./dom.js";
@@ -16,7 +16,7 @@ import { makeStepList, updateStepList } from "./step_list.js";
 import { makeStrip } from "./strip.js";
 import { WORDS, fill, listed } from "./words.js";
 
-const FIRST_WIDTH = 640; // before the page has laid the view out
+const FIRST_WIDTH = 640; // until the page has laid out the view
 
 export const deviceMap = {
   kind: "map",
@@ -27,7 +27,7 @@ export const deviceMap = {
     return WORDS.rows.title;
   },
 
-  heartbeats: makeHeartbeats(), // of all elements that show the model: each model has a program of its own
+  heartbeats: makeHeartbeats(), // shared by all elements that show the model: each model has its own copy of the program
 
   create(root, ui) {
     Object.assign(this, { ui, drawnMarks: new Map() });
@@ -78,7 +78,7 @@ export const deviceMap = {
     this.reach();
   },
 
-  // Marks that look as before keep their elements: of a room that has not changed nothing is touched.
+  // Marks that have not changed keep their elements, so unchanged rooms are not touched.
   draw(scene, state) {
     this.facts = { ...mapFacts(scene, state), open: this.ui.chosen.open };
     this.showFlow();
@@ -93,7 +93,7 @@ export const deviceMap = {
     keyed(this.doors, rooms, (room) => room.name, (room) => this.makeDoor(room), (node, room) => this.fillDoor(node, room, scene, picture));
   },
 
-  // Of the arrow that was clicked: from where, to where, how many copies and how many bytes.
+  // Shows the ends of the clicked arrow, its number of copies and its bytes.
   showFlow() {
     const { facts, flow } = this;
     const [host] = facts.hosts;
@@ -125,7 +125,7 @@ export const deviceMap = {
     this.ui.changed();
   },
 
-  // Cards that have several logical GPUs, and devices that were asked for and are not there.
+  // Lists cards with several logical GPUs, and devices that were requested but do not exist.
   showNotes(scene) {
     const cards = cardsOf(scene.rooms).map((rooms) => ({ key: rooms[0].name, names: rooms.map((room) => room.name), device: rooms[0].device }));
     const ghosts = scene.ghosts.map((ghost) => ({ key: `ghost ${ghost.name}`, ghost }));
@@ -145,14 +145,14 @@ export const deviceMap = {
     const busiest = [...state.devices].sort((a, b) => b.ops - a.ops).slice(0, 2)
       .map((one) => fill(WORDS.map.sayDevice, { name: one.name, n: one.ops }));
     const told = fill(WORDS.map.say, { heard: state.heard, ops: state.ops, busiest: listed(busiest) });
-    return fill(WORDS.frame.status, { title: this.title, badge, told });
+    return fill(WORDS.frame.status, { title: this.title, badge, text: told });
   },
 };
 
 function cardsOf(rooms) {
   const cards = new Map();
   for (const room of rooms) {
-    const card = `${hostOfDevice(room.name)} ${room.device.card ?? room.name}`; // each host counts its own from 0
+    const card = `${hostOfDevice(room.name)} ${room.device.card ?? room.name}`; // each host numbers its cards from 0
     if (!cards.has(card)) cards.set(card, []);
     cards.get(card).push(room);
   }

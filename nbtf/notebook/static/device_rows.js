@@ -1,7 +1,8 @@
-// Devices in little room: a row for each, what it runs, how it worked of late, how full it is, what came and went.
+// Devices as rows: what each runs, its recent work, how full it is, and its bytes in and out.
 //
-// Up to 8 devices have rows of 62 pixels, up to 16 flat ones of 28, more of them are squares of a grid; those of several hosts are
-// cells, see device_cells.js. One row is chosen: by hand, or the one that ran last. A column of the heartbeat is what happened between two states of a running cell.
+// Up to 8 devices have rows of 62 pixels, up to 16 have flat rows of 28; more are squares of a grid. Devices of several
+// hosts are cells, see device_cells.js. One row is chosen: by the reader, or the one that ran last. A column of the
+// heartbeat shows what happened between two states while a cell was running.
 
 import { attr, h, keyed, put, rounded, rove } from "./dom.js";
 import { hostsOf, makeDeviceCells, rowsBeside } from "./device_cells.js";
@@ -15,7 +16,7 @@ import { WORDS, fill, translated } from "./words.js";
 const TALL_ROWS = 8;
 const FLAT_ROWS = 16;
 const BEAT_HEIGHT = 16;
-const WHOLE_SHARE = 300; // pixels of a row that has room for "of 4.5 GiB"
+const WHOLE_SHARE = 300; // pixels of a row with enough space for "of 4.5 GiB"
 const ROW_PADDING = 24; // pixels, both sides
 const FLAT_BEATS = 96; // pixels
 
@@ -51,7 +52,7 @@ function updateRows(self, state, scene, position) {
   keyed(self.list, inRows, (room) => room.name, (room) => makeDeviceRow(self, room), (row, room) => fillDeviceRow(self, row, room, show));
   const words = footOf(state, scene, rooms);
   put(self.place, words);
-  attr(self.place, "title", words || null); // a long line is cut
+  attr(self.place, "title", words || null); // long lines are cut
   put(self.host, hosts ? "" : hostOf(scene, gpus));
   self.surprise.update(state, scene);
   self.memory.update(state, rooms.map((room) => room.device), chosen?.name, position);
@@ -59,7 +60,7 @@ function updateRows(self, state, scene, position) {
   self.reach();
 }
 
-// The device of the last step, of those that are shown.
+// The device of the last step, among those shown.
 export function lastDevice(state, rooms) {
   const at = state.columns.indexOf("device");
   const names = new Set(rooms.map((room) => room.name));
@@ -108,10 +109,10 @@ function fillBar(parts, memory) {
   const of = (part) => (memory?.limit ? `${Math.min(100, (100 * part) / memory.limit)}%` : "0");
   parts.pool.style.width = of(memory?.pool || 0);
   parts.used.style.width = of(memory?.in_use || 0);
-  attr(parts.used, "data-some", memory?.in_use > 0 ? "" : null); // less than a pixel and a half is drawn as that
+  attr(parts.used, "data-some", memory?.in_use > 0 ? "" : null); // CSS draws a minimum width for any use
 }
 
-// What came to each device and went from it, in bytes.
+// The bytes that each device received and sent.
 function bytesByDevice(copies) {
   const traffic = new Map();
   for (const [source, target, , nbytes] of copies) {
@@ -130,7 +131,7 @@ function percent(share) {
   return `${n >= 10 ? Math.round(n) : +n.toFixed(n >= 1 ? 1 : 2)} %`;
 }
 
-// The line that runs, while one does; else what the machine is.
+// The running line; if none is running, the kind of machine.
 function footOf(state, scene, rooms) {
   const code = state.columns.indexOf("code");
   const line = scene.step ? scene.step.code : state.busy ? state.words[state.steps.at(-1)?.[code]] : "";
@@ -144,7 +145,7 @@ function hostOf(scene, gpus) {
   return host && gpus.length && host.ops ? fill(WORDS.rows.host, { name: host.name, n: host.ops }) : "";
 }
 
-// Last, where the panel is higher: what ran on the chosen device and why, its copies, its exact figures.
+// Shows, in higher panels, what ran on the chosen device and why, its copies, and its exact figures.
 function showChosen(self, room, scene, state) {
   if (!room) return void self.detail.replaceChildren();
   if (self.room?.dataset.device !== room.name) {

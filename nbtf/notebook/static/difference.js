@@ -1,4 +1,4 @@
-// What is a state after a difference, as difference.py writes them? What has not changed is shared with the state before, which stays as it was.
+// Applies differences as written by difference.py. The new state shares unchanged parts with the old one, which is not modified.
 
 export function withDifference(old, difference) {
   if (Array.isArray(difference)) {
@@ -13,7 +13,7 @@ export function withDifference(old, difference) {
   return changed;
 }
 
-// Keeps the state of a model up to date from the first moment on. Where a message was missed, the kernel is asked for all.
+// Keeps a model's state up to date from the start. After a missed message, it requests the whole state from the kernel.
 export function followStates(model) {
   let asked = null;
   const take = ({ kind, from, to, difference }) => {

@@ -1,24 +1,24 @@
-// Where does a view stay in sight while cells run? In a panel of the page's shell, where the page has one.
+// Keeps a view in sight while cells run: in a panel of the page's shell, if the page has one.
 //
-// JupyterLab, Notebook 7 and JupyterLite have a Lumino shell: the topmost parent of the output's own widget. A notebook has one
-// panel there, for all its views; the output of a view keeps a line that says where it went, and gets it back when the panel
-// is closed. Other pages have no panels (VS Code, Colab): there a view makes itself small, and follows the cell that runs. For a
-// view that no kernel feeds nothing happens: what is saved in a file stays in its cell.
+// JupyterLab, Notebook 7 and JupyterLite have a Lumino shell: the topmost parent of the output's own widget. In it, a
+// notebook has one panel for all its views. A view's output keeps a line that says where the view is; closing the panel
+// returns the view to its output. On pages without panels (VS Code, Colab), a view shrinks and follows the running cell.
+// A view without a kernel stays in its cell.
 
 import { h, keepKeys, s } from "./dom.js";
 import { WORDS } from "./words.js";
 
-const WIDE_WINDOW = 1200; // pixels of a window that has room for a panel beside the notebook
-const FIRST_EXTENT = { right: 380, down: 264 }; // pixels that a panel begins with
-const LARGEST_SHARE = 0.45; // of the window, at most
+const WIDE_WINDOW = 1200; // pixels of a window that is wide enough for a panel beside the notebook
+const FIRST_EXTENT = { right: 380, down: 264 }; // initial size of a panel in pixels
+const LARGEST_SHARE = 0.45; // maximum share of the window
 
-// Whether the page has a shell, as every program made of Lumino has: JupyterLab, Notebook 7, JupyterLite.
+// Whether the page has a shell. All Lumino applications have one: JupyterLab, Notebook 7, JupyterLite.
 export function hasShell() {
   return Boolean(document.getElementById("main")?.classList.contains("lm-Widget"));
 }
 
-// Returns {heard, stop}: `heard()` says that a kernel feeds the view, which then moves; `stop()` undoes everything.
-// `changed(area)` is told where the view stands: "right", "down", or null for its cell; `alone()` that there are no panels.
+// Returns {heard, stop}: call `heard()` when a kernel updates the view, which then moves; `stop()` undoes everything.
+// `changed(area)` receives the view's new place: "right", "down", or null for its cell. `alone()` is called if there are no panels.
 export function dock({ model, el, root, changed, alone }) {
   const self = { model, el, root, changed, alone, asked: false, stopped: false, leave: null };
   const heard = () => {
@@ -39,7 +39,7 @@ async function move(self) {
   if (shell && !self.stopped && !self.el.closest(".nbtf-panel")) enter(self, shell);
 }
 
-// {shell, Widget: the class of all its widgets, notebook: the one that holds the view}; null where there is no shell.
+// {shell, Widget: the common class of its widgets, notebook: the one that contains the view}; null if there is no shell.
 export async function findShell(model, el) {
   try {
     const { views } = await model.widget_manager.get_model(model.get("ident"));
@@ -82,7 +82,7 @@ function enter(self, found) {
   self.changed(panel.area);
 }
 
-// The panel of a notebook: made for its first view, gone with the last one. Each view's program finds it in the page.
+// The panel of a notebook, created for its first view and removed with the last. The views' programs find it in the page.
 function panelOf({ shell, Widget, notebook }) {
   const id = `nbtf-panel-${notebook.id}`;
   return document.getElementById(id)?.nbtfPanel ?? makePanel(shell, new Widget(), notebook, id);
@@ -111,13 +111,13 @@ function makePanel(shell, widget, notebook, id) {
   };
   const add = (member) => {
     const isMap = ({ root }) => root.classList.contains("nbtf-map");
-    const first = isMap(member); // the devices stand above their memory, and once: an older view of them goes back to its cell
+    const first = isMap(member); // devices are listed above their memory, and only once: an older view of them returns to its cell
     const older = first ? [...members].filter(isMap) : [];
     members.add(member);
     older.forEach((map) => map.leave());
     widget.node[first ? "prepend" : "append"](member.root);
   };
-  widget.onCloseRequest = leaveAll; // by default a panel that is closed is taken out of the page, and lives on
+  widget.onCloseRequest = leaveAll; // by default, closing a panel only removes it from the page
   notebook.disposed.connect(leaveAll);
   shell.currentChanged.connect(follow);
   widget.node.nbtfPanel = { area, add, remove };
@@ -128,12 +128,12 @@ function makePanel(shell, widget, notebook, id) {
   return widget.node.nbtfPanel;
 }
 
-// Rooms of devices.
+// The panel's icon: devices.
 function sign() {
   return s("svg", { viewBox: "0 0 16 16", "aria-hidden": "true" }, s("path", { d: "M1 2h14v4H1zM1 8h6v6H1zM9 8h6v6H9z" }));
 }
 
-// A side panel begins 250 pixels wide, and a lower one with a share of the height: what it is given comes from the largest.
+// Enlarges a panel at the expense of the largest one: initially, side panels have 250 pixels, lower ones a share of the height.
 function widen(widget, area) {
   const across = area === "right";
   let [part, split] = [widget, widget.parent];

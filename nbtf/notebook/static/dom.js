@@ -1,4 +1,4 @@
-// How elements are made and kept: names of ops and tensors are data, so they reach the page as text only.
+// Creates and updates elements. Names of ops and tensors are data, so they reach the page only as text.
 
 const SVG = "http://www.w3.org/2000/svg";
 
@@ -36,18 +36,18 @@ export function put(node, text) {
   } else node.textContent = text;
 }
 
-// A name that nothing else in the page has: other programs make names, too.
+// A name that is unique in the page, even among names from other programs.
 export function newName() {
   return `nbtf-${Math.random().toString(36).slice(2)}`;
 }
 
 const KEEPS_KEYS = "data-nbtf-keys";
-const SUPPRESS = "data-lm-suppress-shortcuts"; // JupyterLab and Notebook 7 run no shortcut for a key pressed in such an element
+const SUPPRESS = "data-lm-suppress-shortcuts"; // JupyterLab and Notebook 7 run no shortcut for keys pressed in such an element
 const FOCUSABLE = "button, input, select, textarea, summary, a[href], [tabindex]";
 const watchedWindows = new WeakSet();
 
-// Makes keys pressed after a click into `root` belong to the view, never to the notebook around it: a notebook would delete the
-// cell, or change its type and drop its output. The click moves the focus into `root`, and plain keys stay there.
+// After a click into `root`, pressed keys belong to the view and not to the notebook, which could delete the cell or
+// change its type and drop its output. The click moves the focus into `root`, and plain keys stay there.
 export function keepKeys(root) {
   attr(root, KEEPS_KEYS, "");
   if (!root.hasAttribute("tabindex")) attr(root, "tabindex", "-1");
@@ -59,18 +59,18 @@ export function keepKeys(root) {
   return root;
 }
 
-// Saving, running a cell and the like work from inside a view, too.
+// Shortcuts for saving, running a cell and the like still work from inside a view.
 function isForNotebook(event) {
   return event.ctrlKey || event.metaKey || event.altKey || (event.shiftKey && event.key === "Enter");
 }
 
-// A press on an element that can have the focus gives it the focus; otherwise the nearest element around it gets it. The browser
-// does the same, except where a drag begins: there its default is prevented.
+// Pressing a focusable element focuses it; pressing elsewhere focuses the nearest focusable parent. Browsers do the same,
+// except where a drag begins, because its default action is prevented.
 function takeFocus(event) {
   event.target.closest(FOCUSABLE)?.focus({ preventScroll: true });
 }
 
-// Notebook 7 handles keys on their way down to the view, where the view cannot stop them: the attribute on the focused element does.
+// Notebook 7 handles keys before they reach the view, which therefore cannot stop them; the attribute on the focused element does.
 function suppressShortcuts(event) {
   const isInView = event.target.closest?.(`[${KEEPS_KEYS}]`);
   if (isInView) attr(event.target, SUPPRESS, isForNotebook(event) ? null : "true");
@@ -78,7 +78,7 @@ function suppressShortcuts(event) {
 
 const KEPT = new WeakMap();
 
-// Brings the children of `parent` in line with `items`: one node a key, made once, moved only where the order changed.
+// Synchronizes the children of `parent` with `items`: one node per key, created once, moved only if the order changed.
 export function keyed(parent, items, keyOf, make, update) {
   const before = KEPT.get(parent) || new Map();
   const now = new Map();
@@ -95,21 +95,21 @@ export function keyed(parent, items, keyOf, make, update) {
   KEPT.set(parent, before);
 }
 
-// "24 B", "4,096 B", "1.5 MiB", "4.5 GiB": exact below 1 MiB, as in the tables of the magics; "–" for what is not known.
+// "24 B", "4,096 B", "1.5 MiB", "4.5 GiB": exact below 1 MiB, as in the tables of the magics; "–" if unknown.
 export function bytes(n) {
   if (!(n >= 1 << 20)) return exact(n);
   const [size, unit] = n >= 2 ** 30 ? [n / 2 ** 30, "GiB"] : [n / 2 ** 20, "MiB"];
   return `${size.toFixed(size < 100 ? 1 : 0).replace(/\.0$/, "")} ${unit}`;
 }
 
-// "24 B", "1.25 KiB", "129 KiB": three digits, where room is little.
+// "24 B", "1.25 KiB", "129 KiB": three digits, for narrow places.
 export function rounded(n) {
   if (!(n >= 1024)) return exact(n);
   const [unit, scale] = [["GiB", 2 ** 30], ["MiB", 2 ** 20], ["KiB", 1024]].find(([, least]) => n >= least);
   return `${+(n / scale).toPrecision(3)} ${unit}`;
 }
 
-// "4,844,421,120 B"; "–" for what is not known.
+// "4,844,421,120 B"; "–" if unknown.
 export function exact(n) {
   return n === null || n === undefined || n < 0 ? "–" : `${Math.round(n).toString().replace(/\B(?=(\d{3})+$)/g, ",")} B`;
 }
@@ -127,8 +127,8 @@ export function clock(wall) {
   return [at.getHours(), at.getMinutes(), at.getSeconds()].map((n) => String(n).padStart(2, "0")).join(":");
 }
 
-// One tab stop for many: arrow keys, Home and End move among the elements that match. Call what it returns after each
-// update, so that one of them can always be reached.
+// One tab stop for many elements: arrow keys, Home and End move among those that match. Call the returned function after
+// each update, so that one of them can always be reached.
 export function rove(container, selector) {
   const all = () => [...container.querySelectorAll(selector)].filter((one) => one.getClientRects().length);
   const stop = (chosen) => {

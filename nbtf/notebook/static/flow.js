@@ -1,4 +1,4 @@
-// Where do texts stand that may need more than a line? What stills/flow.py is for Python.
+// Lays out texts that may need more than one line. Counterpart of stills/flow.py.
 
 import { fitted, isWide, widthOfText } from "./picture.js";
 
@@ -6,7 +6,7 @@ const GAP = 16;
 const LINE = 18;
 const NEVER_FIRST = /^[\p{Pe}\p{Pf}\p{Po}\p{Lm}]$/u;
 
-// [the texts beside one another, on more lines where they need them; the baseline of the last line].
+// [the texts side by side, wrapped where necessary; the baseline of the last line].
 export function flowed(texts, begin, right, y) {
   const marks = [];
   let x = begin;
@@ -21,7 +21,7 @@ export function flowed(texts, begin, right, y) {
   return [marks, y];
 }
 
-// Words as lines that fit: broken where their language does, and cut only where it does not.
+// Splits words into lines that fit: broken where their language allows it, and cut only if it does not.
 export function linesOf(text, room) {
   const lines = [""];
   for (const word of unbroken(text.words)) {
@@ -32,7 +32,7 @@ export function linesOf(text, room) {
   return lines.map((words) => fitted(words.trimEnd(), room, text.size, text.weight, text.mono));
 }
 
-// What stays together: words with the space behind them; Chinese and Japanese letters one by one.
+// Unbreakable parts: words with the following space; Chinese and Japanese characters one by one.
 function unbroken(words) {
   const pieces = [];
   let piece = "";

@@ -1,29 +1,29 @@
-// What every view has: badge, Table, Pause, replay, a line for screen readers, drawing at the browser's pace.
+// The common parts of every view: badge, Table, Pause, replay, status line for screen readers, drawing at the browser's pace.
 //
-// How a view plugs in. `frame(context, view)` is what anywidget calls to render; `view` is an object
+// Interface of a view. anywidget renders by calling `frame(context, view)`; `view` is an object
 //   {kind: "map", title: "Device map",
 //    create(root, ui),         builds its elements once in `root` (div.nbtf-body)
 //    update(state, position),  changes them; position is null when live, else an index into state.steps
-//    heard?(state),            is given every state that comes, drawn or not
+//    heard?(state),            receives every state that arrives, drawn or not
 //    makeStrip?(toggle),       an element of 36 pixels for pages without panels, with update(state) and say(badge, kind)
-//    tables(state),            [{caption, columns, rows, notes}], see table.js
-//    say?(state, position, kind, badge), the sentence of the status line; kind is that of the badge, badge its text
+//    tables(state),            returns [{caption, columns, rows, notes}], see table.js
+//    say?(state, position, kind, badge), returns the sentence of the status line; kind and text of the badge are passed
 //    dispose?()}               stops what create started
-// Each rendering works on `Object.create(view)`, so `this.x` belongs to one element and two views do not mix.
-// `ui` is {chosen, changed(), docked(), go(i), open(), still(), width(), narrow()}: `chosen` is a plain object for what the user chose; `changed()`
-// asks for a redraw; `docked()` tells whether the view stands in a panel; `go(i)` shows step i; `still()` is true with reduced motion; `width()` is
-// "narrow" (below 640 px), "medium" or "wide" (from 880 px), `narrow()` tells whether it is the first.
-// `open(device, times)` opens the recording of a cell, at what a device did between two times in seconds; both may be left out.
-// The root element carries `data-width`, `data-mode` ("live" or "replay"), `data-dock` ("right" or "down", in a panel) and `data-strip`
-// ("closed" or "open", where there are no panels) for CSS.
+// Each rendering uses its own `Object.create(view)`, so `this.x` belongs to one element and two views do not interfere.
+// `ui` is {chosen, changed(), docked(), go(i), open(), still(), width(), narrow()}: `chosen` is a plain object for the user's
+// choices; `changed()` requests a redraw; `docked()` returns whether the view is in a panel; `go(i)` shows step i; `still()` is
+// true with reduced motion; `width()` is "narrow" (below 640 px), "medium" or "wide" (from 880 px); `narrow()` returns whether
+// it is "narrow". `open(device, times)` opens the recording of a cell at a device's work between two times in seconds; both
+// are optional. For CSS, the root element has `data-width`, `data-mode` ("live" or "replay"), `data-dock` ("right" or "down",
+// in a panel) and `data-strip` ("closed" or "open", without panels).
 //
 // Classes: .nbtf-view and .nbtf-map|.nbtf-memory (root), .nbtf-stale on it; .nbtf-head, .nbtf-title, .nbtf-badge
 // [data-state=live|idle|stale|ended|paused|replay], .nbtf-total, .nbtf-scope, .nbtf-pause, .nbtf-table-button; .nbtf-replay with
-// .nbtf-back, .nbtf-play, .nbtf-step, .nbtf-scrub, .nbtf-place, .nbtf-speed, .nbtf-live; .nbtf-line (the step in
-// words); .nbtf-body (the view), .nbtf-tables with .nbtf-table; .nbtf-status (role=status, visually hidden).
+// .nbtf-back, .nbtf-play, .nbtf-step, .nbtf-scrub, .nbtf-place, .nbtf-speed, .nbtf-live; .nbtf-line (the step as
+// text); .nbtf-body (the view), .nbtf-tables with .nbtf-table; .nbtf-status (role=status, visually hidden).
 // Device map: .nbtf-stage with .nbtf-picture and, over each room, .nbtf-room[data-device="GPU:0"][data-kind][data-now: a step
 // is shown here] with .nbtf-door (button); it opens a .nbtf-room in .nbtf-opened-rooms with .nbtf-ops, .nbtf-op (.nbtf-op-name,
-// .nbtf-times, .nbtf-why; [data-now], [data-failed]), .nbtf-mem (.nbtf-amount), .nbtf-send (copies in words), .nbtf-details;
+// .nbtf-times, .nbtf-why; [data-now], [data-failed]), .nbtf-mem (.nbtf-amount), .nbtf-send (copies as text), .nbtf-details;
 // .nbtf-card-name, .nbtf-ghost; .nbtf-filter, .nbtf-count, .nbtf-row-step (.nbtf-what, .nbtf-where, .nbtf-reason, .nbtf-size,
 // .nbtf-code; [aria-current] in the replay).
 // Tests may define window.__nbtf = {} before the page loads: {draws, rev, wall, frames, gap: longest ms between frames}.
@@ -62,7 +62,7 @@ export function frame(context, kind) {
   };
 }
 
-// The translation that fits the page, if it has come: see catalogue.py. Nothing for English.
+// The translation for the page's language, once it has arrived (see catalogue.py); undefined for English.
 function wordsFor(model) {
   return model.get("texts")?.[languageAsked(model)] ?? null;
 }
@@ -100,7 +100,7 @@ function start({ model, el }, kind, words) {
   };
 }
 
-// Where no panel keeps the view in sight it is a strip, which opens the whole of it.
+// If no panel keeps the view in sight, it shrinks to a strip that opens the whole view.
 function shrink(self) {
   const { parts, view } = self;
   if (!view.makeStrip) return;
@@ -113,7 +113,7 @@ function shrink(self) {
   self.dirty();
 }
 
-// In little room a view may have a shorter title.
+// A view may have a shorter title for narrow places.
 function titled({ view, parts }) {
   put(parts.title, (parts.root.dataset.dock && view.shortTitle) || view.title);
 }
@@ -159,10 +159,10 @@ function watch(self, motion) {
   };
   const drawn = (content) => content.kind === "drawn" && storePicture(self, content);
   const opened = (content) => content.kind === "opened" && openRecording({ model, el: self.el, root: parts.root }, content);
-  // A state found at the start may be an old, saved one: its own clock counts. What comes later has just been sent.
+  // The first state may be an old, saved one, so its own clock counts. Later ones have just been sent.
   self.heardFrom = Math.min(Date.now(), (model.get("state")?.wall || 0) * 1000);
   if (model.get("state")?.devices) self.view.heard?.(model.get("state"));
-  if (!hasShell() && !isStale(self)) self.dock.heard(); // it is a strip from its first picture on
+  if (!hasShell() && !isStale(self)) self.dock.heard(); // show the strip from the first picture on
   const width = new ResizeObserver(() => {
     const across = parts.root.clientWidth;
     attr(parts.root, "data-width", across < NARROW ? "narrow" : across < MEDIUM ? "medium" : "wide");
@@ -204,7 +204,7 @@ function send(model, content) {
   try {
     model.send(content);
   } catch {
-    // A saved view without a kernel has nobody to tell.
+    // A saved view without a kernel has no recipient.
   }
 }
 
@@ -237,7 +237,7 @@ function events(state) {
   return state.from ? `${translated("places", state.from)}${said.comma}${count}` : count;
 }
 
-// What was chosen holds until the kernel has answered, which it does when its cell is over.
+// The reader's choice is kept until the kernel answers, which it does when its cell is over.
 function showScope(self, state) {
   if (self.scope === state.scope) self.scope = null;
   self.parts.scope.value = self.scope ?? state.scope ?? "all";
@@ -266,7 +266,7 @@ function showBadge(self) {
   speak(self, kind);
 }
 
-// Whether so many heartbeats are missing that no kernel can be there.
+// Whether so many heartbeats are missing that no kernel can be connected.
 function isStale(self) {
   return Date.now() - self.heardFrom > ((self.model.get("state") || {}).hb || 2) * 3000;
 }
@@ -286,17 +286,17 @@ function speak(self, kind) {
   const state = self.player.state || self.latest();
   if (!state.devices) return;
   const { position, playing, line } = self.player;
-  if (position !== null && !playing) return; // stepped by hand: the line itself is read out
+  if (position !== null && !playing) return; // when stepping by hand, the line itself is announced
   const text = position === null ? summary(self, state, kind) : line.textContent;
   if (text !== self.parts.status.textContent) (put(self.parts.status, text), (self.said = now));
 }
 
 function summary({ view, parts, player }, state, kind) {
   const badge = parts.badge.textContent;
-  return view.say?.(state, player.position, kind, badge) ?? fill(WORDS.frame.status, { title: view.title, badge, told: events(state) });
+  return view.say?.(state, player.position, kind, badge) ?? fill(WORDS.frame.status, { title: view.title, badge, text: events(state) });
 }
 
-// Tests define window.__nbtf to count; nobody else pays.
+// Tests define window.__nbtf to count; there is no cost otherwise.
 function count(state) {
   const hook = window.__nbtf;
   if (!hook) return;

@@ -1,13 +1,13 @@
-// How did each device work of late? A column for what it did between two states of a running cell, by phase.
+// The recent work of each device: a column, coloured by phase, for what it did between two states of a running cell.
 
 import { attr, s } from "./dom.js";
 
 const COLUMN_WIDTH = 5; // pixels
 const MOST_COLUMNS = 600; // columns
-const BEAT_PHASES = ["forward", "backward", "update", "input", "other"]; // as feed.py counts them
-const SMALL_COPY = 4096; // bytes of copies that are no work: constants and numbers that are read
+const BEAT_PHASES = ["forward", "backward", "update", "input", "other"]; // in the order in which feed.py counts them
+const SMALL_COPY = 4096; // bytes below which a copy does not count as work: constants and numbers that are read
 
-// {hear(state), of(device): its columns, the newest last, most(devices): the tallest column of some devices, which is their scale}.
+// {hear(state), of(device): its columns, newest last, most(devices): the tallest column of the devices, which sets their scale}.
 export function makeHeartbeats() {
   const self = { columns: new Map(), before: null };
   const of = (name) => self.columns.get(name) || [];
@@ -15,14 +15,14 @@ export function makeHeartbeats() {
   return { hear: (state) => hearBeat(self, state), of, most };
 }
 
-// Takes down what each device did since the last state. Nothing is taken down while nothing runs, and no state twice: several
-// elements may show the same model.
+// Records what each device did since the last state. Nothing is recorded while no cell is running, and no state twice, because
+// several elements may show the same model.
 function hearBeat(self, state) {
   const { before } = self;
   if (before?.state === state) return;
   const work = new Map((state.devices || []).map((device) => [device.name, { ops: device.work || 0, phases: device.phases || [], copied: copiedBy(state, device.name) }]));
   self.before = { state, work };
-  if (!before || state.heard < before.state.heard) return void self.columns.clear(); // a new kernel counts anew
+  if (!before || state.heard < before.state.heard) return void self.columns.clear(); // a new kernel counts from 0
   if (state.heard === before.state.heard && !state.busy) return;
   for (const [name, { ops, phases, copied }] of work) {
     const last = before.work.get(name) || { ops: 0, copied: 0 };
@@ -32,7 +32,7 @@ function hearBeat(self, state) {
   }
 }
 
-// How many of `ops` were of each phase, if all were as those that the state tells of: the last ones.
+// Estimates how many of `ops` belong to each phase, in the proportions of the state's last ops.
 function byPhase(ops, phases) {
   const all = added(phases);
   return BEAT_PHASES.map((_, at) => (all ? (ops * phases[at]) / all : at ? 0 : ops));
@@ -46,7 +46,7 @@ function copiedBy(state, name) {
   return state.copies.reduce((sum, [from, to, , nbytes]) => (from === name || to === name ? sum + nbytes : sum), 0);
 }
 
-// What all of some devices did, as the columns of a single one.
+// The work of several devices together, as the columns of a single one.
 export function summedColumns(several) {
   const longest = Math.max(0, ...several.map((columns) => columns.length));
   return Array.from({ length: longest }, (_, at) => {
@@ -55,14 +55,14 @@ export function summedColumns(several) {
   });
 }
 
-// The columns of a device as a drawing of some pixels' height.
+// Draws the columns of a device at some height in pixels.
 export function makeBeats(height, attributes) {
   const paths = [...BEAT_PHASES, "copies"].map((phase) => s("path", { class: `nbtf-beat-${phase}` }));
   const root = s("svg", { class: "nbtf-beats", height, "aria-hidden": "true", ...attributes }, ...paths);
   return Object.assign(root, { nbtf: { paths, height } });
 }
 
-// The newest column stands at the right of so many pixels; the tallest of all devices is `most`.
+// Right-aligns the newest column at some width in pixels; `most` is the tallest column of all devices.
 export function drawBeats(root, columns, width, most) {
   const { paths, height } = root.nbtf;
   const room = Math.floor(width / COLUMN_WIDTH);
@@ -84,7 +84,7 @@ export function drawBeats(root, columns, width, most) {
   paths.forEach((path, at) => attr(path, "d", drawn[at] || null));
 }
 
-// The column at some pixels from the left.
+// The column at some distance in pixels from the left.
 export function columnAt(columns, width, x) {
   return columns.at(-1 - Math.floor((width - x) / COLUMN_WIDTH));
 }

@@ -1,11 +1,11 @@
-// What does the device map draw of a scene? The facts that map_picture.js takes, of a state or of a step of the replay.
+// The facts that map_picture.js draws, from a state or from a step of the replay.
 
 import { WORDS, parsed } from "./words.js";
 
-const SMALLEST_FLOW = 4096; // bytes of a copy that is drawn
-const MOMENTS = 60; // of a device's memory that are kept, the highest of their stretch
+const SMALLEST_FLOW = 4096; // bytes of the smallest copy that is drawn
+const MOMENTS = 60; // moments kept of a device's memory, each the highest of its stretch of time
 
-// `scene` is what scene.js tells of `state`.
+// `scene` is what scene.js returns for `state`.
 export function mapFacts(scene, state) {
   const devices = scene.rooms.map((room) => deviceFacts(room, scene, state));
   const isHost = (_, number) => scene.rooms[number].device.kind === "host";
@@ -54,7 +54,7 @@ function deviceFacts(room, scene, state) {
   };
 }
 
-// Of a device that ran ops, and perhaps before the steps that are kept, nobody can say that nothing ran there yet.
+// If a device ran ops, even before the first kept step, the map cannot say that nothing ran there yet.
 function nothingWords(scene, device) {
   return scene.cut && device.ops ? "–" : WORDS.map.noOpsYet;
 }

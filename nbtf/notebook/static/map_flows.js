@@ -1,11 +1,11 @@
-// How are copies drawn on a map: arrows and ribbons, as wide as their bytes, on one scale for all of them? What
-// stills/device_flows.py is for Python.
+// Draws copies on a map: arrows and ribbons whose widths show their bytes, all on one scale. Counterpart of
+// stills/device_flows.py.
 
 import { path, rectangle, text, widthOf } from "./picture.js";
 import { sizeWords } from "./time_scale.js";
 import { grouped } from "./words.js";
 
-export const WIDEST = { few: 22, many: 5 }; // of the largest flow, in px; of many rooms'
+export const WIDEST = { few: 22, many: 5 }; // width of the largest flow in px, for few and for many rooms
 
 const RIBBON = { thinnest: 1, head: 9, ear: 4, apart: 3, label: 18 };
 
@@ -27,7 +27,7 @@ export function flowsBetween(facts) {
   return facts.flows.filter((flow) => !isHostName(flow.source) && !isHostName(flow.target));
 }
 
-// What a card sends to hosts, or gets from them.
+// What a card sends to hosts, or receives from them.
 export function hostFlow(facts, card, upward) {
   const flows = facts.flows.filter((flow) => (upward ? flow.source : flow.target) === card && isHostName(upward ? flow.target : flow.source));
   return { copies: sumOf(flows, "copies"), nbytes: sumOf(flows, "nbytes") };
@@ -37,7 +37,7 @@ export function sumOf(flows, name) {
   return flows.reduce((sum, flow) => sum + flow[name], 0);
 }
 
-// The arrows from the host to a card and back; `wide` is how wide each is, {down, up}, in px.
+// The arrows from the host to a card and back; `wide` are their widths, {down, up}, in px.
 export function hostArrows(facts, card, wide, x, top, bottom, now) {
   const marks = [];
   for (const way of ["down", "up"]) {
@@ -67,8 +67,8 @@ function ribbonLook(isNow) {
   return isNow ? { fill: "cpyf", stroke: "focus", strokeWidth: 2, closed: true } : { fill: "cpyf", stroke: "cpy", closed: true };
 }
 
-// {ribbons: [{flow, x1, x2, depth, width}], bottom}: where each flow between cards leaves one room and enters the other, how
-// deep it goes below them, and how deep the deepest goes. `rooms` is where the room of each card begins and ends.
+// {ribbons: [{flow, x1, x2, depth, width}], bottom}: where each flow between cards leaves one room and enters the other, its
+// depth below them, and the depth of the lowest. `rooms` are the left and right edges of the cards' rooms.
 export function laidOut(flows, rooms, top, widest, hasLabels) {
   const names = [...rooms.keys()].sort((a, b) => rooms.get(a)[0] - rooms.get(b)[0]);
   const order = new Map(names.map((name, number) => [name, number]));
@@ -115,7 +115,7 @@ function ribbonWidths(flows, widest) {
   return new Map(flows.map((flow) => [wayKey(flow.source, flow.target), Math.max(RIBBON.thinnest, (widest * flow.nbytes) / most)]));
 }
 
-// Widths with which all ends have room at each room, all by the same measure.
+// Widths, scaled by one factor so that all ends fit at their rooms.
 function fittingWidths(flows, rooms, widest) {
   let wide = ribbonWidths(flows, widest);
   for (const [name, [begin, end]] of rooms) {
@@ -127,7 +127,7 @@ function fittingWidths(flows, rooms, widest) {
   return wide;
 }
 
-// Where each flow leaves and enters: arcs to the left first, the nearest outermost, so that none cross.
+// Where each flow leaves and enters: arcs to the left first, short ones outermost, so that none cross.
 function portsOf(flows, rooms, order, wide) {
   const ends = new Map([...wide.keys()].map((way) => [way, new Map()]));
   for (const [name, [begin, end]] of rooms) {
@@ -147,7 +147,7 @@ function portsOf(flows, rooms, order, wide) {
   return ends;
 }
 
-// The ribbons, the deepest first, and for each pair of cards what went each way.
+// The ribbons, lowest first, and for each pair of cards the bytes in each direction.
 export function ribbonMarks(ribbons, top, hasLabels, now) {
   const deepest = [...ribbons].sort((a, b) => b.depth - a.depth);
   const marks = deepest.map((ribbon) => {

@@ -1,4 +1,4 @@
-// How are many devices drawn: as squares, each filled as high as what it sent and got? What stills/device_grid.py is for Python.
+// Draws many devices as squares, each filled by the bytes it sent and received. Counterpart of stills/device_grid.py.
 
 import { shortInCluster } from "./map_flows.js";
 import { executedOn, mainOp } from "./map_rooms.js";
@@ -7,18 +7,18 @@ import { digitsOf, sizeWords } from "./time_scale.js";
 import { WORDS, fill, grouped } from "./words.js";
 
 export const SQUARE = { height: 48, gap: 6, labels: 72, narrowest: 72, square: 60, perRow: 8, ascent: 10, descent: 3 };
-const UNLIKE = 1.5; // so many times the median is worth a sentence
+const UNLIKE = 1.5; // multiple of the median from which a device is worth mentioning
 
 export function trafficOf(facts, name) {
   return facts.flows.reduce((sum, flow) => sum + (flow.source === name || flow.target === name ? flow.nbytes : 0), 0);
 }
 
-// How many stand beside one another in `width`, their gaps included.
+// How many squares fit side by side in `width`, including gaps.
 export function perRowOf(width, narrowest) {
   return Math.max(1, Math.min(SQUARE.perRow, Math.floor(width / (narrowest + SQUARE.gap))));
 }
 
-// [squares in rows, where they end].
+// [squares in rows, the y coordinate below them].
 export function gridMarks(facts, x, y, width) {
   const perRow = perRowOf(width - SQUARE.labels + SQUARE.gap, SQUARE.square);
   const across = (width - SQUARE.labels + SQUARE.gap) / perRow - SQUARE.gap;
@@ -36,7 +36,7 @@ export function gridMarks(facts, x, y, width) {
   return [marks, y + rows.length * (SQUARE.height + SQUARE.gap) - SQUARE.gap];
 }
 
-// A square with its name and bytes, filled as high as these are of the most bytes.
+// A square with its name and bytes, filled relative to the most bytes.
 export function squareOf(card, x, y, width, nbytes, most) {
   const height = nbytes ? Math.max(1.5, ((SQUARE.height - 1) * nbytes) / most) : 0;
   const edge = card.now ? { stroke: "focus", strokeWidth: 2 } : { stroke: "hair2" };
@@ -52,7 +52,7 @@ export function squareOf(card, x, y, width, nbytes, most) {
   return { mark: "group", marks, title, data: { device: card.name } };
 }
 
-// The sentence about the device that is not like the others; empty where all are alike.
+// A sentence about the device that stands out; empty if none does.
 export function unlikeSentence(facts) {
   const said = WORDS.deviceMap;
   const comparisons = [

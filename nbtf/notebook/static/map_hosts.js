@@ -1,7 +1,7 @@
-// How is a cluster drawn: a row for each host with what went between them, and of many hosts a square for each? What
-// stills/device_hosts.py is for Python.
+// Draws a cluster: a row for each host with the copies between hosts, or squares if there are many hosts. Counterpart of
+// stills/device_hosts.py.
 //
-// A host that a reader has opened (`facts.open`) has its cards as rooms: in its row, or below, where hosts are squares.
+// A host that the reader has opened (`facts.open`) shows its cards as rooms: in its row, or below the squares.
 
 import { flowsBetween, hostOfDevice, sumOf } from "./map_flows.js";
 import { SQUARE, perRowOf, squareOf, trafficOf } from "./map_grid.js";
@@ -23,8 +23,8 @@ function byHost(cards) {
   return hosts;
 }
 
-// {marks, end, hidden, hosts}: hosts as rows of squares, or as squares; where they end; how many flows between them are not
-// drawn; and where the square of each host is.
+// {marks, end, hidden, hosts}: hosts as rows of squares, or as squares; the y coordinate below them; the number of flows between
+// hosts that are not drawn; and the position of each host's square.
 export function clusterMarks(facts, x, y, width) {
   const hosts = byHost(facts.cards);
   if (hosts.size > HOSTS.mostRows) return hostSquares(facts, hosts, x, y, width);
@@ -61,7 +61,7 @@ function hostRows(facts, hosts, x, y, width) {
   return { marks, tops, end: y - SQUARE.gap, places };
 }
 
-// How wide and high the rooms of an opened host are, and how many stand beside one another: [px, rooms, px].
+// Size of an opened host's rooms, and how many fit side by side: [px, rooms, px].
 function roomSizes(width) {
   const columns = perRowOf(width + SQUARE.gap, HOSTS.narrowestRoom);
   return [(width + SQUARE.gap) / columns - SQUARE.gap, columns, ROOM.compact];
@@ -105,13 +105,13 @@ function hostSquares(facts, hosts, x, y, width) {
 
 // Between hosts
 
-// [copies, bytes] that went from one host to another; of cards alone.
+// [copies, bytes] between cards of different hosts.
 export function betweenHosts(facts) {
   const flows = flowsBetween(facts).filter(({ source, target }) => hostOfDevice(source) !== hostOfDevice(target));
   return [sumOf(flows, "copies"), sumOf(flows, "nbytes")];
 }
 
-// The pairs of hosts that sent anything, the nearest first: {first, second, onwards, back}.
+// The pairs of hosts with copies between them, nearest first: {first, second, onwards, back}.
 function pairsOfHosts(facts, hosts) {
   const number = new Map(hosts.map((host, at) => [host, at]));
   const pairs = new Map();
@@ -126,7 +126,7 @@ function pairsOfHosts(facts, hosts) {
   return [...pairs.values()].sort((a, b) => a.second - a.first - (b.second - b.first) || a.first - b.first);
 }
 
-// [a bracket for each pair that has a lane, as thick as its bytes, how many have none].
+// [a bracket for each pair that has a lane, as thick as its bytes; the number of pairs without a lane].
 function flowsOfHosts(pairs, hosts, tops, right) {
   const lanes = [];
   const laneOf = new Map();
@@ -150,7 +150,7 @@ function flowsOfHosts(pairs, hosts, tops, right) {
   return [marks, pairs.length - laneOf.size];
 }
 
-// Where each pair ends at each of its hosts: apart from one another, from the top down by lane.
+// Where each pair ends at each of its hosts: spread out, from the top down in order of lanes.
 function endsOfFlows(laneOf, tops) {
   const ends = new Map([...laneOf.keys()].map((pair) => [pair, new Map()]));
   tops.forEach((top, host) => {

@@ -1,10 +1,10 @@
-// What ran where, what went between, and was it as asked? A picture of the devices. What stills/device_map.py is for Python.
+// Draws the device map: what ran where, what was copied, which ops ran elsewhere than requested. Counterpart of stills/device_map.py.
 //
-// `mapPicture(facts, width)` takes what views/map_data.py tells,
+// The input of `mapPicture(facts, width)` comes from views/map_data.py:
 //   {hosts, cards: [{name, ops: [{op, times, why, asked}], executed, inUse, limit, levels, now}], flows: [{source, target,
 //    copies, nbytes}], ops, constants, smallCopies, simulated, path: [[rule, question, answer]], now: {source, target}},
-// where `executed`, both `now`, `shown`, the op of a step that is shown, and `nothing`, the words where no op ran, may be left out. Each room is a group whose data
-// names its device. With `isInside` the picture is part of a view that has a title and an edge.
+// Optional are `executed`, both `now`, `shown` (the op of the displayed step) and `nothing` (the text where no op ran). Each room
+// is a group whose data names its device. With `isInside`, the picture is part of a view that has its own title and edge.
 
 import { drawnWay, stepsOf } from "./decision.js";
 import { flowed } from "./flow.js";
@@ -18,7 +18,7 @@ import { WORDS, fill, grouped } from "./words.js";
 
 const MAP = { margin: 16, gap: 12, few: 6, many: 8, most: 16, room: 150, compactRoom: 84, belowHost: 56, narrowest: 288, edge: 1, descent: 6, titled: 64 };
 
-// A picture, and where the room of each device is in it: {width, height, title, marks, rooms: Map of name to [x, y, width, height]}.
+// The picture, with the position of each device's room: {width, height, title, marks, rooms: Map of name to [x, y, width, height]}.
 export function mapPicture(facts, width, isInside = false) {
   const left = isInside ? MAP.edge : MAP.margin;
   const map = { facts, width: isInside ? width : Math.max(width, MAP.narrowest), left, marks: [], y: MAP.edge, rooms: new Map() };
@@ -107,7 +107,7 @@ function addRooms(map, room, isCompact) {
   map.y = (ribbons.length ? bottom : top + height) + 8;
 }
 
-// Compact rooms in rows: between them there is no way for ribbons, so each tells its bytes in and out.
+// Compact rooms in rows. Ribbons do not fit between them, so each shows its bytes in and out.
 function addRows(map) {
   const { facts } = map;
   map.isSummed = true;
@@ -127,13 +127,13 @@ function largest(flows) {
   return Math.max(0, ...flows.map((flow) => flow.nbytes));
 }
 
-// How wide the largest flow between cards is, where the largest of all is `widest`.
+// The width of the largest flow between cards, if the largest flow of all is `widest` wide.
 function widestBetween(facts, widest) {
   const [between, most] = [largest(flowsBetween(facts)), largest(facts.flows)];
   return between && most ? (widest * between) / most : widest;
 }
 
-// The px of a byte: those of the ribbons where they were made narrower to have room.
+// The px per byte, taken from the ribbons if they were narrowed to fit.
 function pxPerByte(facts, widest, ribbons) {
   const most = ribbons.reduce((a, b) => (b.flow.nbytes > a.flow.nbytes ? b : a), { flow: { nbytes: 0 } });
   if (most.flow.nbytes) return most.width / most.flow.nbytes;
@@ -165,7 +165,7 @@ function copiesWords(count) {
   return fill(WORDS.deviceMap.copies, { n: count });
 }
 
-// Where rooms have no room side by side
+// Rooms below one another, if they do not fit side by side
 
 function addTrunk(map) {
   const { facts } = map;
@@ -179,7 +179,7 @@ function addTrunk(map) {
   if (facts.hosts.length) map.marks.splice(0, 0, line(trunk, begin, trunk, stop, { stroke: "cpy", width: 2 }));
 }
 
-// Draws a room as a row beside the trunk; returns where its branch leaves it.
+// Draws a room as a row beside the trunk; returns the y coordinate of its branch.
 function addBranch(map, card, trunk) {
   const { facts } = map;
   const [top, x, inside, right] = [map.y, trunk + 18, trunk + 30, map.right - 12];

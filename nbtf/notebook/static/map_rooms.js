@@ -1,15 +1,15 @@
-// How is a device drawn as a room: what ran there and why, and how full it is? What stills/device_rooms.py is for Python.
+// Draws a device as a room: what ran there and why, and how full it is. Counterpart of stills/device_rooms.py.
 
 import { linesOf } from "./flow.js";
 import { beginOfText, fitted, path, rectangle, text, widthOf, widthOfText } from "./picture.js";
 import { digitsOf, sizeWords } from "./time_scale.js";
 import { WORDS, fill, grouped, translated } from "./words.js";
 
-const COLUMN = 6; // how wide the bytes in and out of one of many rooms are drawn
+const COLUMN = 6; // width of the bytes in and out of a compact room
 
 export const ROOM = { tall: 138, compact: 106, host: 44, inside: 12, curve: 14, bar: 5, least: 1.5 }; // heights, in px
 
-// The op that a room is named by: that of a step which is shown, else one that is not where it was asked for, else that with
+// The op that labels a room: that of the displayed step, otherwise one that requested another device, otherwise the one with the
 // most time.
 export function mainOp(device) {
   return device.shown ?? device.ops.find((op) => !op.asked) ?? device.ops[0];
@@ -23,7 +23,7 @@ export function opsInWords(count) {
   return fill(WORDS.deviceMap.ops, { n: count });
 }
 
-// A host as a beam across the picture; `sent`: bytes that it sent to cards.
+// A host as a beam across the picture; `sent` are the bytes that it sent to cards.
 export function hostMarks(device, x, y, width, sent) {
   const said = WORDS.deviceMap;
   const name = text(x + 16, y + 27, device.name, { size: 13, weight: 650 });
@@ -39,8 +39,8 @@ export function hostMarks(device, x, y, width, sent) {
   return marks;
 }
 
-// A room; a compact one is one of many, without the reason: a column at its right is `copied` of it high, bytes
-// in and out as a share of the most that a room has, or null. One that runs now has a ring and says so.
+// A device's room. Compact rooms, used if there are many, omit the reason; the height of the column at their right is `copied`,
+// the bytes in and out as a share of the largest room's, or null. A room in which an op is running has a ring and a label.
 export function roomMarks(device, x, y, width, isCompact, copied = null) {
   const said = WORDS.deviceMap;
   const height = isCompact ? ROOM.compact : ROOM.tall;
@@ -87,7 +87,7 @@ function workMarks(device, op, asked, x, y, right) {
   return marks;
 }
 
-// A reason is broken at its comma where both halves fit, else between words; what has no line is left out.
+// Breaks a reason at its comma if both halves fit, otherwise between words; surplus lines are dropped.
 function reasonLines(reason, room, most) {
   const lines = linesOf(reason, room);
   if (lines.length > most) return most === 1 ? [fitted(reason.words, room, 12, reason.weight)] : lines.slice(0, most);
@@ -96,7 +96,7 @@ function reasonLines(reason, room, most) {
   return lines.length === 2 && halves.length === 2 && isFit ? halves : lines;
 }
 
-// Other ops, as many as there is room for; the last mark says how many more there are.
+// Further ops, as many as fit; the last mark says how many more there are.
 function chipMarks(ops, x, y, right) {
   const counts = new Map();
   for (const op of ops) counts.set(op.op, (counts.get(op.op) ?? 0) + op.times);
@@ -138,7 +138,7 @@ function percentWords(share) {
   return share < 0.995 ? `${digitsOf(100 * share, 2)} %` : `${Math.round(100 * share)} %`;
 }
 
-// What was in use over time, as stairs up to the highest.
+// The memory in use over time, as steps up to the highest.
 function curveMarks(levels, x, y, width) {
   const most = Math.max(0, ...levels);
   if (!most) return [];

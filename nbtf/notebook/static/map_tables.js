@@ -1,4 +1,4 @@
-// The device map as tables: the same rows, for readers and for copying.
+// The device map as tables: the same rows, to read and to copy.
 
 import { exact } from "./dom.js";
 import { opName, readStep } from "./replay.js";

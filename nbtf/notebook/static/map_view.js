@@ -1,4 +1,4 @@
-// How does a reader go through the device map of a page? Each device and each flow of copies can be chosen, and says what it is.
+// Makes the device map of a page interactive: each device and each flow of copies can be selected, and then describes itself.
 
 import { attr, h, keyed, put, rove } from "./dom.js";
 import { mapPicture, mapTitle } from "./map_picture.js";
@@ -43,7 +43,7 @@ class MapView {
     put(this.detail, this.chosen);
   }
 
-  // Marks the device, or the flow, of what another view has chosen.
+  // Marks the device or the flow that another view has selected.
   takeSelection(stops) {
     const selection = newSelection(this, this.ui.shared);
     if (!selection) return;
@@ -69,7 +69,7 @@ class MapView {
     for (const [name, px] of Object.entries({ left, top, width, height })) button.style[name] = `${px}px`;
   }
 
-  // What can be chosen, with the box around it: the flows, above them the devices, and hosts, which open.
+  // The selectable parts, with their bounds: the flows, above them the devices, and hosts that can be opened.
   stopsOf({ marks, rooms, hosts }) {
     const flows = marks.filter(({ mark, title, marks: inside }) => mark === "group" && title && inside[0].points);
     const devices = this.devices.filter(({ name }) => rooms.has(name));
@@ -96,7 +96,7 @@ class MapView {
   }
 }
 
-// A device in words: what it did most first, and why there.
+// Describes a device: its most frequent op first, and the reason.
 function deviceSentence(device) {
   const first = mainOp(device);
   if (!first) return `${device.name}: ${WORDS.deviceMap.nothing}`;

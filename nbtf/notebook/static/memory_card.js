@@ -1,4 +1,4 @@
-// A card that several logical GPUs share: what each of them may take of it, to scale.
+// A card that several logical GPUs share: the limit of each, to scale.
 
 import { attr, h, keyed, put } from "./dom.js";
 import { percentOf, setStyle } from "./memory_figure.js";
@@ -19,7 +19,7 @@ export function makeMemoryCard() {
   return root;
 }
 
-// `shares`: [{name, limit, pool, in_use}] of the devices on it, null where not known.
+// `shares`: [{name, limit, pool, in_use}] of the devices on it; null if unknown.
 export function updateMemoryCard(root, devices, shares, replayed) {
   const said = WORDS.memory;
   const { title, bar, text } = root.nbtf;

@@ -1,12 +1,12 @@
-// What a memory map draws in one region: its chunks, small neighbours as one where a screen has no room for each.
+// The chunks that a memory map draws in one region; small neighbours are combined if the screen has no space for each.
 
 import { exact } from "./dom.js";
 import { inBoth, inUnits } from "./memory_moment.js";
 import { WORDS, fill, listed, translated } from "./words.js";
 
 export const NARROWEST = 9; // pixels of a chunk with its border
-const FINGER = 24; // pixels of several as one
-const LETTER = 6.6; // pixels, at 11 px
+const FINGER = 24; // pixels of a combined chunk
+const LETTER = 6.6; // pixels, at a font size of 11 px
 
 // The chunks of a region as objects, from rows [offset, size, in_use, requested, op, out, code, holder].
 export function readChunks(region, words) {
@@ -23,7 +23,7 @@ export function readChunks(region, words) {
   }));
 }
 
-// As many as fit side by side in `width` pixels, each to scale but for the smallest: {…chunk, share, inside: chunks}.
+// As many chunks as fit side by side in `width` pixels, to scale except for the smallest: {…chunk, share, inside: chunks}.
 export function drawnChunks(chunks, width) {
   const total = chunks.reduce((sum, chunk) => sum + chunk.size, 0);
   const room = Math.max(1, Math.floor(width / NARROWEST));
@@ -38,7 +38,7 @@ export function drawnChunks(chunks, width) {
   return drawn;
 }
 
-// Neighbours below `least` bytes together until they reach it.
+// Combines neighbours below `least` bytes until they reach it.
 function joined(chunks, least) {
   const runs = [];
   for (const chunk of chunks) {
@@ -70,7 +70,7 @@ function several({ size, inside }) {
   };
 }
 
-// What fits into the drawn chunk: who holds it, else its shape, else its size, else nothing.
+// The label that fits into the drawn chunk: what holds it, otherwise its shape, otherwise its size, otherwise nothing.
 export function textInside(chunk, width) {
   const fits = (text) => text && text.length * LETTER + (chunk.kind === "used" ? 10 : 20) <= width;
   if (chunk.kind === "several") return fits(`${chunk.count} ×`) ? `${chunk.count} ×` : "";
@@ -78,7 +78,7 @@ export function textInside(chunk, width) {
   return texts.find(fits) || "";
 }
 
-// One line that says what a chunk is: its accessible name.
+// One line that describes a chunk: its accessible name.
 export function chunkLabel(chunk) {
   const said = WORDS.memory;
   if (chunk.kind === "free") return fill(said.freeLabel, { size: inUnits(chunk.size), at: inUnits(chunk.offset) });
@@ -132,7 +132,7 @@ function mixture(chunk) {
   ];
 }
 
-// How split up the free memory is, in words and as a number.
+// How fragmented the free memory is, as text and as a number.
 export function fragmentation(device) {
   const said = WORDS.memory;
   const { free, largest_free: largest, memory, map } = device;

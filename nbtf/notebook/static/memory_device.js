@@ -1,4 +1,4 @@
-// One device in the memory view: tensors in use inside the pool inside the limit, in figures and as nested bars.
+// One device in the memory view: tensors in use, pool and limit, as figures and as nested bars.
 
 import { attr, h, keyed, put } from "./dom.js";
 import { shortInCluster } from "./map_flows.js";
@@ -23,7 +23,7 @@ export function makeMemoryDevice(device, view) {
     history: makeHistory(),
     why: h("span", { class: "nbtf-mem-why" }),
     view,
-    map: null, // made when the device has one
+    map: null, // created once the device has a map
   };
   const head = h(
     "p",
@@ -51,7 +51,7 @@ export function makeMemoryDevice(device, view) {
   return root;
 }
 
-// `show`: {moment, scale of all curves, now (whether the step shown is of this device), replayed, alone (on its card), state}
+// `show`: {moment, scale of all curves, now (whether the current step belongs to this device), replayed, alone (on its card), state}
 export function updateMemoryDevice(root, device, show) {
   const parts = root.nbtf;
   const { moment } = show;

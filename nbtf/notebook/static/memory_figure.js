@@ -1,4 +1,4 @@
-// A figure with its name: in units, exact beside it, and what else is to be known of it.
+// A figure with its name: in units, with the exact value and further facts beside it.
 
 import { attr, exact, h, put } from "./dom.js";
 import { inUnits } from "./memory_moment.js";
@@ -31,7 +31,7 @@ export function updateFigure(node, { label, value, more, absent }) {
   put(asked, more === null || more === undefined ? "" : fill(WORDS.memory.asked, { n: exact(more) }));
 }
 
-// As a browser writes it back, so that `setStyle` sees what is unchanged.
+// Formatted as browsers return it, so that `setStyle` recognizes unchanged values.
 export function percentOf(part, whole) {
   return `${+Math.min(100, (100 * part) / whole).toFixed(3)}%`;
 }

@@ -1,15 +1,15 @@
-// A small curve of memory over time, on one scale for all devices of a view, which need not reach up to their limits: bytes against a
-// card of many GiB would draw nothing.
+// A small curve of memory over time, on one scale for all devices of a view. The scale need not reach up to their limits:
+// relative to a card of many GiB, small amounts would be invisible.
 //
-// Every change has its place, however short it was: most cells of a tutorial end within a millisecond. Pool and use
-// share a lane where both can be seen on its scale, else each has its own.
+// Every change is visible, however short it was, because most cells of a tutorial end within a millisecond. Pool and memory in
+// use share a lane if both are visible on its scale; otherwise each has its own.
 
 import { attr, h, keyed, put, s, seconds } from "./dom.js";
 import { inUnits } from "./memory_moment.js";
 import { WORDS, fill } from "./words.js";
 
 const WIDE = 1000;
-const HIGH = 120; // 100 up to the maximum and 20 above it
+const HIGH = 120; // 100 up to the maximum, and 20 above it
 const APART = 16;
 const FEWEST = 12;
 
@@ -21,14 +21,14 @@ export function makeHistory() {
   return root;
 }
 
-// The most that is in use, and the largest pool, at any moment that is drawn.
+// The most memory in use, and the largest pool, at any drawn moment.
 export function highest(moments) {
   const points = moments.flatMap((moment) => (moment ? moment.points : [])).filter(Boolean);
   const most = (which) => points.reduce((top, point) => Math.max(top, point[which]), 0);
   return { used: most(0), pool: most(1) };
 }
 
-// `moment` as memoryMoment tells it, `scale` as highest tells of all moments of the view; `small` has room for a single lane.
+// `moment` comes from memoryMoment, `scale` is `highest` for all moments of the view; `small` means space for a single lane.
 export function updateHistory(root, name, moment, scale, small = false) {
   const said = WORDS.memoryHistory;
   const { points, cursor, limit, span } = moment;
@@ -103,7 +103,7 @@ function drawLane(node, lane, points, cursor, limit) {
   if (cursor !== null) (attr(mark, "x", cursor * slot), attr(mark, "width", slot));
 }
 
-// A staircase: each point keeps its height until the next one. Points not known leave a gap.
+// A staircase: each point keeps its height until the next one. Unknown points leave a gap.
 function outline(points, which, slot, y, closed) {
   let path = "";
   let open = false;

@@ -26,7 +26,7 @@ function neighbour(regions, from, key) {
   return key === "End" ? row.lastElementChild : null;
 }
 
-// The chunk of another row below or above the middle of this one.
+// The chunk in another row that lies below or above the middle of this one.
 function nearestChunk(row, from) {
   const middle = (node) => node.getBoundingClientRect().left + node.getBoundingClientRect().width / 2;
   const wanted = middle(from);
@@ -35,7 +35,7 @@ function nearestChunk(row, from) {
   return row ? [...row.children].reduce((best, node) => (!best || away(node) < away(best) ? node : best), null) : null;
 }
 
-// One chunk can be reached with Tab: the chosen one, else the first.
+// Tab reaches one chunk: the chosen one, otherwise the first.
 export function reachChunks(regions, chosen) {
   const all = [...regions.querySelectorAll(CHUNK)];
   const stop = all.find((node) => node.nbtf.key === chosen) || all[0];
@@ -44,7 +44,7 @@ export function reachChunks(regions, chosen) {
   if (stop) attr(stop, "tabindex", "0");
 }
 
-// The chunk that has the focus now: {node, region, offset}.
+// The focused chunk: {node, region, offset}.
 export function focusedChunk(regions) {
   const node = regions.getRootNode().activeElement;
   return node && node.matches?.(CHUNK) && regions.contains(node)
@@ -52,7 +52,7 @@ export function focusedChunk(regions) {
     : null;
 }
 
-// Where the focused chunk is gone, what covers its place now has the focus: freed memory merges with its neighbours.
+// If the focused chunk is gone, focuses what now covers its place, because freed memory merges with its neighbours.
 export function refocusChunk(regions, { node, region, offset }) {
   if (node.isConnected) return;
   const all = [...regions.querySelectorAll(CHUNK)];

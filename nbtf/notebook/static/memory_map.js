@@ -1,7 +1,7 @@
-// The memory map: regions as rows, the chunks in them to scale, and what each chunk is.
+// The memory map: regions as rows, with their chunks to scale, and details of one chunk.
 //
-// The chunk that is pointed at, focused or tapped is told below the map. It is known by device, region and offset, so
-// that it stays the same one while the map changes under it.
+// The map describes the chunk that is pointed at, focused or tapped. Device, region and offset identify it, so it stays the same
+// while the map changes.
 
 import { attr, h, keyed, put } from "./dom.js";
 import { chunkFacts, chunkLabel, drawnChunks, fragmentation, readChunks, textInside } from "./memory_chunks.js";
@@ -9,9 +9,9 @@ import { focusedChunk, moveAmongChunks, reachChunks, refocusChunk } from "./memo
 import { inUnits } from "./memory_moment.js";
 import { WORDS, fill } from "./words.js";
 
-const BESIDE = 148; // pixels that are no drawing, as in the style sheet: label, padding
+const BESIDE = 148; // pixels besides the drawing, as in the style sheet: label, padding
 const BESIDE_NARROW = 28;
-const OPEN = 4; // maps that are open from the start
+const OPEN = 4; // number of maps that are open initially
 const LEAST_TRACK = 64;
 
 // `view` has `width` (pixels of the drawing) and `ui`.
@@ -54,7 +54,7 @@ function listen(root) {
   const own = root.nbtf;
   const chunkAt = (event) => event.target.closest(".nbtf-mem-chunk");
   const point = (node) => {
-    if (!node) return; // what was pointed at last stays, so that nothing jumps
+    if (!node) return; // keep the last details, so that nothing jumps
     own.pointed = node.nbtf.key;
     showChunk(root);
   };
@@ -84,7 +84,7 @@ export function updateMap(root, device, state, replayed) {
   const own = root.nbtf;
   const { map, memory } = device;
   const said = WORDS.memory;
-  if (memory?.peak > 0 && few) own.opened = true; // where nothing was ever in use the map is one empty box
+  if (memory?.peak > 0 && few) own.opened = true; // if nothing was ever in use, the map is one empty box
   own.device = device;
   const values = { regions: map.regions.length, n: map.chunks, shown: map.shown };
   const summary = fill(map.shown < map.chunks ? said.summaryCut : said.summary, values);
@@ -109,7 +109,7 @@ export function updateMap(root, device, state, replayed) {
   showChunk(root);
 }
 
-// A region, or the part of it that is enlarged.
+// A region, or the enlarged part of it.
 function drawnRegion(own, region, number, largest, width, words) {
   const track = Math.max(LEAST_TRACK, (width * region.size) / largest);
   const all = readChunks(region, words);
@@ -194,7 +194,7 @@ function makeChunk() {
   );
 }
 
-// Touches the page only where a chunk changed: there may be hundreds, ten times a second.
+// Touches the page only where a chunk changed: there may be hundreds, ten times per second.
 function updateChunk(node, chunk, region) {
   const old = node.nbtf;
   node.nbtf = chunk;
@@ -208,7 +208,7 @@ function updateChunk(node, chunk, region) {
   if (!old || label.some((name) => old[name] !== chunk[name])) attr(node, "aria-label", chunkLabel(chunk));
 }
 
-// What is known of one chunk
+// Details of one chunk
 
 function chooseChunk(root, node) {
   const own = root.nbtf;
@@ -248,7 +248,7 @@ function updateFact(node, [key, , text]) {
   put(node.lastChild, text);
 }
 
-// Buttons beside the facts, where a finger is wider than a chunk.
+// Buttons beside the facts, for fingers that are wider than a chunk.
 function step(root, by) {
   const own = root.nbtf;
   const all = [...own.regions.querySelectorAll(".nbtf-mem-chunk")];

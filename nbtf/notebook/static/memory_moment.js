@@ -1,4 +1,4 @@
-// How full is each device at a moment: now, or at one step of the replay?
+// The memory of each device at one moment: now, or at a step of the replay.
 
 import { bytes, exact } from "./dom.js";
 import { hostOfDevice } from "./map_flows.js";
@@ -6,8 +6,8 @@ import { levelAt, readStep } from "./replay.js";
 
 const SERIES = new WeakMap();
 
-// Null where nothing is known, else {in_use, requested, peak, pool, limit, points, cursor, span}. `points` are [in use,
-// pool] (null: not known) from the oldest on; `cursor` is the point shown, null when live; `span` is in seconds.
+// Null if nothing is known, otherwise {in_use, requested, peak, pool, limit, points, cursor, span}. `points` are [in use, pool]
+// (null: unknown), oldest first; `cursor` is the displayed point, null when live; `span` is in seconds.
 export function memoryMoment(state, device, position) {
   if (device.kind === "host") return null;
   const past = device.history || [];
@@ -33,7 +33,7 @@ export function memoryMoment(state, device, position) {
   };
 }
 
-// The device that a step worked on.
+// The device on which a step worked.
 export function deviceOfStep(state, position) {
   return position === null ? null : deviceOf(readStep(state, position));
 }
@@ -42,8 +42,8 @@ function deviceOf(step) {
   return step.kind === 1 ? step.target : step.device;
 }
 
-// [in use, pool] after every step: what a step on this device left, else what was seen since (no step tells of memory
-// given back), else null.
+// [in use, pool] after every step: as reported by a step on this device, otherwise by later observations (steps do not report
+// freed memory), otherwise null.
 function memorySeries(state, device) {
   if (!SERIES.has(state)) SERIES.set(state, new Map());
   const kept = SERIES.get(state);
@@ -60,7 +60,7 @@ function computeSeries(state, device) {
   let told = -1;
   let k = 0;
   return steps.map((step) => {
-    // Within the millisecond of a step the history may be ahead of it.
+    // Within the millisecond of a step, the history may be ahead of it.
     const until = worked ? step.ms : step.ms + 1;
     for (; k < past.length && past[k][0] < until; k += 1) if (past[k][0] > told) value = [past[k][1], past[k][2]];
     if (deviceOf(step) === device.name && step.in_use >= 0) {
@@ -71,7 +71,7 @@ function computeSeries(state, device) {
   });
 }
 
-// "24 B", "512 KiB", "1.5 MiB": a picture speaks in units, the exact bytes stand beside it.
+// "24 B", "512 KiB", "1.5 MiB": pictures use units, with the exact bytes beside them.
 export function inUnits(n) {
   return n >= 1024 && n < 1 << 20 ? `${(n / 1024).toFixed(n < 102400 ? 1 : 0).replace(/\.0$/, "")} KiB` : bytes(n);
 }
@@ -81,7 +81,7 @@ export function inBoth(n) {
   return n >= 1024 ? `${inUnits(n)} (${exact(n)})` : exact(n);
 }
 
-// Devices in groups: several logical GPUs of one card stand together. [{key, devices}]
+// Groups devices so that several logical GPUs of one card are together. [{key, devices}]
 export function cardGroups(devices) {
   const groups = new Map();
   for (const device of devices) {

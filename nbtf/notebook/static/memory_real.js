@@ -1,4 +1,4 @@
-// A real card as a whole: figures that are often taken for each other, and how they add up to what `nvidia-smi` shows.
+// A real card as a whole: figures that are often confused, and how they add up to the value in `nvidia-smi`.
 
 import { attr, exact, h, keyed, put } from "./dom.js";
 import { makeFigure, percentOf, setStyle, updateFigure } from "./memory_figure.js";
@@ -22,7 +22,7 @@ export function makeReal() {
   return root;
 }
 
-// `device` is any on the card; all are told the same.
+// `device` is any device on the card; all have the same values.
 export function updateReal(root, device, replayed) {
   const real = device.real;
   root.hidden = device.kind !== "real";
@@ -60,7 +60,7 @@ function factsOf(real, replayed) {
   return listed([...facts, ...(replayed ? [said.realIsEnd] : [])]);
 }
 
-// What is taken of the card, piece by piece, and what is left; nothing where the driver tells no sum.
+// The parts of the card's memory, and what is left; empty if the driver does not report a total.
 function realTerms(real) {
   if (!real || real.used === null) return [];
   const libraries = real.libraries.reduce((sum, [, taken]) => sum + taken, 0);
@@ -90,7 +90,7 @@ function makeTerm({ key }) {
   return h("li", null, swatch, h("span"));
 }
 
-// The same as rows of a table.
+// The same values as rows of a table.
 export function realRow(device) {
   return [
     device.name,

@@ -1,8 +1,8 @@
-// At which step, and at which chunk, does a reader look at the memory of a scene? The same for all of its views.
+// The step and the chunk that the reader has selected in a scene's memory, common to all of its views.
 
 import { chunksAt, historyOf } from "./plane_axis.js";
 
-// The state that the views of a scene share: `shared` is theirs, `devices` the scene's memory.
+// Creates this state: `shared` is the common state of the views, `devices` the scene's memory.
 export function memoryState(shared, devices) {
   shared.memory ??= new MemoryState(devices);
   return shared.memory;
@@ -14,7 +14,7 @@ class MemoryState {
     this.take(this.histories[0]);
   }
 
-  // Begins with a device, at its last refusal if there was one.
+  // Selects a device, at its last failed request if there was one.
   take(history) {
     this.history = history;
     this.step = history.refusals.at(-1)?.step ?? history.steps - 1;
@@ -52,7 +52,7 @@ class MemoryState {
     this.opened = opened && chunk !== null;
   }
 
-  // Says all about the chosen chunk; the lowest where none is.
+  // Shows all details of the selected chunk, or of the lowest if none is selected.
   open() {
     if (!this.chosen) this.chooseBeside(1);
     this.opened = this.chosen !== null;

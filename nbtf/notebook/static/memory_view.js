@@ -1,4 +1,4 @@
-// The memory view: how full each device is, how it came to that, and what lies where on it.
+// The memory view: how full each device is, how that came about, and the layout of its memory.
 
 import { h, keyed } from "./dom.js";
 import { hostOfDevice, shortInCluster } from "./map_flows.js";
@@ -94,8 +94,8 @@ export const memoryView = {
   },
 };
 
-// The devices without the hosts of other tasks that have GPUs: a host keeps no account, and what is to be said of its task
-// the GPUs say.
+// The devices without the hosts of other tasks that have GPUs: host memory is not tracked, and the GPUs already show the state
+// of their task.
 function withAccounts(devices) {
   const hosts = new Set(devices.filter((device) => device.kind !== "host").map((device) => hostOfDevice(device.name)));
   return devices.filter((device) => device.kind !== "host" || !hostOfDevice(device.name) || !hosts.has(hostOfDevice(device.name)));

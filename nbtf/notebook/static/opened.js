@@ -1,16 +1,16 @@
-// Where does the recording of a cell open that a reader asks a live view for? As a tab beside the notebook, else below the view.
+// Opens the recording of a cell on request in a live view: as a tab beside the notebook, otherwise below the view.
 //
-// What opens is an element with the recording's name: its own program finds it there (see recording_loader.js).
+// The opened element has the recording's name, by which the recording's own program finds it (see recording_loader.js).
 
 import { findShell } from "./dock.js";
 import { h } from "./dom.js";
 import { WORDS } from "./words.js";
 
-// Shows what the kernel has answered (see widgets.py, View._take_message), instead of what was opened before.
+// Shows the kernel's answer (see widgets.py, View._take_message), replacing what was opened before.
 export async function openRecording({ model, el, root }, { ident, cell, device, span }) {
   const place = h("div", { "data-nbtf-recording": ident, "data-nbtf-focus": JSON.stringify({ device, span }) }, "…");
   const opened = h("div", { class: "nbtf-opened" }, place);
-  await model.widget_manager?.get_model?.(ident); // where outputs have documents of their own, it comes into this one
+  await model.widget_manager?.get_model?.(ident); // if outputs are separate documents, this loads the model into the current one
   const found = await findShell(model, el);
   if (found && showTab(found, opened, `${WORDS.recording.open}: ${cell}`)) return;
   root.querySelector(".nbtf-opened")?.remove();
@@ -19,7 +19,7 @@ export async function openRecording({ model, el, root }, { ident, cell, device, 
   opened.scrollIntoView({ block: "nearest" });
 }
 
-// Notebook 7 has room for the notebook alone, and a panel below it.
+// Notebook 7 has space only for the notebook and a panel below it.
 function showTab({ shell, Widget, notebook }, content, label) {
   const id = `nbtf-recording-${notebook.id}`;
   const tab = document.getElementById(id)?.nbtfTab ?? makeTab(new Widget(), id, notebook);
@@ -37,7 +37,7 @@ function makeTab(tab, id, notebook) {
   tab.addClass("nbtf-panel");
   tab.title.closable = true;
   tab.title.caption = `nbtf: ${notebook.title.label}`;
-  tab.onCloseRequest = () => tab.dispose(); // by default it is taken out of the page, and lives on
+  tab.onCloseRequest = () => tab.dispose(); // by default, closing only removes it from the page
   notebook.disposed.connect(() => tab.dispose());
   tab.node.nbtfTab = tab;
   return tab;

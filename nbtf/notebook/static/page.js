@@ -1,4 +1,4 @@
-// How does a saved page show what it holds, without a kernel? As the views of a scene, instead of its still picture.
+// Shows a saved page without a kernel: the views of its scene replace its still picture.
 
 import { showScene } from "./tabs.js";
 import { useWords } from "./words.js";

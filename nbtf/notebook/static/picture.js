@@ -1,13 +1,13 @@
-// How do marks become SVG in the page? What stills/marks.py and stills/svg.py are for Python; colours are tokens of the palette.
+// Draws marks as SVG in the page. Counterpart of stills/marks.py and stills/svg.py; colours are tokens of the palette.
 //
-// A mark is a plain object whose `mark` says what it is, with the fields of its class in marks.py:
+// A mark is a plain object whose `mark` is its kind, with the fields of the corresponding class in marks.py:
 //   {mark: "rectangle", x, y, width, height, fill, stroke, strokeWidth, radius, opacity, dashed, title}
 //   {mark: "boxes", sides: [[x, y, width, height]], fill}
 //   {mark: "line", x1, y1, x2, y2, stroke, width, dashed, arrow}
 //   {mark: "path", points: [[x, y]], fill, stroke, strokeWidth, opacity, closed, dashed, title}
 //   {mark: "text", x, y, words, fill, size, weight, anchor, mono, halo}
 //   {mark: "group", marks, title}
-// and a picture is {width, height, title, marks}. A `data` of a mark becomes data-* attributes of its element.
+// and a picture is {width, height, title, marks}. A mark's `data` becomes data-* attributes of its element.
 
 import { attr, newName, s } from "./dom.js";
 import { LETTERS, OTHER_LETTER, WIDE_LETTERS } from "./letters.js";
@@ -15,7 +15,7 @@ import { LETTERS, OTHER_LETTER, WIDE_LETTERS } from "./letters.js";
 const SANS = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif";
 const MONO = "ui-monospace, Menlo, Consolas, 'DejaVu Sans Mono', monospace";
 const HEAD = 6;
-const MOST_MARKS = 2000; // of which each has an element of its own
+const MOST_MARKS = 2000; // up to which each mark has an element of its own
 const MONO_LETTER = 0.6;
 const BOLD_LETTERS = 1.05;
 
@@ -39,7 +39,7 @@ export function text(x, y, words, rest = {}) {
   return { mark: "text", x, y, words, fill: "ink", size: 12, weight: 400, anchor: "start", ...rest };
 }
 
-// How wide words are drawn, in px, where no font can be asked.
+// The width of text in px, without access to a font.
 export function widthOf(words, size = 12, weight = 400, mono = false) {
   let ems = 0;
   for (const letter of words) ems += isWide(letter) ? 1 : mono ? MONO_LETTER : (LETTERS[letter] ?? OTHER_LETTER);
@@ -50,12 +50,12 @@ export function widthOfText({ words, size, weight, mono }) {
   return widthOf(words, size, weight, mono);
 }
 
-// Where a text begins, in px.
+// The left edge of a text, in px.
 export function beginOfText(mark) {
   return mark.x - widthOfText(mark) * { start: 0, middle: 0.5, end: 1 }[mark.anchor];
 }
 
-// As much of a text as `width` px hold, with an ellipsis after at least four letters; else nothing.
+// As much of a text as fits in `width` px, with an ellipsis after at least four letters; otherwise nothing.
 export function fitted(words, width, size = 12, weight = 400, mono = false) {
   if (widthOf(words, size, weight, mono) <= width) return words;
   const letters = [...words];
@@ -71,18 +71,18 @@ export function isWide(letter) {
   return code >= WIDE_LETTERS[0][0] && WIDE_LETTERS.some(([first, last]) => first <= code && code <= last);
 }
 
-// The token of a text on an area.
+// The token of text on a fill.
 export function textOn(fill) {
   return ["fwd", "bwd", "upd", "wgt", "py", "tmp", "cpyf"].includes(fill) ? `on-${fill}` : "ink";
 }
 
-// An empty drawing: what `drawPicture` fills. Marks are not read out; what surrounds them says what they show.
+// An empty drawing for `drawPicture`. Screen readers skip marks; the surrounding element describes them.
 export function drawing() {
   return s("svg", { class: "nbtf-picture", "aria-hidden": "true", "font-family": SANS, "data-hatch": newName() });
 }
 
-// Draws a picture into what `drawing` made; a `clear` one lies over another. Marks that were in the picture before keep
-// their elements.
+// Draws a picture into `drawing`; a `clear` one lies on top of another. Marks that were already in the picture keep their
+// elements.
 export function drawPicture(svg, picture) {
   const { width, height, marks } = picture;
   for (const [name, value] of Object.entries({ width, height, viewBox: `0 0 ${width} ${height}` })) attr(svg, name, value);
@@ -103,8 +103,8 @@ export function drawPicture(svg, picture) {
   DRAWN.set(svg, now);
 }
 
-// Marks of which areas that look the same, and that nothing asks for one by one, are a single one: a page is slow with
-// many elements, not with long ones. Such areas do not overlap by more than an edge.
+// Combines areas that look the same, unless they must be addressable: many elements make a page slow, long ones do not. Such
+// areas overlap at most by an edge.
 function bundled(marks) {
   const areas = new Map();
   return marks.flatMap((mark) => {
@@ -191,6 +191,6 @@ function titleOf({ title }) {
 }
 
 function px(number) {
-  if (!Number.isFinite(number)) throw new RangeError(`A coordinate is a number, got ${number}`);
+  if (!Number.isFinite(number)) throw new RangeError(`Expected a number as coordinate, got ${number}`);
   return Math.round(number * 10) / 10;
 }

@@ -1,5 +1,5 @@
-// What was where in a device's memory at each step, and where does a step stand? What stills/memory_history.py and
-// stills/memory_axis.py are for Python: from the pieces and the regions that Python lists, everything else follows.
+// The memory of a device at each step, and the horizontal axis of the steps. Counterpart of stills/memory_history.py and
+// stills/memory_axis.py: everything is derived from the pieces and regions that Python lists.
 
 import { line, rectangle, text, fitted, widthOf } from "./picture.js";
 import { WORDS } from "./words.js";
@@ -8,9 +8,9 @@ const REFUSAL_WIDTH = 112;
 const PHASE_FILLS = { forward: "fwd", backward: "bwd", update: "upd", input: "py" };
 const PIECE = ["start", "size", "requested", "group", "birth", "death", "title", "shape", "line", "fate", "seq"];
 const EXTENT = ["region", "start", "size", "birth", "death"];
-const KEYFRAME = 4096; // steps between two lists of all pieces
+const KEYFRAME = 4096; // steps between two complete lists of pieces
 
-// The data of stills/memory_data.py as objects, with what is in use after each step, and all pieces of some steps.
+// Converts the data of stills/memory_data.py to objects, with the memory in use after each step, and all pieces of some steps.
 export function historyOf(data) {
   const rows = (names, list) => list.map((row) => Object.fromEntries(names.map((name, at) => [name, row[at]])));
   const pieces = rows(PIECE, data.pieces);
@@ -22,7 +22,7 @@ export function historyOf(data) {
   return { ...data, pieces, extents: rows(EXTENT, data.extents), inUse, peak, ...keyframesOf(pieces, data.steps), moment: null };
 }
 
-// The pieces that come and go at each step, and those that are there when every so many steps begin.
+// The pieces that come and go at each step, and the complete list every `KEYFRAME` steps.
 function keyframesOf(pieces, steps) {
   const changes = Array.from({ length: steps + 1 }, () => []);
   for (const piece of pieces) (changes[piece.birth].push(piece), changes[piece.death].push(piece));
@@ -42,7 +42,7 @@ function change(alive, pieces, step) {
   }
 }
 
-// The pieces and chunks of a step, kept until another one is asked for.
+// The pieces and chunks of a step, cached until another step is requested.
 function momentAt(history, step) {
   if (history.moment?.step === step) return history.moment;
   const number = Math.floor(step / KEYFRAME);
@@ -53,7 +53,7 @@ function momentAt(history, step) {
   return history.moment;
 }
 
-// What is in use after a step, by address.
+// The pieces in use after a step, by address.
 export function piecesAt(history, step) {
   return momentAt(history, step).pieces;
 }
@@ -81,7 +81,7 @@ function chunksOf(history, step, pieces) {
   return chunks;
 }
 
-// Columns, all as wide but for those of refusals: one for each step that changes a piece of some size.
+// Columns of equal width, wider only for failed requests: one for each step that changes a piece of some minimum size.
 export class StepColumns {
   constructor(history, left, right, least, shown = []) {
     const { steps, refusals, pieces } = history;
@@ -100,7 +100,7 @@ export class StepColumns {
     for (const weight of weights) this.edges.push(this.edges.at(-1) + weight * scale);
   }
 
-  // The px at which the column of a step begins; of the number of steps, the end.
+  // The left edge of a step's column in px; for the number of steps, the end of the axis.
   x(step) {
     return step >= this.steps ? this.right : this.edges[this.columnOf(step)];
   }
@@ -111,7 +111,7 @@ export class StepColumns {
     return this.edges[at] + ((this.edges[at + 1] - this.edges[at]) * (step - first + 0.5)) / (last - first);
   }
 
-  // The step that stands at a px.
+  // The step at some px.
   stepAt(x) {
     const at = Math.max(this.edges.findLastIndex((edge) => edge <= x), 0);
     if (at >= this.firsts.length) return this.steps - 1;
@@ -134,7 +134,7 @@ export class StepColumns {
     return this.firsts.map((first, at) => [first, this.firsts[at + 1] ?? this.steps, this.edges[at], this.edges[at + 1]]);
   }
 
-  // Phases, or lines of the program, below the axis.
+  // The labels below the axis: phases, or lines of the program.
   spans(spans, y) {
     const merged = [];
     for (const [first, end, phase, place] of spans) {

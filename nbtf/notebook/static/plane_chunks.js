@@ -1,4 +1,4 @@
-// What is where in a device's memory after a step? Its chunks by address, as stills/memory_chunks.py draws them.
+// Draws a device's memory after a step: its chunks by address. Counterpart of stills/memory_chunks.py.
 
 import { beginOfText, fitted, rectangle, text } from "./picture.js";
 import { chunksAt } from "./plane_axis.js";
@@ -10,7 +10,7 @@ export const GROUP_FILLS = { weights: "wgt", "optimizer slots": "upd", "Python n
 const MOST_KEPT = 20000;
 export const SMALL = { fill: "soft", size: 11 };
 
-// Every chunk of a step, and the names of those that have room for it.
+// Every chunk of a step, with the names that fit.
 export function crossSection(layout, step) {
   const chunks = chunksAt(layout.history, step);
   const used = chunks.filter((chunk) => chunk.piece).sort((a, b) => a.start - b.start);
@@ -19,7 +19,7 @@ export function crossSection(layout, step) {
   return [...drawn.flatMap(({ marks }) => marks), edge, ...chunkNames(drawn.map(({ label }) => label), layout.side + PLANE.bar + 7, layout.end)];
 }
 
-// The marks of a chunk, the same as long as it is there, and its label.
+// The marks of a chunk, unchanged as long as it exists, and its label.
 function drawnChunk(layout, chunk) {
   const key = `${chunk.start} ${chunk.size} ${chunk.piece?.birth ?? ""}`;
   if (layout.chunks.size > MOST_KEPT) layout.chunks.clear();
@@ -50,7 +50,7 @@ function dataOf({ region, offset, size, piece }) {
   return { region, offset, size, used: piece !== null };
 }
 
-// Names and sizes; of two that are too close, those of the larger.
+// Names and sizes; of two that are too close, only those of the larger.
 function chunkNames(labels, left, right) {
   const taken = [];
   const marks = [];
@@ -73,7 +73,7 @@ export function freeInWords(history, step) {
   return fill(WORDS.memoryPicture.holes, { size: sizeInWords(free), largest: sizeInWords(Math.max(...sizes)) });
 }
 
-// The px where a piece ends, where what was asked for ends, and where it begins.
+// The px of a piece's end, of the end of its requested bytes, and of its start.
 export function bandSides({ y }, { start, size, requested }) {
   return [y(start + size), y(start + Math.min(requested, size)), y(start)];
 }
@@ -82,7 +82,7 @@ export function aboutPiece({ title, shape, group }) {
   return `${[title, shape].filter(Boolean).join(" ")} (${WORDS.memoryPicture[group]})`;
 }
 
-// A name, or the first part of it that fits; an ellipsis comes after four letters at least.
+// A name, or as much of it as fits, with an ellipsis after at least four letters.
 export function shortened(name, width) {
   const fit = (words) => fitted(words, width, 11, 600, true);
   const first = name.split(" · ")[0];

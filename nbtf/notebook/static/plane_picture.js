@@ -1,4 +1,4 @@
-// Who holds a device's memory, and why does a request not fit? Draws what stills/memory_plane.py draws, mark by mark.
+// Draws what holds a device's memory and why a request failed, mark by mark as stills/memory_plane.py does.
 
 import { line, path, rectangle, text, textOn, widthOf, widthOfText } from "./picture.js";
 import { flowed, linesOf } from "./flow.js";
@@ -7,7 +7,7 @@ import { GROUP_FILLS, PLANE, SMALL, aboutPiece, bandSides, crossSection, freeInW
 import { partInWords, sizeInWords } from "./sizes.js";
 import { WORDS, fill } from "./words.js";
 
-// Where everything stands in a picture of some width; the same for all steps.
+// The layout of a picture of some width; the same for all steps.
 export function planeLayout(history, asked) {
   const words = WORDS.memoryPicture;
   const width = Math.max(asked, PLANE.least);
@@ -34,13 +34,13 @@ export function planeLayout(history, asked) {
   return layout;
 }
 
-// What is the same at all steps, to be drawn once.
+// The marks that are the same at all steps, drawn once.
 export function planeGround({ width, height, head, curve, plane, foot }) {
   const edge = rectangle(0.5, 0.5, width - 1, height - 1, "", { stroke: "hair", radius: 8 });
   return { width, height, marks: [edge, ...head.marks, ...curve, ...plane, ...foot.marks] };
 }
 
-// What lies over it at a step; `chosen` is a chunk, or nothing.
+// The marks on top at a step; `chosen` is a chunk, or undefined.
 export function planeMoment(layout, step, chosen = null) {
   const { width, height } = layout;
   const [facts] = planeFacts(layout, step);
@@ -48,7 +48,7 @@ export function planeMoment(layout, step, chosen = null) {
   return { width, height, clear: true, marks: chosen ? [...marks, ...chosenFrames(layout, chosen)] : marks };
 }
 
-// The whole picture of a step.
+// The complete picture of a step.
 export function planePicture(layout, step) {
   const [ground, moment] = [planeGround(layout), planeMoment(layout, step)];
   return { ...ground, title: titleOfPlane(layout.history, step), marks: [...ground.marks, ...moment.marks] };
@@ -75,7 +75,7 @@ function headOfPlane({ history, width, end }) {
   return { marks: [title, pill, dot, state, ...said], y: y + 1 };
 }
 
-// The figures above the chunks, and the baseline of the last.
+// The figures above the chunks, and the baseline of the last one.
 function planeFacts(layout, step) {
   const { history, side, end, limit, high } = layout;
   const words = WORDS.memoryPicture;
@@ -115,7 +115,7 @@ function curveOf({ history, axis, high, curveTop, right }) {
   ];
 }
 
-// What the device has taken, hatched, and the scale of the addresses.
+// The device's pool, hatched, and the scale of the addresses.
 function frameOf({ history, axis, top, right, high, y }) {
   const taken = history.extents.map(({ start, size, birth, death }) => {
     const [begin, end, upper, low] = [axis.x(birth), axis.x(death), Math.max(y(start + size), top), y(start)];
@@ -165,7 +165,7 @@ function refusalOf(layout, refusal) {
   return [...marks, ...requestOf(refusal, x + width / 2, top + height / 2, width, height)];
 }
 
-// What is written in a request: as many of its lines as it has room for, but the first always.
+// The text inside a request: as many of its lines as fit, but always the first.
 function requestOf(refusal, x, y, width, height) {
   const words = WORDS.memoryPicture;
   const letters = { fill: "hot", size: 11, anchor: "middle" };
@@ -183,14 +183,14 @@ export function scrubberAt({ axis, curveTop, bottom: y }, step) {
   return [line(x, curveTop, x, y, { stroke: "ink", width: 1.5 }), path(head, { fill: "ink", closed: true })];
 }
 
-// The chunk that a reader has chosen, in the cross-section and in the plane.
+// Frames the chunk that the reader has selected, in the cross-section and in the plane.
 function chosenFrames({ side, axis, y }, { start, size, piece }) {
   const frame = (x, width) => rectangle(x - 2, y(start + size) - 2, width + 4, y(start) - y(start + size) + 4, "", { stroke: "focus", strokeWidth: 2, radius: 4 });
   const bar = frame(side, PLANE.bar);
   return piece ? [bar, frame(axis.x(piece.birth), axis.x(piece.death) - axis.x(piece.birth))] : [bar];
 }
 
-// The legend, and what a refusal says; with the lowest baseline.
+// The legend and the explanation of a failed request; with the lowest baseline.
 function planeFoot(layout) {
   const { history, bottom, end, least } = layout;
   const words = WORDS.memoryPicture;
@@ -214,7 +214,7 @@ function planeFoot(layout) {
   return history.refusals.length ? detailOf(layout, history.refusals.at(-1), marks, y + 12) : { marks, y };
 }
 
-// The sentences of the error, the line, and what would have helped; with the lowest baseline.
+// The error's sentences, the line, and what would have helped; with the lowest baseline.
 function detailOf({ width, end }, refusal, marks, y) {
   const rows = [
     text(0, 0, WORDS.memoryPicture.outOfMemory, { size: 13, weight: 650 }),
@@ -234,7 +234,7 @@ function detailOf({ width, end }, refusal, marks, y) {
   return { marks, y };
 }
 
-// A size whose quarters are plain figures.
+// A size whose quarters are round numbers.
 export function roundedUp(size) {
   const bits = size > 1 ? Math.floor(Math.log2(size - 1)) + 1 : 0;
   const unit = 2 ** Math.max(bits - 3, 2);

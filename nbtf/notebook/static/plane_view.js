@@ -1,5 +1,5 @@
-// How does a reader go through a device's memory, step by step? By pointer and keys; no kernel is asked. Three views look at
-// the same step and chunk: what is where, who holds how much over time, and who holds it now.
+// Makes a device's memory interactive, step by step, with pointer and keys and without a kernel. Three views share the current
+// step and chunk: the layout of memory, each holder's memory over time, and each holder's memory now.
 
 import { attr, h, put } from "./dom.js";
 import { memoryState } from "./memory_state.js";
@@ -15,8 +15,8 @@ import { WORDS, fill } from "./words.js";
 
 const NOTHING = { width: 0, height: 0, marks: [], clear: true };
 
-// A drawing: where everything stands, what is the same at all steps, what a step and a chosen chunk add, and what is at a point:
-// a step, a chunk, or nothing.
+// A drawing: its layout, the marks of all steps, the marks that a step and a selected chunk add, and what is at a point: a step,
+// a chunk, or nothing.
 const PLANE_DRAWING = { layout: planeLayout, ground: planeGround, moment: planeMoment, at: pointInPlane };
 const STACK_DRAWING = { layout: stackLayout, ground: stackGround, moment: stackMoment, at: (layout, x) => ({ step: layout.axis.stepAt(x) }) };
 const TREEMAP_DRAWING = { layout: treemapLayout, ground: () => NOTHING, moment: treemapMoment, at: pointInTreemap };
@@ -96,7 +96,7 @@ class PlaneView {
     this.act(keys[event.key]);
   }
 
-  // A press or a drag along the steps is a step, a press on a chunk that chunk.
+  // Pressing or dragging along the steps selects a step; pressing a chunk selects the chunk.
   point(event) {
     if (!(event.buttons & 1) || !this.layout) return;
     const box = this.svg.getBoundingClientRect();
@@ -119,7 +119,7 @@ class PlaneView {
     this.ui.changed();
   }
 
-  // Goes to what another view has chosen: to the step that made a piece, or to a device.
+  // Adopts the selection of another view: the step that created a piece, or a device.
   takeSelection() {
     const { state, ui: { shared } } = this;
     const selection = newSelection(state, shared);

@@ -1,14 +1,14 @@
-// How does a still picture in a notebook become the view of a recording? A kernel sends the view's program once a reader sees it.
+// Turns a still picture in a notebook into the view of a recording, once a reader sees it and a kernel sends the view's program.
 //
-// A notebook saves no more of the view than this, and the picture: where no kernel answers, the picture stays. The picture is
-// found by a name, so that the output of the cell is a picture for everybody else. What is asked is answered in pieces.
+// A notebook stores only this program and the picture; without a kernel, the picture stays. The program finds the picture by
+// its name, so other front ends simply show a picture. Answers of the kernel arrive in parts.
 
 import { askerOf } from "./asker.js";
 
 const RECORDINGS = (globalThis.nbtfRecordings1 ??= { waiting: new Map(), programs: new Map(), watched: new WeakSet(), due: 0 });
-const NEAR = "300px"; // a picture so near to the window is about to be seen
+const NEAR = "300px"; // distance to the window at which a picture is about to be seen
 
-// Has all pictures of a recording awake when they are seen, those of now and of later.
+// Activates all pictures of a recording when they are seen, including those that are added later.
 export function awaken({ model }) {
   const name = model.get("ident");
   const asker = askerOf(model);
@@ -20,7 +20,7 @@ export function awaken({ model }) {
   };
 }
 
-// Where outputs have a document of their own, the picture comes with the view.
+// If outputs are separate documents, the picture comes with the view.
 export function renderStill({ model, el }) {
   const still = document.createElement("img");
   still.dataset.nbtfRecording = model.get("ident");
@@ -64,7 +64,7 @@ async function wake(still, model, asker) {
   }
 }
 
-// The program of the view, once for a page.
+// The program of the view, loaded once per page.
 async function programFor(model, asker) {
   const name = model.get("program");
   if (!RECORDINGS.programs.has(name)) {

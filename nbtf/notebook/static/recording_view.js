@@ -1,20 +1,20 @@
-// What does a notebook show of a recording? The views of a saved page, which zoom by themselves, instead of its picture.
+// Shows a recording in a notebook: instead of its picture, the views of a saved page, which zoom without the kernel.
 
 import { clock, h, put } from "./dom.js";
 import { showScene } from "./tabs.js";
 import { WORDS, fill, useWords } from "./words.js";
 
-const LOOK_EVERY = 1000; // milliseconds between two looks whether the kernel is there: a page is not told of all that ends it
+const LOOK_EVERY = 1000; // milliseconds between two checks for the kernel, because pages are not notified of every way in which it can end
 
 let language = "en";
 
-// Takes the words of a language, or the English ones.
+// Switches to the words of a language, or to English.
 export function speakIn(words) {
   language = words?.lang ?? "en";
   useWords(words);
 }
 
-// `asker` asks the kernel, and knows whether it is there (see recording_loader.js).
+// `asker` sends questions to the kernel, and knows whether it is connected (see recording_loader.js).
 export function showRecording(still, scene, asker) {
   const taken = Date.now() / 1000;
   const focus = JSON.parse(still.dataset.nbtfFocus || "null");

@@ -1,16 +1,16 @@
-// The recorded steps again, at reading speed: play, step, back, scrub.
+// Replays the recorded steps at reading speed: play, step, back, scrub.
 //
-// Works on one state that it holds from the first press on, so that neither new states nor a missing kernel disturb it.
-// A state has the last steps alone. A kernel that answers sends others, a window of some hundred at a time, as step_windows.py
-// says: then the state held has its steps and `window`, what was said about them. Positions count from the first step held.
+// A replay works on one state, held from the first press on, so neither new states nor a missing kernel disturb it. A state
+// contains only the last steps. A connected kernel sends others in windows of several hundred, see step_windows.py. The held
+// state then has their steps, with the rest of the answer in `window`. Positions count from the first held step.
 
 import { attr, bytes, clock, h, put, seconds } from "./dom.js";
 import { WORDS, fill, translated } from "./words.js";
 
 const PLACES = new WeakMap();
-const LAST_STEP = 2 ** 40; // behind all there are
+const LAST_STEP = 2 ** 40; // beyond any step
 
-// Step `i` of a state as an object: {kind, seq, ms, op, device, target, why, code, out, nbytes, ...}; texts are "" for none.
+// Step `i` of a state as an object: {kind, seq, ms, op, device, target, why, code, out, nbytes, ...}; missing texts are "".
 export function readStep(state, i) {
   if (!PLACES.has(state)) PLACES.set(state, new Map(state.columns.map((name, at) => [name, at])));
   const places = PLACES.get(state);
@@ -24,28 +24,28 @@ export function readStep(state, i) {
   };
 }
 
-// What an op is called: by its type, or by the name of its node in a graph and then its type.
+// The name of an op: its type, or the name of its node in a graph followed by its type.
 export function opName(step) {
   return step.node && step.kind !== 1 ? `${step.node} (${step.op})` : step.op;
 }
 
-// The cell a step belongs to: {name, first, last}, indices into state.steps. One nameless cell where none is known.
+// The cell of a step: {name, first, last}, indices into state.steps. Without known cells, one nameless cell.
 export function cellOf(state, i) {
   return cellsOf(state).findLast((cell) => cell.first <= i) || { name: "", first: 0, last: state.steps.length - 1 };
 }
 
-// Which of all steps a state has: {begin, count, cut: whether there were others before the first of all}.
+// Which of all steps a state contains: {begin, count, cut: whether earlier steps are no longer kept}.
 export function windowOf(state) {
   return state.window ?? { begin: 0, count: state.steps?.length || 0, cut: Boolean(state.cut) };
 }
 
-// Whether a cell began before all steps that can be shown.
+// Whether a cell began before the first available step.
 export function isCut(state, cell) {
   const { begin, cut } = windowOf(state);
   return cut && cell.first + begin === 0;
 }
 
-// Bytes of a device at a step of a window, [in use, pool]; null where nobody knows.
+// Bytes of a device at a step of a window, [in use, pool]; null if unknown.
 export function levelAt(state, name, position) {
   const level = (state.window.levels[name] ?? []).findLast(([step]) => step <= position);
   return level && level[1] >= 0 ? level.slice(1) : null;
@@ -69,7 +69,7 @@ function cellsOfWindow({ begin, count, cells }) {
   return starts.map(([first, name], k) => ({ name, first: first - begin, last: (starts[k + 1]?.[0] ?? count) - 1 - begin }));
 }
 
-// What a step was, in a sentence: where, why, what came out, which line.
+// A sentence about a step: where it ran, why, its result, its line.
 export function tellStep(state, i) {
   const step = readStep(state, i);
   const said = WORDS.replay;
@@ -84,9 +84,9 @@ export function tellStep(state, i) {
   return parts.join(" · ");
 }
 
-// The bar and what it shows. `latest()` gives the newest state, `changed()` asks for a redraw, `still()` tells whether
-// motion is unwelcome, `asker` asks the kernel (see asker.js). `position` is null and `state` too while nothing is replayed;
-// `wanted` is the number of a step that is asked for.
+// The replay bar and its state. `latest()` returns the newest state, `changed()` requests a redraw, `still()` returns whether
+// the reader prefers reduced motion, `asker` sends questions to the kernel (see asker.js). Without a replay, `position` and
+// `state` are null; `wanted` is the number of a requested step.
 export function replay(latest, changed, still, asker) {
   const player = { position: null, state: null, wanted: null, asking: false, timer: 0, speed: 1, playing: false, isLive: asker.live };
   const go = (i) => {
@@ -101,7 +101,7 @@ export function replay(latest, changed, still, asker) {
     if (begins || !here) ask(begins);
     changed();
   };
-  // What is not there stays as it is where no kernel answers.
+  // Without a kernel, unavailable steps stay unavailable.
   const ask = (begins) => {
     if (player.asking || !asker.live()) return;
     player.asking = true;
@@ -114,7 +114,7 @@ export function replay(latest, changed, still, asker) {
   };
   const take = ({ steps, words, ...window }) => {
     const { until } = player.state.window ?? window;
-    if (until !== window.until) return (player.wanted = null), changed(); // another recording: what is here stays
+    if (until !== window.until) return (player.wanted = null), changed(); // the answer is about a different recording: keep the current steps
     const state = { ...player.state, steps, words, window };
     const from = player.fromStart ? cellsOf(state).at(-1).first : null;
     const step = player.wanted ?? (from === null ? null : from + window.begin);
@@ -122,7 +122,7 @@ export function replay(latest, changed, still, asker) {
     const at = step === null ? steps.findIndex((row) => row[state.columns.indexOf("seq")] === seq) : step - window.begin;
     player.fromStart = false;
     if (step !== null) player.wanted = Math.min(step, window.count - 1);
-    if (at < 0 && step === null) return; // a step that is none any more
+    if (at < 0 && step === null) return; // the step no longer exists
     player.state = state;
     if (at >= 0 && at < steps.length) [player.position, player.wanted] = [at, null];
     else player.position = Math.max(0, Math.min(steps.length - 1, at));
@@ -196,12 +196,12 @@ function replayBar(player, act) {
   return { bar, line, stored, draw };
 }
 
-// The number makes each step's line differ from the one before, so that it is read out again.
+// The step's number makes each line differ from the previous one, so that screen readers announce it.
 function lineOf(state, at) {
-  return fill(WORDS.replay.line, { i: at - cellOf(state, at).first + 1, told: tellStep(state, at) });
+  return fill(WORDS.replay.line, { i: at - cellOf(state, at).first + 1, text: tellStep(state, at) });
 }
 
-// How much there is to replay, where it is not everything.
+// How much can be replayed, unless it is everything.
 function storedWords(state, at, isLive) {
   const said = WORDS.replay;
   const { count, cut } = windowOf(state);

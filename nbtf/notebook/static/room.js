@@ -1,4 +1,4 @@
-// One device as a room: what ran there and why, its memory, its exact figures.
+// One device as a box: what ran there and why, its memory, and its exact figures.
 
 import { attr, bytes, exact, h, keyed, put } from "./dom.js";
 import { shortInCluster } from "./map_flows.js";
@@ -117,14 +117,14 @@ function memoryTexts({ device, memory: m }) {
   return [fill(share > 0.9 ? said.full : said.inUse, used), fill(said.pool, { pool: bytes(m.pool), limit: bytes(m.limit) })];
 }
 
-// What a room holds, for those who do not see it; `step` is that of the replay, if any.
+// The content of a room for screen readers; `step` is the replayed step, if any.
 export function roomSentence(room, step) {
   const ops = room.counts.slice(0, 3).map(([op, n, why]) => `${op} ${fill(WORDS.map.times, { n })} (${translated("reasons", why)})`);
   const memory = listed(memoryTexts(room).filter(Boolean));
   return fill(WORDS.map.room, { name: shortInCluster(room.name), kind: kindOf(room.device), ops: listed([opsText(room, step), ...ops]), memory });
 }
 
-// Copies written inside the room: all of them where rooms stack, else those to other GPUs, whose arrows have no text.
+// Copies listed inside the room: all if rooms are stacked, otherwise those to other GPUs, whose arrows have no text.
 function showCopies(list, name, show) {
   const mine = show.all.filter(([from, to]) => from === name || to === name);
   const told = show.narrow ? mine : mine.filter(([from, to]) => from === name && name !== show.host && to !== show.host);

@@ -1,4 +1,4 @@
-// How full was the chosen device of the rows? Its memory in small, on the scale of all of them.
+// The memory history of the chosen device as a small curve, on the common scale of all devices.
 
 import { h, put } from "./dom.js";
 import { shortInCluster } from "./map_flows.js";

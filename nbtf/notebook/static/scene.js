@@ -1,14 +1,14 @@
-// What the device map shows at a moment: now, or at one step of the replay.
+// The content of the device map at one moment: now, or at a step of the replay.
 //
-// In the replay a room holds what ran since its cell began, newest first, so that one cell tells one story.
+// In the replay, a room shows what ran since its cell began, newest first, so that each cell stands on its own.
 
 import { isSmallCopy } from "./map_facts.js";
 import { cellOf, isCut, levelAt, readStep } from "./replay.js";
 import { parsed } from "./words.js";
 
 // {step, cell, rooms: [{device, name, ops, counts: [[op, n, why]], more, constants, memory}], copies: [[from, to, n, bytes]],
-// small: those of the copies that are folded, running: the device of the last step, cut: whether the cell began before the
-// steps that are kept, ghosts}.
+// small: the folded copies, running: the device of the last step, cut: whether the cell began before the first kept step,
+// ghosts: requested devices that do not exist}.
 export function sceneAt(state, position) {
   const scene = position === null ? liveScene(state) : replayScene(state, position);
   scene.ghosts = ghostsOf(scene.rooms);
@@ -63,7 +63,7 @@ function addCopy(copied, step) {
   copied.set(key, [step.device, step.target, n + 1, sum + step.nbytes]);
 }
 
-// Memory of a device at a step: what the last step that touched it left, else its history at that time, else unknown.
+// Memory of a device at a step: as reported by the last step that changed it, otherwise its history at that time, otherwise unknown.
 function memoryAt(state, device, position) {
   if (device.kind === "host" || device.lost) return null;
   const limit = device.memory?.limit ?? null;
@@ -90,7 +90,7 @@ function touched(state, name) {
   });
 }
 
-// Devices that were asked for and are not there, read from the reason.
+// Devices that were requested but do not exist, taken from the reasons.
 function ghostsOf(rooms) {
   const there = new Set(rooms.map((room) => room.name));
   const ghosts = new Map();

@@ -1,10 +1,10 @@
-// Which op made which piece of memory? What a reader chooses in a view of a scene is chosen in the others, where it exists.
+// The common selection of a scene's views: what a reader chooses in one view is chosen in all others that contain it.
 //
-// A selection is {op} or {copy}, as in the timeline, or {device, piece}; it stands in what the views share, with the scene.
+// A selection is {op} or {copy}, as in the timeline, or {device, piece}. It is part of the views' shared state, with the scene.
 
 import { search } from "./timeline_index.js";
 
-// What a view has not taken over yet of another's choice; nothing where there is none.
+// Another view's selection that a view has not adopted yet; undefined if there is none.
 export function newSelection(view, { selection }) {
   if (!selection || view.selection === selection) return null;
   view.selection = selection;
@@ -15,17 +15,17 @@ export function select(view, shared, selection) {
   view.selection = shared.selection = selection;
 }
 
-// The op or copy of a scene that a piece was made for: the next of its device that was over.
+// The op or copy for which a piece was created: the next one on its device that ended afterwards.
 export function makerOf({ lanes, ops, copies }, { device, piece }) {
   const lane = lanes.find(({ name }) => name === device);
-  if (!lane || !piece.seq || !ops.seq) return null; // where much is told as sums, nobody knows
+  if (!lane || !piece.seq || !ops.seq) return null; // summed-up data has no single ops
   const op = search(lane.first, lane.last, (at) => ops.seq[at] > piece.seq);
   const copy = lane.copies.find((at) => copies.target[at] === lane.number && copies.seq[at] > piece.seq);
   if (op === lane.last) return copy === undefined ? null : { copy };
   return copy !== undefined && copies.seq[copy] < ops.seq[op] ? { copy } : { op };
 }
 
-// The device and the largest piece that an op or a copy made; nothing where it made none.
+// The device and the largest piece that an op or a copy created; undefined if it created none.
 export function madeBy(scene, histories, chosen) {
   if (!scene.ops.seq) return null;
   const lane = scene.lanes[chosen.op === undefined ? scene.copies.target[chosen.copy] : laneNumber(scene, chosen.op)];
@@ -37,7 +37,7 @@ export function madeBy(scene, histories, chosen) {
   return piece && { history, piece };
 }
 
-// The names of the devices of a selection: one, or the ends of a copy.
+// The names of the devices of a selection: one, or both ends of a copy.
 export function devicesOf({ lanes, copies }, selection) {
   if (selection.device) return [selection.device];
   if (selection.op === undefined) return [lanes[copies.source[selection.copy]].name, lanes[copies.target[selection.copy]].name];

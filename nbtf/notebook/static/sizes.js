@@ -1,4 +1,4 @@
-// How is a number of bytes written in a picture? What _devices/sizes.py is for Python.
+// Formats numbers of bytes for pictures. Counterpart of _devices/sizes.py.
 
 const MIB_BYTES = 2 ** 20;
 const GIB_BYTES = 2 ** 30;
@@ -10,14 +10,14 @@ export function sizeInWords(nbytes) {
   return nbytes >= 1024 ? `${oneDecimal(nbytes / 1024)} KiB` : `${nbytes} bytes`;
 }
 
-// "15 of 16 GiB": both in one unit where that says enough.
+// "15 of 16 GiB": both in one unit if that is precise enough.
 export function partInWords(nbytes, whole) {
   const [unit, name] = whole >= 4 * GIB_BYTES ? [GIB_BYTES, "GiB"] : [MIB_BYTES, "MiB"];
   if (nbytes < Math.floor(unit / 10)) return `${sizeInWords(nbytes)} of ${sizeInWords(whole)}`;
   return `${oneDecimal(nbytes / unit)} of ${oneDecimal(whole / unit)} ${name}`;
 }
 
-// As Python rounds: of two that are as near, the even one.
+// Rounds as Python does: halves to the even neighbour.
 function oneDecimal(number) {
   const isHalf = Number.isInteger(number * 4) && !Number.isInteger(number * 2);
   const tenths = Math.floor(number * 10);

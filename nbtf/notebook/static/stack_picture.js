@@ -1,4 +1,4 @@
-// How much does each group hold over time? Draws what stills/memory_stack.py draws, mark by mark, and where a reader is.
+// Draws how much memory each group holds over time, mark by mark as stills/memory_stack.py does, and the current step.
 
 import { line, path, rectangle, text, widthOfText } from "./picture.js";
 import { StepColumns } from "./plane_axis.js";
@@ -12,7 +12,7 @@ const STACK_SIDE = 198;
 const STACK_TOP = 60;
 const STACK_LEAST = 480;
 
-// Where everything stands in a picture of some width; the same for all steps.
+// The layout of a picture of some width; the same for all steps.
 export function stackLayout(history, asked) {
   const width = Math.max(asked, STACK_LEAST);
   const totals = groupLevels(history);
@@ -25,7 +25,7 @@ export function stackLayout(history, asked) {
   return { history, totals, rows, width, right, high, axis, curveTop: STACK_TOP - 8, bottom: STACK_TOP + STACK_HEIGHT, height: STACK_TOP + STACK_HEIGHT + 36, side: width };
 }
 
-// What the groups hold after each step.
+// The bytes of each group after each step.
 function groupLevels({ pieces, steps }) {
   const totals = Object.fromEntries(Object.keys(GROUP_FILLS).map((group) => [group, new Float64Array(steps + 1)]));
   for (const { group, size, birth, death } of pieces) ((totals[group][birth] += size), (totals[group][death] -= size));
@@ -60,7 +60,7 @@ function stackScale(high, right) {
   });
 }
 
-// An area for each group; a column shows its step of the highest use.
+// An area for each group; a column shows the step of its highest use.
 function stackAreas({ history, totals, axis, high }) {
   const columns = axis.columns().map(([first, end, left, right]) => {
     let top = first;
@@ -78,7 +78,7 @@ function stackAreas({ history, totals, axis, high }) {
   });
 }
 
-// Token, name and figure of each group, and of all together.
+// Token, name and figure of each group, and of the total.
 function compositionAt(totals, step, used) {
   const words = WORDS.memoryPicture;
   const row = (token, name, size) => ({ token, name, figure: text(0, 0, size ? sizeInWords(size) : "0 B", { weight: 600, anchor: "end" }) });

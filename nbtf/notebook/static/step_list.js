@@ -1,4 +1,4 @@
-// The last steps as a list that can be filtered; rows are used again, so a busy loop makes no new elements.
+// The last steps as a list that can be filtered. Rows are reused, so a busy loop creates no new elements.
 
 import { attr, bytes, h, put } from "./dom.js";
 import { opName, readStep, windowOf } from "./replay.js";
@@ -6,7 +6,7 @@ import { WORDS, fill, translated } from "./words.js";
 
 const MOST_LISTED = 200;
 
-// `choose(i)` is called with the index of a step that was pressed, `changed()` when the filter changed.
+// `choose(i)` is called with the index of a pressed step, `changed()` when the filter changes.
 export function makeStepList(chosen, choose, changed) {
   const said = WORDS.map;
   const box = h("input", { type: "search", class: "nbtf-filter", placeholder: said.filterHint, autocomplete: "off",
@@ -54,7 +54,7 @@ function total(state, m, filtered) {
   return stepsInWords(state);
 }
 
-// Which of all steps those of a state are.
+// The positions of a state's steps among all steps.
 export function stepsInWords(state) {
   const n = state.steps.length;
   const { begin, count, cut } = windowOf(state);
@@ -84,7 +84,7 @@ function updateRow(row, step, i, position) {
   attr(row, "data-later", position !== null && i > position ? "" : null);
 }
 
-// The box shows its end by itself (column-reverse in CSS); in the replay it follows the step shown.
+// The list keeps its end in view through CSS (column-reverse); in the replay it follows the current step.
 function follow(parts, k, position) {
   if (parts.at === position) return;
   parts.at = position;

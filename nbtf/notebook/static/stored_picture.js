@@ -1,15 +1,15 @@
-// Which picture of a view does a notebook's file have? The newest, also while a page shows the view itself.
+// Stores the newest picture of a view in the notebook's file, while a page shows the view itself.
 //
-// An output that changes is drawn again, and a view that is drawn again loses its panel, its replay and where it was scrolled to.
-// So the picture goes where the file is written from, the shared document below the outputs: who draws them follows lists of
-// outputs there and texts of streams, and hears nothing of what a single output holds.
+// A changed output is drawn again, and a redrawn view loses its panel, its replay and its scroll position. So the picture is
+// written into the shared document from which the file is saved. Front ends that draw outputs observe the document's lists
+// of outputs and the texts of streams, but not the contents of single outputs.
 
 import { findShell } from "./dock.js";
 
 const SVG_TYPE = "image/svg+xml";
 const VIEW_TYPE = "application/vnd.jupyter.widget-view+json";
 
-// Stores `data`, what front ends without widgets show, in the output of the run `count` (see widgets.py, View.renew_still).
+// Stores `data`, the formats for front ends without widgets, in the output of execution `count` (see widgets.py, View.renew_still).
 export async function storePicture({ model, el }, { count, data }) {
   const page = await findShell(model, el);
   const notebook = page?.notebook.context.model;
@@ -23,14 +23,14 @@ export async function storePicture({ model, el }, { count, data }) {
   }
 }
 
-// A picture is sent once: what the HTML shows as an image is the SVG.
+// A picture is sent only once, because the HTML's image contains the SVG.
 function withSvg(data) {
   const page = new DOMParser().parseFromString(data["text/html"] ?? "", "text/html");
   const [type, source] = page.querySelector("img")?.getAttribute("src").split(/,(.*)/s) ?? [];
   return type === `data:${SVG_TYPE}` ? { ...data, [SVG_TYPE]: decodeURIComponent(source) } : data;
 }
 
-// A page that is older holds outputs that cannot be changed one by one: they stay as they were shown.
+// Older pages cannot change the contents of single outputs, so their pictures stay as first shown.
 function storedOutputs(notebook) {
   const lists = (notebook?.sharedModel?.cells ?? []).map((cell) => cell.ymodel?.get("outputs")?.toArray?.() ?? []);
   return lists.flat().filter((output) => output.get && output.set);

@@ -1,6 +1,6 @@
-// What stays beside a running cell where the page has no panels? 36 pixels: what each device runs, and its heartbeat.
+// A view of 36 pixels beside a running cell, for pages without panels: what each device runs, and its heartbeat.
 //
-// The strip is a button: what it opens is the whole view, below it. Devices that have no room beside each other are summed up.
+// The strip is a button that opens the whole view below it. Devices that do not fit side by side are summed up.
 
 import { lastDevice } from "./device_rows.js";
 import { attr, h, keyed, put } from "./dom.js";
@@ -8,11 +8,11 @@ import { drawBeats, makeBeats, summedColumns } from "./heartbeat.js";
 import { WORDS, fill, listed } from "./words.js";
 
 const STRIP_BEATS = 12; // pixels
-const WITH_OP = 112; // pixels of a device that has room for its name and what it runs
+const WITH_OP = 112; // pixels of a device with enough space for its name and its op
 const WITH_NAME = 58;
 const ALL_DEVICES = "all";
 
-// An element with update(state) and say(badge, kind of badge); `toggle` opens and closes the view, `changed` asks for an update.
+// An element with update(state) and say(badge, kind of badge); `toggle` opens and closes the view, `changed` requests an update.
 export function makeStrip(heartbeats, title, toggle, changed) {
   const badge = h("span", { class: "nbtf-strip-badge" });
   const dot = h("span", { class: "nbtf-strip-dot" });
@@ -23,7 +23,7 @@ export function makeStrip(heartbeats, title, toggle, changed) {
     toggle();
     attr(root, "aria-expanded", String(root.getAttribute("aria-expanded") === "false"));
   });
-  new ResizeObserver(changed).observe(devices); // it ends with the element
+  new ResizeObserver(changed).observe(devices); // ends with the element
   const self = { heartbeats, title, root, badge, devices, spoken: "" };
   const update = (state) => updateStrip(self, state);
   const say = (text, kind) => sayState(self, text, kind);
@@ -45,14 +45,14 @@ function updateStrip(self, state) {
   self.spoken = listed(parts.map(spoken));
 }
 
-// The last of each drawing, and alone when time passes: so what a screen reader says is what stands there.
+// Called last in each update, and alone as time passes, so that screen readers announce what is displayed.
 function sayState({ root, badge, title, spoken }, text, kind) {
   put(badge, text);
   attr(root, "data-state", kind);
   attr(root, "aria-label", fill(WORDS.strip.label, { title, badge: text, devices: spoken }));
 }
 
-// All devices as a single part of the strip: how many they are, and which of them runs what.
+// All devices as one part of the strip: their number, and which of them runs what.
 function summedUp(devices, running, several) {
   const op = running ? `${running.name} ${running.last}` : "";
   return { key: ALL_DEVICES, name: fill(WORDS.strip.all, { n: devices.length }), op, running: Boolean(running), columns: summedColumns(several) };

@@ -1,4 +1,4 @@
-// What ran elsewhere than it was asked for? One line: the op, what was asked for, and where it went.
+// One line about an op that ran elsewhere than requested: the op, the requested device, and the actual one.
 
 import { attr, h, put } from "./dom.js";
 import { parsed, translated } from "./words.js";
@@ -13,14 +13,14 @@ export function makeSurprise() {
   return Object.assign(line, { update });
 }
 
-// In a replay, the last until the step that is shown.
+// In a replay, the last such op up to the current step.
 function lastSurprise(state, step) {
   const [op, device, why, seq] = ["op", "device", "why", "seq"].map((name) => state.columns.indexOf(name));
   const row = state.steps.findLast((each) => !(step && each[seq] > step.seq) && isSurprise(state.words[each[why]]));
   return row && { op: state.words[row[op]], device: state.words[row[device]], why: state.words[row[why]] };
 }
 
-// Of ops that are no longer among the last steps their number is still told, but not their order.
+// For ops that are no longer among the last steps, only their number is known, not their order.
 function countedSurprise(rooms) {
   const rows = rooms.flatMap((room) => room.counts.map(([op, , why]) => ({ op, device: room.name, why })));
   return rows.find(({ why }) => isSurprise(why));

@@ -1,4 +1,4 @@
-// A real HTML table, for those who would rather read rows than look at a picture.
+// An HTML table, for readers who prefer rows to pictures.
 
 import { h } from "./dom.js";
 

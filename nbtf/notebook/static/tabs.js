@@ -1,9 +1,9 @@
-// Which views of a scene does a reader see, in a saved page or in a notebook? A tab for each; to add one, add it to the list.
+// The views of a scene in a saved page or a notebook, with a tab for each. To add a view, add it to the list.
 //
-// A view is {name, title(), create(root, data, ui)}: `name` is that of its data in the scene; `create` builds it in `root` and
-// returns {draw(width), focus?(what)}: `draw` brings it up to date, `focus` shows {device, span} of the clock. `ui.changed()` asks
-// for a `draw`, before the next frame; `ui.shared` is what the views of a scene share, and `ui.ask(question)` gets more data
-// where a kernel answers. A view without data says why there is none.
+// A view is {name, title(), create(root, data, ui)}: `name` is the key of its data in the scene; `create` builds it in `root`
+// and returns {draw(width), focus?(what)}. `draw` updates it; `focus` shows {device, span} on the clock. `ui.changed()`
+// requests a `draw` before the next frame; `ui.shared` is the common state of a scene's views; `ui.ask(question)` fetches more
+// data if a kernel is connected. A view without data explains why.
 
 import { attr, h, newName, keepKeys, put, rove } from "./dom.js";
 import { mapView } from "./map_view.js";
@@ -13,7 +13,7 @@ import { WORDS } from "./words.js";
 
 const SCENE_VIEWS = [timelineView, planeView, stackView, treemapView, mapView];
 
-// Shows a scene's views in an element, instead of what was there; returns theirs.
+// Replaces an element's content by the views of a scene; returns the views.
 export function showScene(main, scene, { focus = null, ask = null } = {}) {
   const ui = { shared: {}, ask, changed: () => (frameDue ||= requestAnimationFrame(drawShown)) };
   const panels = SCENE_VIEWS.map((view) => tabPanel(view, scene, ui));
@@ -41,7 +41,7 @@ export function showScene(main, scene, { focus = null, ask = null } = {}) {
   return root;
 }
 
-// A panel whose view is made when it is shown for the first time.
+// A panel whose view is created when it is first shown.
 function tabPanel(view, scene, ui) {
   const root = h("section", { id: newName(), role: "tabpanel", tabindex: "-1", "aria-label": view.title() });
   const make = () => {
@@ -59,10 +59,10 @@ function emptyView(root, scene) {
   return { empty: true, draw: () => put(note, WORDS.plane[reason()]) };
 }
 
-// What takes the kernel long is asked for once the rest is shown.
+// Slow data is requested once the rest is displayed.
 function askForRest(scene, ui) {
   const take = (rest) => (Object.assign(scene, rest, { coming: "" }), ui.changed());
-  if (scene.coming) ui.ask({ what: scene.coming }).then(take, () => {}); // without a kernel it goes on coming
+  if (scene.coming) ui.ask({ what: scene.coming }).then(take, () => {}); // without a kernel, the message that data is coming stays
 }
 
 function tabButton(view, { root }, onclick) {

@@ -1,10 +1,10 @@
-// Where is a moment drawn, how busy was a column of pixels, and how are durations and sizes said? stills/stacks.py for the page.
+// Maps times to px, measures how busy each column of pixels was, and formats durations and sizes. Counterpart of stills/stacks.py.
 
 import { grouped } from "./words.js";
 
 export const MOST_BUSY_COLUMNS = 640;
 
-// Where moments of a window are: the px of its beginning and of its end.
+// Maps the times of a window to px: the px of its beginning and of its end.
 export function timeScale(begin, end, from, to) {
   const seconds = to - from;
   const width = end - begin;
@@ -14,12 +14,12 @@ export function timeScale(begin, end, from, to) {
   return { begin, end, from, to, seconds, width, rate: seconds ? width / seconds : 0, exact, at, inside, moment: (x) => from + ((x - begin) / (width || 1)) * seconds };
 }
 
-// How wide columns are, in px, where so many of 1 px are needed and all lanes together are so long.
+// The width of columns in px, given how many of 1 px would be needed and the length of all lanes together.
 export function columnWidth(columns, width) {
   return columns <= MOST_BUSY_COLUMNS ? 1 : Math.max(1, Math.ceil(width / MOST_BUSY_COLUMNS));
 }
 
-// Adds up how busy each column of a lane was, by token: `add` pieces, busy for a share of their time, or sums of many; then ask for the `boxes`.
+// Sums up the load of a lane's columns by token: `add` pieces (busy for a share of their time) or sums of many, then read the `boxes`.
 export function stack(scale, y, height, step, tokens) {
   const columns = Math.ceil(scale.width / step);
   const busy = new Float64Array(columns * tokens.length);
@@ -32,7 +32,7 @@ export function stack(scale, y, height, step, tokens) {
       busy[column * tokens.length + token] += share * Math.max(0, Math.min(stop, column + 1) - Math.max(begin, column));
     }
   };
-  // Takes a function that says how many seconds of a token were over at a moment; it is asked in order of time.
+  // Takes a function that returns a token's total seconds up to a time; it is called in order of time.
   const addSums = (secondsUntil, token) => {
     let before = secondsUntil(scale.from);
     for (let column = 0; column < columns; column++) {
@@ -44,7 +44,7 @@ export function stack(scale, y, height, step, tokens) {
   return { columns, add, addSums, boxes: () => boxesOf(busy, scale, y, height, step, tokens) };
 }
 
-// Neighbours that are the same are a box.
+// Equal neighbours become one box.
 function boxesOf(busy, scale, y, height, step, tokens) {
   const sides = new Map();
   const columns = busy.length / tokens.length;
@@ -68,7 +68,7 @@ function boxesOf(busy, scale, y, height, step, tokens) {
   return [...sides].map(([fill, all]) => ({ mark: "boxes", sides: all, fill }));
 }
 
-// As Python rounds.
+// Rounds as Python does.
 function halfEven(number) {
   const rounded = Math.round(number);
   return Math.abs(number % 1) === 0.5 && rounded % 2 ? rounded - 1 : rounded;
@@ -94,7 +94,7 @@ function threeDigits(number) {
   return number >= 99.95 ? grouped(halfEven(number)) : digitsOf(number, 3);
 }
 
-// Rounded to so many digits, as Python rounds: of two that are as near, the even one. Only eighths are between two.
+// Rounds to a number of digits as Python does: halves to the even neighbour. Only eighths lie exactly in between.
 export function digitsOf(number, digits) {
   const scale = 10 ** (digits - 1 - Math.floor(Math.log10(number || 1)));
   const isHalf = Number.isInteger(number * 8) && (number * scale) % 1 === 0.5;

@@ -1,4 +1,4 @@
-// Where did the time go, and who waited for whom? The picture of a window of a scene: what stills/timeline.py does for Python.
+// Draws a window of a recording's timeline: where the time went, and which device waited. Counterpart of stills/timeline.py.
 
 import { flowed } from "./flow.js";
 import { shortInCluster } from "./map_flows.js";
@@ -19,12 +19,12 @@ const BELOW_HOST = 22;
 const OVERVIEW_HEIGHT = 44;
 const MOST_LANES = 16;
 const TRACES_HEIGHT = 22;
-const MOST_REASONS = 3; // traces of which the foot says what was new
+const MOST_REASONS = 3; // repeated traces that the foot explains
 const LEAST_WIDTH = 256;
-const OVERVIEWS = new WeakMap(); // scene -> {key, marks}: the overview changes with the width alone
+const OVERVIEWS = new WeakMap(); // scene -> {key, marks}: the overview changes only with the width
 
-// The picture of what lies between `from` and `to`, in seconds, with the places of its parts (see `parts`).
-// `chosen` is {op} or {copy}; by itself, the op that took most time.
+// The picture of what lies between `from` and `to`, in seconds, with the positions of its parts (see `parts`).
+// `chosen` is {op} or {copy}; the default is the op that took the most time.
 export function timeline(scene, { from, to, chosen }, width, words) {
   const sheet = { scene, words, width: Math.max(width, LEAST_WIDTH), marks: [], y: 0, dense: 0, chosen: chosen || scene.longest };
   sheet.right = sheet.width - MARGIN;
@@ -154,7 +154,7 @@ function addBody(sheet) {
   return lanes.map(({ number, name, y: at, height }) => ({ number, name, y: at, height }));
 }
 
-// A row of flags where functions were traced; where there is no room they stand without a name.
+// A row of flags where functions were traced; flags without enough space have no name.
 function addTraces(sheet) {
   const { scene, scale, right, words, marks } = sheet;
   const traces = scene.traces.filter(([start]) => start >= scale.from && start <= scale.to);
@@ -177,7 +177,7 @@ function traceWords([, name, cause], words) {
   return fill(words[cause === "first" ? "trace" : "retrace"], { name });
 }
 
-// Says what was new where a function is traced again.
+// Why a function was traced again.
 function traceSentence(trace, words) {
   const name = traceWords(trace, words);
   const [, , cause, differences] = trace;
@@ -212,7 +212,7 @@ function addAxis({ scale, right, marks }, top, bottom) {
   }
 }
 
-// The seconds between two lines: 1, 2 or 5 of a unit, so that there are at most twelve.
+// The seconds between two grid lines: 1, 2 or 5 of a unit, so that there are at most twelve.
 function tickOf(scale) {
   if (!scale.seconds) return 0;
   const shortest = scale.seconds / Math.min(12, scale.width / 68);
@@ -284,7 +284,7 @@ function detailTexts({ scene, words, clock }, chosen) {
   ];
 }
 
-// What the detail line says of an op or a copy, as a sentence.
+// The detail line about an op or a copy, as a sentence.
 export function detailSentence(scene, words, chosen) {
   return detailTexts({ scene, words, clock: words[scene.clock] }, chosen).flat().map((mark) => mark.words).join(", ");
 }

@@ -1,13 +1,13 @@
-// Which ops of a lane are long enough for a mark in a window, and how busy was the lane in each column besides? Answered
-// without a look at each op: those of about the same length and colour are a group, with the sums of their seconds.
+// Finds a lane's ops that are long enough for a mark in a window, and the load of all others in each column, without visiting
+// each op: ops of about the same length and colour form a group, with the cumulative sums of their seconds.
 
 import { shareOf } from "./timeline_sums.js";
 
-export const CLASSES = 64; // powers of two of seconds, from a picosecond on
+export const CLASSES = 64; // powers of two of seconds, from one picosecond up
 const LEAST_EXPONENT = 1023 - 40;
 const TOKENS = 8;
 
-// The powers of two below some numbers, from 0 to 63: their exponents as they are written in memory.
+// For each number, the power of two above it, as an exponent from 0 to 63, read from its bits in memory.
 export function classesOf(numbers) {
   const words = new Uint32Array(numbers.buffer, numbers.byteOffset, 2 * numbers.length);
   const classes = new Uint8Array(numbers.length);
@@ -18,12 +18,12 @@ export function classesOf(numbers) {
   return classes;
 }
 
-// What all numbers of a class are below, whichever they are.
+// An upper bound of all numbers of a class.
 export function longestOfClass(size) {
   return size === CLASSES - 1 ? Infinity : 2 ** (size + 1 - 40);
 }
 
-// The groups of a lane: {token, folded, longest, ops, before}, of which `before` are the sums of the seconds before each op.
+// The groups of a lane: {token, folded, longest, ops, before}; `before` are the total seconds before each op.
 export function groupsOf(scene, lane) {
   const whole = scene.lanes[lane.number];
   whole.groups ??= groupedOps(scene, whole);
@@ -35,7 +35,7 @@ function groupedOps({ ops, facts, isFolded }, { first, last }) {
   const sizes = classesOf(seconds.subarray(first, last));
   const busy = Uint8Array.from(facts, (each) => each.busy);
   const numbers = byKey(last - first, CLASSES * TOKENS * 2, (at) => (
-    seconds[first + at] ? (sizes[at] * TOKENS + busy[fact[first + at]]) * 2 + isFolded[first + at] : -1 // what takes no time is not seen
+    seconds[first + at] ? (sizes[at] * TOKENS + busy[fact[first + at]]) * 2 + isFolded[first + at] : -1 // ops without duration are invisible
   ));
   return numbers.map(([key, members]) => {
     const before = new Float64Array(members.length + 1);
@@ -49,7 +49,7 @@ function groupedOps({ ops, facts, isFolded }, { first, last }) {
   });
 }
 
-// [[key, the numbers of that key in order]] of the numbers below `length`; those with a key below 0 are left out.
+// [[key, the numbers of that key in order]] of the numbers below `length`; those with a negative key are left out.
 export function byKey(length, keys, keyOf) {
   const counts = new Uint32Array(keys);
   const all = new Int16Array(length);
@@ -60,14 +60,14 @@ export function byKey(length, keys, keyOf) {
   return [...groups.entries()].filter(([, members]) => members.length);
 }
 
-// Where in a group the ops are that a window has something of: from the first to the one after the last.
+// The range of a group's ops that overlap a window: from the first to the one after the last.
 export function rangeIn(scene, { ops }, { from, to }) {
   const { start, seconds } = scene.ops;
   const first = search(0, ops.length, (at) => start[ops[at]] + seconds[ops[at]] >= from);
   return [first, search(first, ops.length, (at) => start[ops[at]] > to)];
 }
 
-// Adds a part of a group to a stack: op by op, or column by column where those are fewer.
+// Adds part of a group to a stack: op by op, or column by column if those are fewer.
 export function addGroup(scene, busy, group, [first, last]) {
   const { start, seconds } = scene.ops;
   const { ops, before, token } = group;
@@ -83,7 +83,7 @@ export function addGroup(scene, busy, group, [first, last]) {
   busy.addSums(secondsUntil, token);
 }
 
-// The first number for which something is true that is true for all behind it.
+// Binary search: the first number for which a condition holds that also holds for all later ones.
 export function search(first, last, isTrue) {
   let [low, high] = [first, last];
   while (low < high) {

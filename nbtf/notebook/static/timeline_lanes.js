@@ -1,4 +1,4 @@
-// How is a device's time drawn: blocks, copies, and what belongs together? What stills/lanes.py does for Python.
+// Draws a device's time: blocks, copies, and groups of ops that belong together. Counterpart of stills/lanes.py.
 
 import { shortInCluster } from "./map_flows.js";
 import { fitted, line, path, rectangle, text, textOn, widthOf, widthOfText } from "./picture.js";
@@ -16,14 +16,14 @@ const TWO_LINES = 30;
 const GROUP_GAP = 1 / 30;
 const UNDERLINED = ["forward", "backward", "update"];
 
-// What of a lane is seen through a scale: its ops as a range, its copies as a list.
+// The visible part of a lane: its ops as a range, its copies as a list.
 export function laneIn(scene, lane, scale) {
   const [first, last] = opsIn(scene, lane, scale);
   return { ...lane, first, last, copies: copiesIn(scene, lane, scale) };
 }
 
 function hasWidth(columns, number, scale) {
-  if (columns.seconds[number] * scale.rate < OWN_BLOCK - 0.2) return false; // most are, in a picture of many
+  if (columns.seconds[number] * scale.rate < OWN_BLOCK - 0.2) return false; // quick exit: true for most of many
   return scale.at(columns.start[number] + columns.seconds[number]) - scale.at(columns.start[number]) >= OWN_BLOCK;
 }
 
@@ -35,7 +35,7 @@ export function copyHasBlock(scene, copy, scale) {
   return hasWidth(scene.copies, copy, scale) && !copyIsFolded(scene, copy);
 }
 
-// How wide the columns are that show pieces without a block, in px.
+// The width in px of the columns that show pieces without a block.
 export function densityWidth(scene, lanes, scale) {
   let columns = 0;
   const { start, seconds } = scene.ops;
@@ -48,7 +48,7 @@ export function densityWidth(scene, lanes, scale) {
     for (let op = lane.first; op < lane.last && columns <= MOST_BUSY_COLUMNS; op++) {
       if (!seconds[op] || opHasBlock(scene, op, scale)) continue;
       see(start[op]);
-      const end = scale.moment(Math.trunc(scale.inside(start[op])) + 0.9); // of the column that was just seen
+      const end = scale.moment(Math.trunc(scale.inside(start[op])) + 0.9); // of the column that was just found
       if (start[op + 1] < end) op = search(op + 1, lane.last, (other) => start[other] >= end) - 1;
     }
     for (const copy of lane.copies) {
@@ -58,7 +58,7 @@ export function densityWidth(scene, lanes, scale) {
   return columnWidth(columns, scale.width * scene.lanes.length);
 }
 
-// A block for each op that is wide enough, and how busy the lane was besides, copies included; and how many ops have no block.
+// A block for each op that is wide enough, the load from all others including copies, and the number of ops without a block.
 export function opMarks(scene, lane, scale, step) {
   const { start, seconds } = scene.ops;
   const short = stack(scale, lane.y, lane.height, step, BUSY_TOKENS);
@@ -100,7 +100,7 @@ function blockMarks(scene, op, lane, scale) {
   return shape ? [block, label, text(x + 4, middle + 12, shape, ink)] : [block, label];
 }
 
-// A line below each group of ops, and its name where it fits: a phase, or a line of the program.
+// A line below each group of ops, with its name if it fits: a phase, or a line of the program.
 export function groupMarks(scene, lane, scale, words) {
   const below = lane.y + lane.height;
   return spansOf(scene, lane, scale).flatMap(({ start, end, following, fact }) => {
@@ -114,7 +114,7 @@ export function groupMarks(scene, lane, scale, words) {
   });
 }
 
-// The groups that a window has something of and that are long enough to be drawn, each with the start of the one behind it.
+// The groups that overlap a window and are long enough to be drawn, each with the start of the next one.
 function spansOf(scene, lane, scale) {
   const whole = scene.lanes[lane.number];
   whole.spans ??= allSpans(scene, whole);
@@ -132,7 +132,7 @@ function spansOf(scene, lane, scale) {
   });
 }
 
-// All groups of a lane in order of time, as columns, and their numbers by size: of a million ops there may be as many.
+// All groups of a lane in order of time, as columns, and their numbers by size: there may be as many as a million ops.
 function allSpans(scene, lane) {
   const groups = scene.facts.map(({ phase, site }) => (scene.byPhase ? UNDERLINED.indexOf(phase) : site));
   const { start, seconds, fact } = scene.ops;
@@ -160,7 +160,7 @@ function allSpans(scene, lane) {
   return { ...spans, bySize: bySize.map(([size, members]) => [longestOfClass(size), members]) };
 }
 
-// A ribbon for each copy, from lane to lane and as wide as it lasts, and a box at both of its ends.
+// A ribbon for each copy from lane to lane, as wide as its duration, with a box at each end.
 export function copyMarks(scene, lanes, scale, words) {
   const byNumber = new Map(lanes.map((lane) => [lane.number, lane]));
   const wide = lanes.map((lane) => lane.copies.filter((copy) => copyHasBlock(scene, copy, scale)));
@@ -193,7 +193,7 @@ function arrowMarks({ source, target, x, end }) {
   return [line(middle, source.host ? near : far, middle, stop, { stroke: "cpy", width: 1.6, arrow: true })];
 }
 
-// A copy in words: "GPU:0 → GPU:1: 919 KiB, 160 µs".
+// Describes a copy: "GPU:0 → GPU:1: 919 KiB, 160 µs".
 export function copySentence(scene, copy) {
   const { source, target, nbytes, seconds } = scene.copies;
   const name = (number) => scene.lanes[number].name;

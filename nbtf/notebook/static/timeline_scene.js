@@ -1,4 +1,4 @@
-// What ran in a scene, and what of it lies in a window? Columns of numbers, which Python packed (see views/timeline_data.py).
+// What ran in a scene, and which part of it lies in a window, as columns of numbers packed by Python (see views/timeline_data.py).
 
 import { search } from "./timeline_index.js";
 import { shareOf, withSums } from "./timeline_sums.js";
@@ -9,7 +9,7 @@ const CONSTANT_OP = "_EagerConst";
 export const BUSY_TOKENS = ["bwd", "cpyf", "fwd", "py", "tmp", "upd", "wgt"];
 export const COPY_TOKEN = BUSY_TOKENS.indexOf("cpyf");
 
-// Takes what Python sent. `lanes` have `first` and `last` of their ops, which are in order, and `copies`, the numbers of theirs.
+// Unpacks Python's data. `lanes` have `first` and `last` of their ops, which are in order, and `copies`, the numbers of theirs.
 export function timelineScene(data) {
   const { ops, copies } = columnsIn(data);
   if (!data.sums) return sceneOf(data, ops, copies);
@@ -25,7 +25,7 @@ function columnsIn({ ops, copies }) {
   };
 }
 
-// A scene of some ops and copies, with what follows from them.
+// A scene of ops and copies, with everything derived from them.
 function sceneOf(data, ops, copies) {
   const scene = { ...data, ops, copies, data };
   let first = 0;
@@ -48,8 +48,8 @@ function sceneOf(data, ops, copies) {
   return scene;
 }
 
-// The ops and copies of a scene of which all words of a text are in op, phase, layer, line or device. `origin` are their numbers
-// in the scene.
+// The ops and copies that match a filter: all its words occur in op, phase, layer, line or device. `origin` are their numbers in
+// the original scene.
 export function filteredScene(scene, text, words) {
   const asked = text.toLowerCase().split(/\s+/).filter(Boolean);
   const fits = (said) => asked.every((word) => said.includes(word));
@@ -67,7 +67,7 @@ export function filteredScene(scene, text, words) {
   return { ...sceneOf({ ...scene.data, counts }, pick(scene.ops, origin), pick(scene.copies, copies)), origin: { op: origin, copy: copies } };
 }
 
-// An op or a copy of a filtered scene as one of the whole scene, and the other way round; nothing where it is filtered out.
+// Converts an op or a copy of a filtered scene to one of the whole scene, and back; undefined if it is filtered out.
 export function toWhole({ origin }, chosen) {
   return origin && chosen ? mapNumbers(chosen, (number, of) => origin[of][number]) : chosen;
 }
@@ -94,17 +94,17 @@ export function factOf(scene, op) {
   return scene.facts[scene.ops.fact[op]];
 }
 
-// Whether an op has no mark of its own.
+// Whether an op is not drawn individually.
 export function opIsFolded(scene, op) {
   return scene.isFolded[op] === 1;
 }
 
-// Whether a copy has no mark of its own.
+// Whether a copy is not drawn individually.
 export function copyIsFolded(scene, copy) {
   return scene.copies.nbytes[copy] < scene.smallestCopy;
 }
 
-// Says which ops have no mark of their own; returns how many of which kind.
+// Marks the ops that are not drawn individually; returns their number by kind.
 function foldOps(scene) {
   const { ops, isFolded } = scene;
   const constants = Uint8Array.from(scene.facts, ({ constant }) => constant);
@@ -120,7 +120,7 @@ function foldOps(scene) {
   return folded;
 }
 
-// The op that took most time; of several the first in time.
+// The op that took the most time; the first of several.
 function longestOf(scene) {
   const { start, seconds } = scene.ops;
   let longest = -1;
@@ -132,28 +132,28 @@ function longestOf(scene) {
   return longest < 0 ? null : { op: longest };
 }
 
-// The ops of a lane that a window has something of: from the first to the one after the last.
+// The range of a lane's ops that overlap a window: from the first to the one after the last.
 export function opsIn(scene, lane, { from, to }) {
   const { start, seconds } = scene.ops;
   const begin = search(lane.first, lane.last, (op) => start[op] + seconds[op] >= from);
   return [begin, search(begin, lane.last, (op) => start[op] > to)];
 }
 
-// The copies of a lane that a window has something of. A host feeds several cards at once, so ends are in no order.
+// The copies of a lane that overlap a window. A host feeds several cards at once, so their ends are not sorted.
 export function copiesIn(scene, lane, { from, to }) {
   const { start, seconds } = scene.copies;
   const last = search(0, lane.copies.length, (at) => start[lane.copies[at]] > to);
   return lane.copies.slice(0, last).filter((copy) => start[copy] + seconds[copy] >= from);
 }
 
-// The sums of all numbers before each, and of all.
+// The cumulative sums: of all numbers before each, and of all.
 function runningSum(numbers) {
   const sums = new Float64Array(numbers.length + 1);
   for (let at = 0; at < numbers.length; at++) sums[at + 1] = sums[at] + numbers[at];
   return sums;
 }
 
-// How many percent of a window a lane's ops take: all that it has something of, less what lies outside.
+// The percentage of a window that a lane's ops take, not counting parts outside.
 export function opShare({ ops }, { first, last }, { from, to }) {
   if (first === last || to <= from) return 0;
   const { start, seconds, before } = ops;
@@ -163,7 +163,7 @@ export function opShare({ ops }, { first, last }, { from, to }) {
   return Math.round((100 * sum) / (to - from));
 }
 
-// How many percent of a window copies take, in order of time; what a device sends while it gets something counts once.
+// The percentage of a window that copies take, in order of time; sending and receiving at the same time count once.
 export function copyShare({ copies }, numbers, { from, to }) {
   const { start, seconds } = copies;
   let [busy, until] = [0, from];
@@ -175,7 +175,7 @@ export function copyShare({ copies }, numbers, { from, to }) {
   return to > from ? Math.round((100 * busy) / (to - from)) : 0;
 }
 
-// What a reader can go to in a lane, in order of time: numbers of ops and copies (see `stopOf`) that have a mark of their own.
+// The elements of a lane that can be focused, in order of time: numbers of ops and copies (see `stopOf`) that are drawn individually.
 export function stopsOf(scene, lane) {
   lane.stops ??= mergedStops(scene, lane);
   return lane.stops;
@@ -194,18 +194,18 @@ function mergedStops(scene, lane) {
   return stops.subarray(0, length);
 }
 
-// The op or copy that a number among the stops stands for.
+// The op or copy for a number among the stops.
 export function stopOf(number) {
   return number < 0 ? { copy: -1 - number } : { op: number };
 }
 
-// Where among the stops of a lane an op or a copy is; -1 where it is none of them.
+// The position of an op or a copy among a lane's stops; -1 if it is not one of them.
 export function stopIndex(scene, lane, { op, copy }) {
   if (op === undefined ? !lane.copies.includes(copy) : op < lane.first || op >= lane.last) return -1;
   return stopsOf(scene, lane).indexOf(op === undefined ? -1 - copy : op);
 }
 
-// When an op or a copy began, and when it was over.
+// The start and end of an op or a copy.
 export function spanOfStop(scene, { op, copy }) {
   const [columns, number] = op === undefined ? [scene.copies, copy] : [scene.ops, op];
   return [columns.start[number], columns.start[number] + columns.seconds[number]];

@@ -1,6 +1,6 @@
-// What of a long recording has no row of its own? Columns that say how busy each lane was, which become pieces of a scene.
+// The part of a long recording without rows of its own: columns with the load of each lane, converted into pieces of a scene.
 //
-// Python sums them up (see views/long_timeline.py). Such a piece is as long as its column, and busy for a share of it.
+// Python computes the sums (see views/long_timeline.py). Such a piece is as long as its column, and busy for a share of it.
 
 // The ops and copies of a scene, rows and sums, in order: {ops: {start, seconds, fact, share}, copies: {..., share}, counts, facts}.
 export function withSums(data, ops, copies, decoded) {
@@ -43,7 +43,7 @@ function columnsOf(rows, types) {
   return Object.fromEntries(Object.entries(types).map(([name, Numbers], at) => [name, Numbers.from(rows, (row) => row[at])]));
 }
 
-// The share of a piece that is busy: of a column of sums, some; else all.
+// The busy share of a piece: partial for a column of sums, otherwise all of it.
 export function shareOf({ share }, number) {
   return share ? share[number] : 1;
 }

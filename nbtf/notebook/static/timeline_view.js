@@ -1,4 +1,4 @@
-// How does a reader move through a timeline? By brush, wheel and keys; each op and copy can be chosen, and says what it is.
+// Makes the timeline interactive, with brush, wheel and keys; each op and copy can be selected, and then describes itself.
 
 import { h, put } from "./dom.js";
 import { drawPicture, drawing } from "./picture.js";
@@ -14,9 +14,9 @@ const PAN = 0.1;
 const LEAST_WINDOW = 1e-9; // seconds
 const MOST_ROWS = 1000;
 const HANDLE_WIDTH = 24;
-const FINE_ENOUGH = 0.5; // of a part that is known exactly: who sees less of it asks for more
-const ASK_AFTER = 100; // milliseconds: a drag asks once
-const FILTER_AFTER = 150; // milliseconds without another letter
+const FINE_ENOUGH = 0.5; // minimum share of a window that is known exactly; below it, more data is requested
+const ASK_AFTER = 100; // milliseconds, so that a drag sends one request
+const FILTER_AFTER = 150; // milliseconds without further typing
 
 export const timelineView = {
   name: "timeline",
@@ -52,7 +52,7 @@ class TimelineView {
     this.tables = h("div", { class: "nbtf-tables", hidden: "" });
     this.span = h("span", { class: "nbtf-time-span" });
     this.filter = h("input", { class: "nbtf-time-filter", type: "search", placeholder: said.filter, "aria-label": said.filter, oninput: () => this.filterSoon(), onkeydown: (event) => this.pressInFilter(event) });
-    this.filter.hidden = Boolean(this.scene.detail); // a page has not all ops of a long recording
+    this.filter.hidden = Boolean(this.scene.detail); // the page lacks most ops of a long recording
     root.append(h("div", { class: "nbtf-tools" }, tools, this.tabular, this.filter, this.span), this.time, this.tables);
     root.addEventListener("keydown", (event) => this.pressSlash(event));
   }
@@ -75,7 +75,7 @@ class TimelineView {
     this.filterDue = setTimeout(() => this.applyFilter(), FILTER_AFTER);
   }
 
-  // Shows what fits; what was chosen stays so if it does.
+  // Shows the matching ops; a matching selection is kept.
   applyFilter() {
     const text = this.filter.value.trim();
     const chosen = toWhole(this.scene, this.chosen);
@@ -111,7 +111,7 @@ class TimelineView {
     return h("div", { class: "nbtf-time-lane", role: "slider", tabindex: "0", "aria-label": name, "data-lane": number, onkeydown: keys, onfocus: focus });
   }
 
-  // Shows the op that another view has chosen, if it fits what is filtered.
+  // Shows the op that another view has selected, if it matches the filter.
   takeSelection() {
     const selection = newSelection(this, this.ui.shared);
     const chosen = selection?.piece ? fromWhole(this.scene, makerOf(this.whole, selection)) : null;
@@ -133,7 +133,7 @@ class TimelineView {
     this.lanes.forEach((element, number) => this.placeLane(element, number));
   }
 
-  // What part is shown, and how much of it only as density.
+  // Which part is visible, and how much of it only as density.
   saySpan() {
     const said = WORDS.timeline;
     const span = fill(said.shown, { from: durationWords(this.window.from), to: durationWords(this.window.to) });
@@ -143,7 +143,7 @@ class TimelineView {
     put(this.span, listed([...fits, span, ...(dense ? [fill(said.density, { n: dense })] : [])]));
   }
 
-  // Of a long recording a page has what it shows, and the rest in columns: it asks for more when that is too coarse.
+  // A page has the visible part of a long recording, and columns for the rest; it requests more when those are too coarse.
   askForDetail() {
     const { detail } = this.scene;
     const { from, to } = this.window;
@@ -156,7 +156,7 @@ class TimelineView {
     }, ASK_AFTER);
   }
 
-  // Takes more exact data of the same recording; what was chosen stays.
+  // Accepts more exact data of the same recording; the selection is kept.
   renew(data) {
     const chosen = this.chosen && spanOfStop(this.scene, this.chosen)[0];
     const isOp = this.chosen?.op !== undefined;
@@ -250,14 +250,14 @@ class TimelineView {
     this.setWindow(0, this.scene.seconds);
   }
 
-  // Shows what a device did in a part of the time, or in all of it, and goes to its lane.
+  // Shows what a device did during some time, or in total, and scrolls to its lane.
   focus({ device, span }) {
     const lane = this.scene.lanes.find(({ name }) => name === device);
     if (span) this.setWindow(span[0] - PAN * (span[1] - span[0]), span[1] + PAN * (span[1] - span[0]));
     if (lane) this.lanes[lane.number].focus();
   }
 
-  // A window as wide as it is asked for, moved into the scene.
+  // A window of the requested width, moved into the scene.
   setWindow(from, to) {
     const wide = Math.min(to - from, this.scene.seconds);
     const begin = Math.max(0, Math.min(from, this.scene.seconds - wide));
@@ -332,7 +332,7 @@ function setBox(element, left, top, width, height) {
   for (const [name, px] of Object.entries({ left, top, width, height })) element.style[name] = `${px}px`;
 }
 
-// Calls back while a pointer that is down moves.
+// Calls back while a pressed pointer moves.
 function followPointer(event, move) {
   const element = event.currentTarget;
   element.setPointerCapture(event.pointerId);

@@ -1,4 +1,4 @@
-// Who holds how much at a step? Draws what stills/treemap.py draws, mark by mark, and which piece a reader has chosen.
+// Draws how much each holder has at a step, mark by mark as stills/treemap.py does, and the selected piece.
 
 import { flowed } from "./flow.js";
 import { fitted, rectangle, text, widthOfText } from "./picture.js";
@@ -15,7 +15,7 @@ export function treemapLayout(history, asked) {
   return { history, width: Math.max(asked, TREEMAP_LEAST) };
 }
 
-// Everything; `boxes` are the pieces with where they are.
+// The complete picture; `boxes` are the pieces with their positions.
 export function treemapMoment({ history, width }, step, chosen = null) {
   const pieces = piecesAt(history, step);
   const groups = new Map();
@@ -38,7 +38,7 @@ function chargedTo(pieces) {
   return pieces.reduce((sum, { size }) => sum + size, 0);
 }
 
-// Boxes in the order of sizes, the largest first, areas as the sizes, each as square as can be.
+// Boxes for sizes in descending order, with proportional areas, each as square as possible.
 export function squarified(sizes, whole) {
   const boxes = [];
   let [box, at, total] = [whole, 0, sizes.reduce((sum, size) => sum + size, 0)];
@@ -61,7 +61,7 @@ export function squarified(sizes, whole) {
   return boxes;
 }
 
-// The ratio of the sides of the least square box of a row.
+// The aspect ratio of the least square box of a row.
 function leastSquare(sum, largest, smallest, scale, side) {
   const area = sum * scale;
   return Math.max((side ** 2 * largest * scale) / area ** 2, area ** 2 / (side ** 2 * smallest * scale));
@@ -88,7 +88,7 @@ function containerMarks(group, pieces, box, boxes) {
     marks.push(...(both ? [figure, head] : [widthOfText(head) <= box.width - 16 ? head : figure])); // the pieces have sizes of their own
   }
   squarified(pieces.map((piece) => piece.size), insetBox(box, 3, hasHead ? TREEMAP_HEAD : 0)).forEach((inside, at) => {
-    if (Math.min(inside.width, inside.height) < 1) return; // what is smaller is part of the group's own box
+    if (Math.min(inside.width, inside.height) < 1) return; // smaller pieces are left to the box of their group
     boxes.push({ piece: pieces[at], box: inside });
     marks.push(...pieceMarks(pieces[at], token, inside));
   });
@@ -103,7 +103,7 @@ function pieceMarks(piece, token, box) {
   const [size, room] = [sizeInWords(piece.requested), box.width - 16];
   const figures = [`${size}  ${piece.shape}`.trimEnd(), size].map((said) => text(0, 0, said, { fill: "soft", size: 11 }));
   const names = piece.title.split(" · ").map((part) => text(0, 0, fitted(part, room, 11, 400, true), { size: 11, weight: 600, mono: true }));
-  const lines = [...names, ...figures.filter((figure) => widthOfText(figure) <= room).slice(0, 1)]; // a figure is never cut
+  const lines = [...names, ...figures.filter((figure) => widthOfText(figure) <= room).slice(0, 1)]; // figures are never cut
   lines.forEach((mark, at) => {
     const y = box.y + 16 + 15 * at;
     if (mark.words && y + 4 <= box.y + box.height) marks.push({ ...mark, x: box.x + 11, y });

@@ -1,19 +1,18 @@
 // Every visible text of the views, in the language of the page.
 //
-// The texts stand in words/*.json, one file for a language; catalogue.py makes those in English the module that is
-// imported here, and sends others when they are asked for. A view's words have a section of their own (frame, replay, map,
-// memory); `reasons`, `places` and `cards` are what Python tells in English. Texts with {names} are completed by `fill`; a
-// number is written with separators, so that "100000" reads "100,000", and chooses between "op" and "ops". Device names,
-// ops and code are data, never words.
+// The texts are in words/*.json, one file per language. catalogue.py converts the English ones into the module imported here,
+// and sends others on request. Each view has a section of its own (frame, replay, map, memory); `reasons`, `places` and
+// `cards` are texts that Python sends in English. `fill` replaces {names} in texts; it writes numbers with separators, so
+// that "100000" reads "100,000", and chooses between "op" and "ops". Device names, ops and code are data, not words.
 
 import { ENGLISH } from "./catalogue.js";
 
 export const WORDS = { ...ENGLISH };
-const PATTERNS = new Map(); // section -> [[how to know an English text again, its key]]
+const PATTERNS = new Map(); // section -> [[how to recognize an English text, its key]]
 const TRANSLATED = new Map();
 const MOST_TRANSLATED = 2000;
 
-// Takes the words from a translation, {lang, texts: those of ENGLISH in order}, or the English ones.
+// Switches to the words of a translation, {lang, texts: in the order of ENGLISH}, or to English.
 export function useWords(translation) {
   Object.assign(WORDS, translation ? withTexts(ENGLISH, [...translation.texts]) : ENGLISH);
   TRANSLATED.clear();
@@ -28,7 +27,7 @@ function isText(one) {
   return typeof one === "string" || Array.isArray(one);
 }
 
-// What Python tells in English, in the language of the page; as it is where no text of that section fits.
+// Translates a text that Python sends in English; returns it unchanged if no text of that section matches.
 export function translated(section, text) {
   if (WORDS[section] === ENGLISH[section]) return text;
   const known = `${section} ${text}`;
@@ -40,7 +39,7 @@ export function translated(section, text) {
   return TRANSLATED.get(known);
 }
 
-// The English text it was made of and what was put in: {key, values}, or nothing. What has more words of its own goes first.
+// Finds the English text and the inserted values: {key, values}, or null. Texts with more words of their own are tried first.
 export function parsed(section, text) {
   if (!PATTERNS.has(section)) {
     const longest = Object.entries(ENGLISH[section]).sort(([, a], [, b]) => own(b).length - own(a).length);
@@ -62,12 +61,12 @@ function pattern(english) {
   return new RegExp(`^${plain.replace(/\{(\w+)\}/g, "(?<$1>.+?)")}$`);
 }
 
-// Some names after one another.
+// Joins names into a list.
 export function listed(names) {
   return names.join(WORDS.frame.comma);
 }
 
-// A text with its values in place of their {names}. Of "[one|several]" or "[s]" the value before it chooses.
+// Replaces {names} by values. For "[one|several]" or "[s]", the value before it decides.
 export function fill(text, values) {
   let isOne = false;
   return text.replace(/\{(\w+)\}|\[(?:([^|\]]*)\|)?([^\]]*)\]/g, (_, name, one = "", several) => {

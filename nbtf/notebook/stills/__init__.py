@@ -1,1 +1,1 @@
-"""Pictures that stay: what the views tell, drawn for outputs that are saved, printed or read without a kernel."""
+"""Still pictures of the views, for outputs that are saved, printed or read without a kernel."""

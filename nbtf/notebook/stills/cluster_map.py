@@ -1,4 +1,4 @@
-"""How is a look at a cluster drawn: a row for each host, and a square for each card, filled as high as it is full?"""
+"""Draws a cluster: a row for each host and a square for each card, filled by the card's memory in use."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ from nbtf.notebook.stills.marks import Group, Mark, Picture, Rectangle, Text
 
 WIDTH, _MARGIN, _NARROWEST = 960.0, 16.0, 288.0
 _LABELS, _SQUARE = 132.0, 76.0
-"""Room for the names of hosts, and the least width of a square, in px."""
+"""Space for the names of hosts, and the minimum width of a square, in px."""
 
 _NARROW, _ABOVE = 480.0, 40.0
-"""In a picture that is narrower, names stand above their cards: so far."""
+"""In a narrower picture, names are drawn this many px above their cards."""
 
 _MOST_ROWS = 16
-"""Hosts that have rows of their own; of more each is a square."""
+"""Maximum number of hosts with rows of their own; beyond it, each host is a square."""
 
 _LETTER = 7.5
 """The width of a letter of a name, in px."""
 
 
 class _Fill(NamedTuple):
-    """A card, or a host with all its cards: how much of it is in use."""
+    """A card, or a host with all its cards, and how much of its memory is in use."""
 
     name: str
     in_use: int | None
@@ -38,12 +38,12 @@ class _Fill(NamedTuple):
 
 
 def cluster_map(look: runtime.ClusterLook, width: float = WIDTH, words: Words | None = None) -> Picture | None:
-    """Returns a picture of the cards of a cluster; None where there are none.
+    """Returns a picture of a cluster's cards; None if there are none.
 
     Args:
-      look: at the cluster.
+      look: a snapshot of the cluster.
       width: in px; at least 288 are used.
-      words: the texts of the section `deviceMap`; those of the environment's language when None.
+      words: texts of the section `deviceMap`; None uses those of the environment's language.
     """
     texts = words or catalogue.words("deviceMap")
     width = max(width, _NARROWEST)
@@ -81,7 +81,7 @@ def _fills(host: runtime.HostReport) -> Iterator[_Fill]:
 
 
 def _drawn(hosts: dict[str, list[_Fill]], right: float, y: float, words: Words) -> tuple[list[Mark], float]:
-    """Returns a row for each host, or of many hosts a square for each, and where they end."""
+    """Returns a row for each host, or squares if there are many hosts, and the y coordinate below them."""
     if len(hosts) > _MOST_ROWS:
         sums = [
             _Fill(host, sum([fill.in_use or 0 for fill in members]), sum([fill.total for fill in members]))
@@ -114,14 +114,14 @@ def _squares(fills: Sequence[_Fill], x: float, y: float, right: float, words: Wo
 
 
 def _short(name: str, width: float) -> str:
-    """Returns a name that has room: a host's domain goes first, and what numbered names have in common."""
+    """Returns a name that fits: without the host's domain and, if needed, without what numbered names share."""
     letters = int(width / _LETTER) - 1
     first = name if name.replace(".", "").isdigit() or len(name) <= letters else name.partition(".")[0]
     return first if len(first) <= letters else f"…{first[1 - letters :]}"
 
 
 def _of(fills: Sequence[_Fill]) -> str:
-    """Returns how much of some cards is in use; a dash where nobody tells."""
+    """Returns how much memory of some cards is in use; a dash if it is unknown."""
     sizes = [fill.in_use for fill in fills if fill.in_use is not None]
     used = bytes_in_words(sum(sizes)) if sizes else "–"
     return f"{used} / {bytes_in_words(sum([fill.total for fill in fills]))}"

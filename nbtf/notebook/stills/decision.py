@@ -1,4 +1,4 @@
-"""How did an op come to its device? A box for each rule of placement that was tried."""
+"""Draws how an op was placed on its device: a box for each placement rule that was tried."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from nbtf.notebook.stills.marks import Line, Mark, Picture, Rectangle, Text
 WIDTH = 960.0
 _MARGIN, _INSIDE = 16.0, 12.0
 _HEIGHT, _BESIDE, _BELOW = 50.0, 26.0, 18.0
-"""Of a box, and of the arrow to the next one beside or below it, in px."""
+"""Size of a box, and of the arrow to the next one beside or below it, in px."""
 
 Words = Mapping[str, str]
 
@@ -33,15 +33,15 @@ _QUESTIONS = {
     "variable": "variable",
     "dtype": "dtype",
 }
-"""How each rule reads; a rule that is not known yet reads as it is."""
+"""The label of each rule; an unknown rule is shown by its own name."""
 
 _ASKED_BY = ("tf.device", "%%device", "default device", "strategy")
 _ABOUT = re.compile(r"(?:Has|Where is) (\S+) ")
-"""The op or the dtype that a question is about."""
+"""Finds the op or the dtype in a question."""
 
 
 class Step(NamedTuple):
-    """A rule in words; `colour` is the token of its answer: `hot` where it said no, `ok` where it decided."""
+    """A rule as text; `colour` is the token of its answer: `hot` for no, `ok` for the rule that decided."""
 
     question: str
     answer: str
@@ -49,16 +49,16 @@ class Step(NamedTuple):
 
     @property
     def width(self) -> float:
-        """How wide its box has to be, in px."""
+        """The width that its box needs, in px."""
         return max(text.width for text in _texts(self, 0, 0)) + 2 * _INSIDE
 
 
 def steps_of(path: Sequence[runtime.Rule], words: Words | None = None) -> list[Step]:
-    """Returns the rules that were tried, in words.
+    """Returns the rules that were tried, as text.
 
     Args:
-      path: of a reason.
-      words: the texts of the section `decision`; those of the environment's language when None.
+      path: the rules of a reason.
+      words: texts of the section `decision`; None uses those of the environment's language.
     """
     words = words or catalogue.words("decision")
     colours = ["hot" if rule.answer.partition(":")[0] == "no" else "ink" for rule in path]
@@ -70,25 +70,25 @@ def steps_of(path: Sequence[runtime.Rule], words: Words | None = None) -> list[S
 
 
 def reason_in_words(reason: runtime.Reason, op: str) -> str:
-    """Returns why an op is where it is, in the environment's language."""
+    """Returns the reason for an op's placement, in the environment's language."""
     texts = catalogue.words("reasons")
     return filled(texts.get(reason.kind, reason.kind), detail=reason.detail or op)
 
 
 def is_as_asked(reason: runtime.Reason, device: str) -> bool:
-    """Tells whether an op is on the device that was asked for, if any was."""
+    """Returns whether an op runs on the device that was requested, if any was."""
     requests = [rule.answer for rule in reason.path if rule.rule in _ASKED_BY]
     return reason.kind != "soft placement" and all(name == runtime.short_name(device) for name in requests)
 
 
 def drawn_way(steps: Sequence[Step], x: float, y: float, width: float) -> tuple[list[Mark], float]:
-    """Returns a box for each step, side by side where all texts have room, else below one another; and where they end.
+    """Returns a box for each step, and the y coordinate below. Boxes are side by side if all texts fit, else stacked.
 
     Args:
       steps: from `steps_of`.
-      x: where the first box begins, in px.
-      y: likewise.
-      width: of all.
+      x: left edge of the first box, in px.
+      y: its upper edge, in px.
+      width: width of the whole row, in px.
     """
     free = width - sum(step.width for step in steps) - _BESIDE * (len(steps) - 1)
     marks: list[Mark] = []
@@ -111,13 +111,13 @@ def decision(
     words: Words | None = None,
     code_line: Callable[[runtime.Site], str] = str,
 ) -> Picture:
-    """Returns what is known of a tensor's place, and the way to it.
+    """Returns a picture of a tensor's placement and the decision path to it.
 
     Args:
-      explanation: one with a reason, from `tf.runtime.explain_placement`.
+      explanation: an explanation with a reason, from `tf.runtime.explain_placement`.
       width: in px; at least 240 are used.
-      words: the texts of the section `decision`; those of the environment's language when None.
-      code_line: says a line of the program in words.
+      words: texts of the section `decision`; None uses those of the environment's language.
+      code_line: formats a line of the program as text.
     """
     width, words = max(width, 240.0), words or catalogue.words("decision")
     op, reason = explanation.op or "", explanation.reason or runtime.Reason("")

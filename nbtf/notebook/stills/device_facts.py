@@ -1,4 +1,4 @@
-"""What ran on each device and why, what went between them, and how full they were: the facts of a device map."""
+"""The facts of a device map: what ran on each device and why, what was copied, and how full the devices were."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from nbtf.notebook.stills.decision import is_as_asked
 from nbtf.notebook.stills.schedule import CONSTANT, is_host
 
 _BOOKKEEPING = re.compile("ReadVariableOp$|VarHandleOp$|Assign")
-"""Ops that a device is not named by where it ran others: they are there in every program."""
+"""Ops that label a device only if it ran nothing else, because every program runs them."""
 
 _POINTS = 60
-"""Moments of a device's memory that are kept, the highest of their stretch."""
+"""Number of moments kept of a device's memory, each the highest of its stretch of time."""
 
 
 class OpCount(NamedTuple):
-    """An op that ran on a device for a reason, so many times."""
+    """An op that ran on a device for some reason, and how often."""
 
     op: str
     times: int
@@ -36,7 +36,7 @@ class OpCount(NamedTuple):
 
 
 class Flow(NamedTuple):
-    """Copies from one device to another, those of 4 KiB and more."""
+    """The copies of 4 KiB or more from one device to another."""
 
     source: str
     target: str
@@ -46,7 +46,7 @@ class Flow(NamedTuple):
 
 @dataclass
 class DeviceFacts:
-    """A device: what ran on it, without constants, that with most time first; and its memory, in bytes."""
+    """A device: its ops without constants, those with the most time first, and its memory in bytes."""
 
     name: str
     model: str = ""
@@ -59,18 +59,18 @@ class DeviceFacts:
 
     @property
     def executed(self) -> int:
-        """How many ops ran, without constants."""
+        """The number of ops that ran, without constants."""
         return sum(op.times for op in self.ops)
 
     @property
     def refused(self) -> OpCount | None:
-        """The op that ran here though another device was asked for; None where all are as asked."""
+        """The most frequent op that requested another device but ran here; None if there is none."""
         return next((op for op in self.ops if not is_as_asked(op.reason, self.name)), None)
 
 
 @dataclass(frozen=True)
 class MapFacts:
-    """All devices, hosts first, and what went between them."""
+    """All devices, hosts first, and the copies between them."""
 
     hosts: tuple[DeviceFacts, ...]
     cards: tuple[DeviceFacts, ...]
@@ -80,11 +80,11 @@ class MapFacts:
     small_copies: int
 
     def between_cards(self) -> list[Flow]:
-        """Returns the flows that no host has a part in."""
+        """Returns the flows that neither start nor end at a host."""
         return [flow for flow in self.flows if not is_host(flow.source) and not is_host(flow.target)]
 
     def of_host(self, card: str, upward: bool) -> Flow:
-        """Returns what a card sends to hosts, or gets from them."""
+        """Returns what a card sends to hosts (`upward`) or receives from them."""
         flows = [
             flow
             for flow in self.flows
@@ -93,12 +93,12 @@ class MapFacts:
         return Flow("", "", sum(flow.copies for flow in flows), sum(flow.nbytes for flow in flows))
 
     def traffic(self, name: str) -> int:
-        """Returns how many bytes a device sent and got."""
+        """Returns how many bytes a device sent and received."""
         return self._traffic[name]
 
     @cached_property
     def _traffic(self) -> Counter[str]:
-        """The bytes of each device: a cluster has a thousand of them, and more flows."""
+        """The bytes of each device, computed once: a cluster has a thousand devices and more flows."""
         traffic: Counter[str] = Counter()
         for flow in self.flows:
             for name in {flow.source, flow.target}:
@@ -107,12 +107,12 @@ class MapFacts:
 
     @property
     def is_cluster(self) -> bool:
-        """Whether some cards are of other hosts."""
+        """Whether some cards belong to other hosts."""
         return any("/" in card.name for card in self.cards)
 
     @property
     def surprise(self) -> tuple[DeviceFacts, OpCount] | None:
-        """The op that ran elsewhere than asked, most often of all of them."""
+        """The op that most often ran elsewhere than requested, with its device; None if there is none."""
         refused = [(card, card.refused) for card in (*self.cards, *self.hosts)]
         return max(((card, op) for card, op in refused if op), key=lambda pair: pair[1].times, default=None)
 
@@ -121,8 +121,8 @@ def map_facts(snapshot: runtime.Snapshot, devices: Iterable[runtime.DeviceInfo] 
     """Returns the facts of a recording.
 
     Args:
-      snapshot: its totals, which are exact, and its events, of which the memory over time is taken.
-      devices: those that are there, also where nothing ran on them.
+      snapshot: its totals are exact; memory over time is derived from its events.
+      devices: the available devices, including those on which nothing ran.
     """
     facts = {info.name: _device(info) for info in devices}
 
@@ -142,7 +142,7 @@ def map_facts(snapshot: runtime.Snapshot, devices: Iterable[runtime.DeviceInfo] 
         for name in (flow.source, flow.target):
             of(name)
     for name, levels in _levels(snapshot).items():
-        if not of(name).is_lost:  # what it had is gone
+        if not of(name).is_lost:  # the memory of a lost device is gone
             of(name).levels, of(name).in_use = levels, levels[-1]
     ordered = sorted(facts.values(), key=lambda device: in_order(device.name))
     return MapFacts(
@@ -156,7 +156,7 @@ def map_facts(snapshot: runtime.Snapshot, devices: Iterable[runtime.DeviceInfo] 
 
 
 def _device(info: runtime.DeviceInfo) -> DeviceFacts:
-    account = account_of(info) or {"in_use": info.in_use, "limit": info.memory_limit}  # of all that have it
+    account = account_of(info) or {"in_use": info.in_use, "limit": info.memory_limit}  # for devices that report it
     facts = DeviceFacts(info.name, info.model or "", info.simulated, [], account["in_use"], account["limit"])
     facts.is_lost = info.lost is not None
     return facts
@@ -180,7 +180,7 @@ def _flows(snapshot: runtime.Snapshot) -> tuple[Flow, ...]:
 
 
 def _levels(snapshot: runtime.Snapshot) -> Mapping[str, list[int]]:
-    """Returns what was in use on each device over time, in at most `_POINTS` steps."""
+    """Returns each device's memory in use over time, in at most `_POINTS` steps."""
     first, last = snapshot.span
     in_span = {
         runtime.short_name(name): in_use[slice(*numbers.searchsorted([first, last + 1]))]
@@ -199,12 +199,12 @@ def host_of(name: str) -> str:
     """Returns the host in the short name of a device: `worker/1`; empty for this computer.
 
     Args:
-      name: as `runtime.short_name` returns it.
+      name: a short name, as from `runtime.short_name`.
     """
     return re.sub(r"^/job:([^/]+)/task:(\d+)$", r"\1/\2", name.rpartition("/")[0])
 
 
 def short_in_cluster(name: str) -> str:
-    """Returns the short name of a device as a picture has it: `worker/1 GPU:0`."""
+    """Returns the short name of a device as pictures show it: `worker/1 GPU:0`."""
     host = host_of(name)
     return f"{host} {name.rpartition('/')[2]}" if host else name

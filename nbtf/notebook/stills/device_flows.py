@@ -1,4 +1,4 @@
-"""How are copies drawn on a map: arrows and ribbons, as wide as their bytes, on one scale for all of them?"""
+"""Draws copies on a map: arrows and ribbons whose widths show their bytes, all on one scale."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from nbtf.notebook.stills.lanes import bytes_in_words
 from nbtf.notebook.stills.marks import Group, Mark, Path, Point, Rectangle, Text
 
 WIDEST, WIDEST_OF_MANY = 22.0, 5.0
-"""Of the largest flow, in px; of many rooms'."""
+"""Width of the largest flow, in px; the second is for maps of many devices."""
 
 _THINNEST = 1.0
 _HEAD, _EAR = 9.0, 4.0
-"""An arrow's head: how long it is, and how far it stands out on each side, in px."""
+"""Length of an arrow's head, and how far it extends on each side, in px."""
 
 _APART = 3.0
 _LABEL = 18.0
 
 
 class Ribbon(NamedTuple):
-    """A flow between two cards: where it leaves one room and enters the other, and how deep it goes below them."""
+    """A flow between two cards: where it leaves one room and enters the other, and how far it dips below them."""
 
     flow: Flow
     x1: float
@@ -31,7 +31,7 @@ class Ribbon(NamedTuple):
 
 
 def widths(flows: Sequence[Flow], widest: float) -> dict[tuple[str, str], float]:
-    """Returns how wide each flow is drawn, in px: as its bytes, the largest `widest`."""
+    """Returns the width of each flow in px, proportional to its bytes; the largest is `widest`."""
     most_bytes = max((flow.nbytes for flow in flows), default=0) or 1
     return {(flow.source, flow.target): max(_THINNEST, widest * flow.nbytes / most_bytes) for flow in flows}
 
@@ -39,15 +39,15 @@ def widths(flows: Sequence[Flow], widest: float) -> dict[tuple[str, str], float]
 def host_arrows(
     facts: MapFacts, card: str, widths_of: Mapping[str, float], x: float, top: float, bottom: float
 ) -> list[Mark]:
-    """Returns the arrows from the host to a card and back, with what they carry beside them where that has room.
+    """Returns the arrows from the host to a card and back, with their bytes beside them if there is space.
 
     Args:
-      facts: what was copied.
-      card: whose room is below.
-      widths_of: of `down` and `up`, in px.
-      x: the middle of the first arrow.
-      top: the lower edge of the host.
-      bottom: the upper edge of the room.
+      facts: the facts of the map.
+      card: the card whose room is below.
+      widths_of: widths of the arrows `down` and `up`, in px.
+      x: centre of the first arrow, in px.
+      top: lower edge of the host.
+      bottom: upper edge of the room.
     """
     marks: list[Mark] = []
     for upward in (False, True):
@@ -67,21 +67,20 @@ def _straight(x: float, begin: float, end: float, width: float) -> Path:
     points = ((x - half, begin), (x - half, neck), (x - half - _EAR, neck), (x, end), (x + half + _EAR, neck))
     return Path((*points, (x + half, neck), (x + half, begin)), "cpyf", "cpy", closed=True)
 
-
-# Between cards
+    # Between cards
 
 
 def laid_out(
     flows: Sequence[Flow], rooms: Mapping[str, tuple[float, float]], top: float, widest: float, has_labels: bool
 ) -> tuple[list[Ribbon], dict[tuple[str, str], float], float]:
-    """Returns the ribbons, the width of each flow, and how deep the deepest one goes.
+    """Returns the ribbons, the width of each flow, and the depth of the lowest ribbon.
 
     Args:
-      flows: between cards.
-      rooms: where the room of each card begins and ends, in px.
-      top: the lower edge of the rooms.
-      widest: of the largest flow, in px; less where a room has not enough room for all that end there.
-      has_labels: whether pairs need room for words.
+      flows: flows between cards.
+      rooms: left and right edge of each card's room, in px.
+      top: lower edge of the rooms.
+      widest: width of the largest flow, in px; reduced if the flows do not fit at some room.
+      has_labels: whether pairs need space for labels.
     """
     pairs = sorted({_pair(flow, rooms) for flow in flows}, key=lambda pair: (_span(pair, rooms), rooms[pair[0]]))
     order = {name: number for number, name in enumerate(sorted(rooms, key=lambda name: rooms[name]))}
@@ -115,7 +114,7 @@ def _span(pair: tuple[str, str], rooms: Mapping[str, tuple[float, float]]) -> fl
 def _fitting(
     flows: Sequence[Flow], rooms: Mapping[str, tuple[float, float]], widest: float
 ) -> dict[tuple[str, str], float]:
-    """Returns widths with which all ends have room at each room, all by the same measure."""
+    """Returns widths, scaled by one factor so that all ends fit at their rooms."""
     wide = widths(flows, widest)
     for name, (begin, end) in rooms.items():
         routes = [route for route in wide if name in route]
@@ -132,7 +131,7 @@ def _ports(
     order: Mapping[str, int],
     wide: Mapping[tuple[str, str], float],
 ) -> dict[tuple[str, str], tuple[float, float]]:
-    """Returns where each flow leaves and enters: arcs to the left first, the nearest outermost, so that none cross."""
+    """Returns where each flow leaves and enters: arcs to the left first, short ones outermost, so that none cross."""
     ends: dict[tuple[str, str], dict[str, float]] = {route: {} for route in wide}
     for name, (begin, end) in rooms.items():
         own_flows = [flow for flow in flows if name in (flow.source, flow.target)]
@@ -153,7 +152,7 @@ def _far_end(flow: Flow, name: str) -> str:
 def drawn_ribbons(
     ribbons: Sequence[Ribbon], wide: Mapping[tuple[str, str], float], top: float, has_labels: bool
 ) -> Iterator[Mark]:
-    """Yields the ribbons, the deepest first, and for each pair of cards what went each way."""
+    """Yields the ribbons, lowest first, and for each pair of cards the bytes in each direction."""
     for ribbon in sorted(ribbons, key=lambda ribbon: -ribbon.depth):
         flow = ribbon.flow
         title = f"{flow.source} → {flow.target}: {bytes_in_words(flow.nbytes)} × {flow.copies:,}"

@@ -1,4 +1,4 @@
-"""How are many devices drawn: as squares, each filled as high as what it sent and got?"""
+"""Draws many devices as squares, each filled in proportion to the bytes it sent and received."""
 
 from __future__ import annotations
 
@@ -13,35 +13,35 @@ from nbtf.notebook.stills.lanes import bytes_in_words
 from nbtf.notebook.stills.marks import Group, Mark, Rectangle, Text
 
 GAP, ROOM = 6.0, 72.0
-"""Between rooms that stand in rows, and the least width of one, in px."""
+"""Gap between rooms in rows, and the minimum width of a room, in px."""
 
 SQUARE, _LABELS, _NARROWEST, _PER_ROW = 48.0, 72.0, 60.0, 8
 _ASCENT, _DESCENT = 10.0, 3.0
-"""How far letters reach above and below their baseline, in px."""
+"""Extent of letters above and below their baseline, in px."""
 
 _UNLIKE = 1.5
-"""So many times the median is worth a sentence."""
+"""Multiple of the median from which a device is worth mentioning."""
 
 
 def count_per_row(width: float, narrowest: float) -> int:
-    """Returns how many squares or rooms stand beside one another.
+    """Returns how many squares or rooms fit side by side.
 
     Args:
-      width: of a row with a gap behind each, in px.
-      narrowest: the least width of each.
+      width: width of a row, with a gap after each square, in px.
+      narrowest: minimum width of a square, in px.
     """
     return max(1, min(_PER_ROW, int(width // (narrowest + GAP))))
 
 
 def drawn_grid(facts: MapFacts, x: float, y: float, width: float, words: Words) -> tuple[list[Mark], float]:
-    """Returns squares in rows of at most eight, and where they end.
+    """Returns squares in rows of at most eight, and the y coordinate below them.
 
     Args:
-      facts: of the devices.
-      x: where the grid begins, in px.
-      y: likewise.
-      width: of all.
-      words: the texts of the section `deviceMap`.
+      facts: the facts of the map.
+      x: left edge of the grid, in px.
+      y: its upper edge, in px.
+      width: width of the grid, in px.
+      words: texts of the section `deviceMap`.
     """
     per_row = count_per_row(width - _LABELS + GAP, _NARROWEST)
     across = (width - _LABELS + GAP) / per_row - GAP
@@ -63,16 +63,16 @@ def drawn_grid(facts: MapFacts, x: float, y: float, width: float, words: Words) 
 def drawn_square(
     card: DeviceFacts, x: float, y: float, width: float, nbytes: int, most_bytes: int, words: Words
 ) -> Group:
-    """Returns a square with its name and bytes, filled as high as these are of the most bytes; a lost one says so.
+    """Returns a square with its name and bytes, filled relative to the most bytes; lost devices are marked.
 
     Args:
-      card: whose square it is.
-      x: where it begins, in px.
-      y: likewise.
-      width: of the square.
-      nbytes: that it sent and got.
-      most_bytes: of all squares.
-      words: the texts of the section `deviceMap`.
+      card: the card to draw.
+      x: left edge, in px.
+      y: upper edge, in px.
+      width: width of the square, in px.
+      nbytes: bytes that the card sent and received.
+      most_bytes: the largest number of bytes of any card.
+      words: texts of the section `deviceMap`.
     """
     op = main_op(card)
     title = f"{card.name}: {op.op if op else '–'}, {bytes_in_words(nbytes)}"
@@ -93,7 +93,7 @@ def drawn_square(
 
 
 def what_is_unlike(facts: MapFacts, words: Words) -> str:
-    """Returns the sentence about the device that is not like the others; empty where all are alike."""
+    """Returns a sentence about the device that stands out; empty if none does."""
     comparisons = (
         (facts.traffic, words["copiesTimes"], words["copiesAlone"]),
         (_executed(facts), words["runsTimes"], words["runsAlone"]),

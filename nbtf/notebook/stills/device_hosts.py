@@ -1,4 +1,4 @@
-"""How is a cluster drawn: a row for each host with what went between them, and of many hosts a square for each?"""
+"""Draws a cluster: a row for each host with the copies between hosts, or squares if there are many hosts."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from nbtf.notebook.stills.lanes import bytes_in_words
 from nbtf.notebook.stills.marks import Group, Mark, Path, Text
 
 _MOST_ROWS = 16
-"""Hosts that have rows of their own; of more each is a square."""
+"""Maximum number of hosts with rows of their own; beyond it, each host is a square."""
 
 _GUTTER, _LABELS, _NARROWEST = 48.0, 76.0, 60.0
-"""Of flows and of names, in px, and the least width of a square."""
+"""Width of flows and of names, and the minimum width of a square, in px."""
 
 _LANES, _LANE, _FIRST_LANE = 12, 3.0, 8.0
-"""How many flows stand beside one another, how far apart, and how far the first is from its hosts, in px."""
+"""Number of flows side by side, their distance, and the distance of the first from its hosts, in px."""
 
 _WIDEST, _HEAD, _EAR = 3.0, 5.0, 3.0
 
 
 class _Pair(NamedTuple):
-    """Two hosts, by number, and the bytes that went from the first to the second, and back."""
+    """Two hosts, by number, and the bytes copied from the first to the second, and back."""
 
     first: int
     second: int
@@ -42,14 +42,14 @@ def by_host(cards: Iterable[DeviceFacts]) -> dict[str, list[DeviceFacts]]:
 
 
 def drawn_hosts(facts: MapFacts, x: float, y: float, width: float, words: Words) -> tuple[list[Mark], float, int]:
-    """Returns hosts as rows of squares, or as squares; where they end; and how many flows between them are not drawn.
+    """Returns hosts as rows of squares, or as squares; the y coordinate below; and the number of flows not drawn.
 
     Args:
-      facts: of the devices.
-      x: where the picture begins, in px.
-      y: likewise.
-      width: of all.
-      words: the texts of the section `deviceMap`.
+      facts: the facts of the map.
+      x: left edge, in px.
+      y: upper edge, in px.
+      width: total width, in px.
+      words: texts of the section `deviceMap`.
     """
     hosts = by_host(facts.cards)
     if len(hosts) > _MOST_ROWS:
@@ -97,18 +97,17 @@ def _squares(
         marks.append(Group(square.marks, title))
     return marks, y + -(-len(hosts) // per_row) * (SQUARE + GAP) - GAP
 
-
-# Between hosts
+    # Between hosts
 
 
 def between_hosts(facts: MapFacts) -> tuple[int, int]:
-    """Returns how many copies went from one host to another, and their bytes; of cards alone."""
+    """Returns the number of copies between cards of different hosts, and their bytes."""
     flows = [flow for flow in facts.between_cards() if host_of(flow.source) != host_of(flow.target)]
     return sum(flow.copies for flow in flows), sum(flow.nbytes for flow in flows)
 
 
 def _pairs(facts: MapFacts, hosts: Sequence[str]) -> list[_Pair]:
-    """Returns the pairs of hosts that sent anything, the nearest first."""
+    """Returns the pairs of hosts with copies between them, nearest first."""
     number = {host: at for at, host in enumerate(hosts)}
     nbytes: dict[tuple[int, int], list[int]] = {}
     for flow in facts.between_cards():
@@ -121,7 +120,7 @@ def _pairs(facts: MapFacts, hosts: Sequence[str]) -> list[_Pair]:
 
 
 def _flows(pairs: Sequence[_Pair], hosts: Sequence[str], tops: Sequence[float], right: float) -> tuple[list[Mark], int]:
-    """Returns a bracket for each pair that has a lane, as thick as its bytes, and how many have none."""
+    """Returns a bracket for each pair that has a lane, as thick as its bytes, and the number of pairs without one."""
     lanes: list[list[_Pair]] = []
     lane_of: dict[_Pair, int] = {}
     for pair in pairs:
@@ -148,7 +147,7 @@ def _overlap(pair: _Pair, neighbour: _Pair) -> bool:
 
 
 def _ends(lane_of: dict[_Pair, int], tops: Sequence[float]) -> dict[tuple[_Pair, int], float]:
-    """Returns where each pair ends at each of its hosts: apart from one another, from the top down by lane."""
+    """Returns where each pair ends at each of its hosts: spread out, from the top down in order of lanes."""
     ends: dict[tuple[_Pair, int], float] = {}
     for host, top in enumerate(tops):
         members = sorted(

@@ -1,4 +1,4 @@
-"""What ran where, what went between, and was it as asked? A picture of the devices."""
+"""Draws the device map: what ran where, what was copied, and which ops ran elsewhere than requested."""
 
 from __future__ import annotations
 
@@ -30,31 +30,31 @@ WIDTH = 960.0
 _MARGIN, _GAP = 16.0, 12.0
 _FEW, _MANY, _MOST = 6, 8, 16
 _TITLED = 64
-"""Devices that the alternative text tells of."""
+"""Number of devices that the alternative text describes."""
 _ROOM, _COMPACT_ROOM = 150.0, 84.0
-"""Least width of a room, and of one of many, in px."""
+"""Minimum width of a room, and of a compact one, in px."""
 
 _BELOW_HOST = 56.0
 _NARROWEST = 288.0
-"""A page of 320 px leaves so much."""
+"""The width that a page of 320 px leaves."""
 
 _RECENT = 5_000
-"""Events of a session that are looked at for the memory over time: a picture is renewed after each cell."""
+"""Number of a session's events that are read for memory over time: the picture is redrawn after each cell."""
 
 
 def device_map(facts: MapFacts, width: float = WIDTH, words: Words | None = None) -> Picture:
-    """Returns a room for each device, with what went between them; squares where there are many.
+    """Returns a map with a room for each device, or a square if there are many, and the copies between them.
 
     Args:
-      facts: of a recording, from `map_facts`.
+      facts: the facts of a recording, from `map_facts`.
       width: in px; at least 288 are used.
-      words: the texts of the section `deviceMap`; those of the environment's language when None.
+      words: texts of the section `deviceMap`; None uses those of the environment's language.
     """
     return _Map(facts, max(width, _NARROWEST), words or catalogue.words("deviceMap")).picture()
 
 
 class _Map:
-    """Draws from the top down; `_y` is how far it has come."""
+    """Draws from the top down; `_y` is the current position."""
 
     def __init__(self, facts: MapFacts, width: float, words: Words) -> None:
         self._facts, self._width, self._words = facts, width, words
@@ -65,7 +65,7 @@ class _Map:
         self._hidden_flows = 0
 
     def picture(self) -> Picture:
-        """Returns all of it."""
+        """Returns the complete map."""
         self._head()
         count = len(self._facts.cards)
         room = (self._right - _MARGIN + _GAP) / max(count, 1) - _GAP
@@ -136,7 +136,7 @@ class _Map:
         self._y = (bottom if ribbons else top + height) + 8
 
     def _host(self) -> float:
-        """Draws the hosts; returns where the rooms begin."""
+        """Draws the hosts; returns the y coordinate at which the rooms begin."""
         facts = self._facts
         self._beams()
         has_flows = any(facts.of_host(card.name, up).copies for card in facts.cards for up in (False, True))
@@ -151,7 +151,7 @@ class _Map:
             self._y += HOST + 4
 
     def _rows(self) -> None:
-        """Draws compact rooms in rows: between them there is no way for ribbons, so each tells its bytes in and out."""
+        """Draws compact rooms in rows. Ribbons do not fit between them, so each shows its bytes in and out."""
         cards, across = self._facts.cards, self._right - _MARGIN + GAP
         self._is_summed = True
         self._beams()
@@ -166,14 +166,14 @@ class _Map:
         self._y += -(-len(cards) // per_row) * (COMPACT + GAP) - GAP
 
     def _widest(self, widest: float) -> float:
-        """Returns how wide the largest flow between cards is, where the largest of all is `widest`."""
+        """Returns the width of the largest flow between cards, if the largest flow of all is `widest` wide."""
         flows = self._facts.flows
         between = max((flow.nbytes for flow in self._facts.between_cards()), default=0)
         most_bytes = max((flow.nbytes for flow in flows), default=0)
         return widest * between / most_bytes if between and most_bytes else widest
 
     def _per_byte(self, widest: float, drawn: list[tuple[int, float]]) -> float:
-        """Returns the px of a byte: those of the ribbons where they were made narrower to have room."""
+        """Returns the px per byte, taken from the ribbons if they were narrowed to fit."""
         nbytes, width = max(drawn, default=(0, 0.0))
         if nbytes:
             return width / nbytes
@@ -206,7 +206,7 @@ class _Map:
     def _copies(self, count: int) -> str:
         return filled(self._words["copies"], n=count)
 
-    # Where rooms have no room side by side
+    # Rooms below one another, if they do not fit side by side
 
     def _trunk(self) -> None:
         top, facts = self._y, self._facts
@@ -220,7 +220,7 @@ class _Map:
             self._marks.insert(0, Line(trunk, begin, trunk, stop, "cpy", 2))
 
     def _branch(self, card: DeviceFacts, trunk: float) -> float:
-        """Draws a room as a row beside the trunk; returns where its branch leaves it."""
+        """Draws a room as a row beside the trunk; returns the y coordinate of its branch."""
         facts, top, x = self._facts, self._y, trunk + 18
         op, inside, right = main_op(card), trunk + 30, self._right - 12
         texts = [Text(0, 0, card.name, size=13, weight=650)]
@@ -309,11 +309,11 @@ def device_picture(record: runtime.Recording, width: float = WIDTH) -> Still:
     """Returns a picture of what ran on each device in a recording, why, and what was copied between them.
 
     Args:
-      record: from `tf.runtime.recording()`.
+      record: a recording from `tf.runtime.recording()`.
       width: in px; at least 288 are used.
 
     Raises:
-      TypeError: it is no recording.
+      TypeError: if `record` is not a recording.
 
     >>> tf.runtime.restart()
     >>> _ = tf.runtime.simulate_gpus(2)
@@ -328,10 +328,10 @@ def device_picture(record: runtime.Recording, width: float = WIDTH) -> Still:
 
 
 def map_of_session(session: Session, width: float = WIDTH) -> Still:
-    """Returns a picture of what a notebook's session has heard on the machine of today.
+    """Returns a picture of what a notebook's session has recorded since the last restart.
 
     Args:
-      session: whose devices are drawn.
+      session: the session to draw.
       width: in px; at least 288 are used.
     """
     recorder = session.recorder

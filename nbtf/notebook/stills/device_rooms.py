@@ -1,4 +1,4 @@
-"""How is a device drawn as a room: what ran there and why, and how full it is?"""
+"""Draws a device as a room: what ran there and why, and how full it is."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ TALL, COMPACT, HOST = 138.0, 106.0, 44.0
 
 _INSIDE = 12.0
 _COLUMN = 6.0
-"""How wide the bytes in and out of one of many rooms are drawn."""
+"""Width of the bytes in and out of a compact room."""
 
 _CURVE, _BAR, _LEAST = 14.0, 5.0, 1.5
 
 
 def main_op(device: DeviceFacts) -> OpCount | None:
-    """Returns the op that a room is named by: one that is not where it was asked for, else that with most time."""
+    """Returns the op that labels a room: one that requested another device, else the one with the most time."""
     return device.refused or next(iter(device.ops), None)
 
 
@@ -32,11 +32,11 @@ def drawn_host(device: DeviceFacts, x: float, y: float, width: float, sent: int,
 
     Args:
       device: the host.
-      x: where it begins, in px.
-      y: likewise.
-      width: of the beam.
+      x: left edge, in px.
+      y: upper edge, in px.
+      width: width of the beam, in px.
       sent: bytes that it sent to cards.
-      words: the texts of the section `deviceMap`.
+      words: texts of the section `deviceMap`.
     """
     yield Rectangle(x, y, width, HOST, "tint", "hair2", radius=5)
     yield Rectangle(x, y, 4, HOST, "cpy", radius=2)
@@ -64,16 +64,16 @@ def drawn_room(
     words: Words,
     copied: float | None = None,
 ) -> Iterator[Mark]:
-    """Yields a room.
+    """Yields a device's room.
 
     Args:
-      device: whose room it is.
-      x: where it begins, in px.
-      y: likewise.
+      device: the device to draw.
+      x: left edge, in px.
+      y: upper edge, in px.
       width: at least 72 px.
-      is_compact: whether it is one of many, without the reason.
-      words: the texts of the section `deviceMap`.
-      copied: bytes in and out, as a share of the most that a room has; None where they are drawn otherwise.
+      is_compact: whether it is one of many, drawn without the reason.
+      words: texts of the section `deviceMap`.
+      copied: bytes in and out as a share of the largest room's; None if they are drawn elsewhere.
     """
     height = COMPACT if is_compact else TALL
     inside = 8.0 if is_compact else _INSIDE
@@ -123,7 +123,7 @@ def _work(
 
 
 def _reason_lines(reason: Text, room: float, most: int) -> list[str]:
-    """Breaks a reason at its comma where both halves fit, else between words; what has no line is left out."""
+    """Breaks a reason at its comma if both halves fit, otherwise between words; lines beyond `most` are dropped."""
     lines = lines_of(reason, room)
     if len(lines) > most:
         return [fitted(reason.words, room, 12, reason.weight)] if most == 1 else lines[:most]
@@ -133,7 +133,7 @@ def _reason_lines(reason: Text, room: float, most: int) -> list[str]:
 
 
 def _chips(ops: list[OpCount], x: float, y: float, right: float) -> Iterator[Mark]:
-    """Yields other ops, as many as there is room for; the last one says how many more there are."""
+    """Yields as many further ops as fit; the last text is the number of the others."""
     names = list(dict.fromkeys(op.op for op in ops))
     counts = {name: sum(op.times for op in ops if op.op == name) for name in names}
     for number, name in enumerate(names):
@@ -168,7 +168,7 @@ def _memory(device: DeviceFacts, x: float, y: float, right: float, is_compact: b
 
 
 def _curve(levels: list[int], x: float, y: float, width: float) -> Iterator[Mark]:
-    """Yields what was in use over time, as stairs up to the highest."""
+    """Yields the memory in use over time, as steps up to the highest."""
     highest = max(levels, default=0)
     if not highest:
         return

@@ -1,4 +1,4 @@
-"""Where do texts stand that may need more than a line?"""
+"""Lays out texts that may need more than one line."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from nbtf.notebook.stills.marks import Text
 _GAP = 16.0
 _LINE = 18.0
 _NEVER_FIRST = ("Pe", "Pf", "Po", "Lm")
-"""Kinds of letters that no line begins with: brackets that close, commas, marks that lengthen a vowel."""
+"""Kinds of characters that cannot begin a line: closing brackets, commas, vowel lengthening marks."""
 
 
 def flowed(texts: Iterable[Text], begin: float, right: float, y: float) -> tuple[list[Text], float]:
-    """Returns texts beside one another, on more lines where they need them, and the baseline of the last line.
+    """Returns texts side by side, wrapped where necessary, and the baseline of the last line.
 
     Args:
-      texts: their own places do not matter.
-      begin: where lines begin, in px.
-      right: where they end.
+      texts: their own positions are ignored.
+      begin: left edge of the lines, in px.
+      right: right edge of the lines.
       y: the first baseline.
     """
     marks: list[Text] = []
@@ -38,7 +38,7 @@ def flowed(texts: Iterable[Text], begin: float, right: float, y: float) -> tuple
 
 
 def lines_of(text: Text, room: float) -> list[str]:
-    """Returns words as lines that fit: broken where their language does, and cut only where it does not."""
+    """Returns a text as lines that fit: broken where its language allows it, and cut only if it does not."""
     lines = [""]
     for word in _pieces(text.words):
         longer = lines[-1] + word
@@ -50,7 +50,7 @@ def lines_of(text: Text, room: float) -> list[str]:
 
 
 def _pieces(words: str) -> Iterator[str]:
-    """Yields what stays together: words with the space behind them; Chinese and Japanese letters one by one."""
+    """Yields the unbreakable parts: words with the following space; Chinese and Japanese characters one by one."""
     piece = ""
     for letter in words:
         if is_wide(letter):

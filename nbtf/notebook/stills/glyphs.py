@@ -1,4 +1,4 @@
-"""How wide is a text, where no font can be asked?"""
+"""Estimates the width of texts without access to a font."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ _WIDTHS = {
     0.86: "mMW@%",
 }
 _WIDTH_OF = {letter: width for width, letters in _WIDTHS.items() for letter in letters}
-"""Mean advance of Helvetica, Inter and Segoe UI, in parts of the font size. Texts are drawn as wide as this says."""
+"""Mean advance of Helvetica, Inter and Segoe UI, relative to the font size. Texts are stretched to these widths."""
 
 _OTHER, _WIDE, _MONO, _BOLD = 0.6, 1.0, 0.6, 1.05
 
 
 def width_of(words: str, size: float = 12.0, weight: int = 400, mono: bool = False) -> float:
-    """Returns how wide a text is drawn, in px.
+    """Returns the width at which a text is drawn, in px.
 
     >>> round(width_of("forward", 11)), round(width_of("MatMul", 10, mono=True))
     (39, 36)
@@ -32,7 +32,7 @@ def width_of(words: str, size: float = 12.0, weight: int = 400, mono: bool = Fal
 
 
 def fitted(words: str, width: float, size: float = 12.0, weight: int = 400, mono: bool = False) -> str:
-    """Returns as much of a text as `width` px hold, with an ellipsis after at least four letters; else nothing.
+    """Returns as much of a text as fits in `width` px, with an ellipsis after at least four letters; otherwise nothing.
 
     >>> fitted("BatchMatMulV2", 60, 11, mono=True), fitted("BatchMatMulV2", 30, 11, mono=True)
     ('BatchMat…', '')
@@ -54,17 +54,17 @@ def _mono_width(letter: str) -> float:
 
 
 def is_wide(letter: str) -> bool:
-    """Tells whether a letter is as wide as it is high, as Chinese ones are."""
+    """Returns whether a character is as wide as it is high, as Chinese characters are."""
     return unicodedata.east_asian_width(letter) in "WF"
 
 
 _LAST_WIDE = 0x3FFFD
-"""No letter behind it is wide."""
+"""The last character that may be wide."""
 
 
 @cache
 def module() -> str:
-    """Returns these widths as a module of the views: a page measures texts as Python does."""
+    """Returns the widths as a JavaScript module of the views, so that a page measures texts as Python does."""
     wide = (code for code in range(0x1100, _LAST_WIDE + 1) if is_wide(chr(code)))
     runs = (list(run) for _, run in groupby(enumerate(wide), lambda entry: entry[1] - entry[0]))
     ranges = [(run[0][1], run[-1][1]) for run in runs]

@@ -1,4 +1,4 @@
-"""How is one device's time drawn: blocks, copies, and what belongs together?"""
+"""Draws one device's time: blocks, copies, and groups of ops that belong together."""
 
 from __future__ import annotations
 
@@ -17,23 +17,23 @@ from nbtf.notebook.stills.schedule import Integers, Mask, Pieces, Schedule, Tran
 from nbtf.notebook.stills.stacks import Colouring, Scale, column_width, spans_of, stacked
 
 _OWN_BLOCK = 2.0
-"""Px from which on an op or a copy has a block; below, the lane shows how busy it was."""
+"""Width in px from which an op or a copy gets a block; below it, the lane shows how busy the device was."""
 
 _TITLED, _NAMED, _SHAPED = 4.0, 26.0, 70.0
 _TWO_LINES = 30.0
-"""Px from which on a block has a title, a name, and a shape."""
+"""Widths in px from which a block gets a title, a name, and a shape."""
 
 _GAP = 1 / 30
-"""Part of the whole time that may lie between ops of a group."""
+"""Maximum gap between the ops of a group, relative to the total time."""
 
 _UNDERLINED = ("forward", "backward", "update")
 
 
 class LaneDrawing:
-    """A device's lane, at a height in the picture."""
+    """A device's lane, at some height in the picture."""
 
     def __init__(self, schedule: Schedule, device: str, y: float, height: float, scale: Scale, step: float) -> None:
-        """Takes what ran, and where the lane is and how wide its columns are, in px."""
+        """Takes what ran, the lane's position, and the width of its columns, in px."""
         self.device: str = device
         self.y: float = y
         self.height: float = height
@@ -43,11 +43,11 @@ class LaneDrawing:
         self._copies = schedule.copies_of(device)
 
     def ground(self) -> Rectangle:
-        """Returns the lane when nothing runs."""
+        """Returns the background of the lane, visible while nothing runs."""
         return Rectangle(self.scale.begin, self.y, self.scale.width, self.height, "tint", radius=3)
 
     def blocks(self, colours: Colouring) -> Iterator[Mark]:
-        """Yields a block for each op that is wide enough, and how busy the lane was besides, copies included."""
+        """Yields a block for each op that is wide enough, and the load from all others, including copies."""
         ops, copies = self._ops, self._copies
         drawn = have_blocks(ops, self.scale)
         for work in ops.at(drawn):
@@ -79,7 +79,7 @@ class LaneDrawing:
     def groups(
         self, colours: Colouring, words: Mapping[str, str], code_line: Callable[[runtime.Site], str]
     ) -> Iterator[Mark]:
-        """Yields a line below each group of ops, and its name where it fits: a phase, or a line of the program."""
+        """Yields a line below each group of ops, with its name if it fits: a phase, or a line of the program."""
         firsts, lasts = self._spans(colours.by_phase)
         begins, ends = self.scale.at_all(self._ops.start[firsts]), self.scale.at_all(self._ops.end[lasts])
         edges = np.append(begins[1:], self.scale.end + 8)
@@ -96,7 +96,7 @@ class LaneDrawing:
                 yield text
 
     def _spans(self, by_phase: bool) -> tuple[Integers, Integers]:
-        """Returns the first and the last op of each group, by position."""
+        """Returns the positions of the first and the last op of each group."""
         ops = self._ops
         drawn = np.flatnonzero(~ops.folded)
         groups: dict[object, int] = {None: 0}
@@ -115,17 +115,17 @@ def _group(work: Work, by_phase: bool) -> object:
 
 
 def _part_of_line(line: str, room: float) -> str:
-    """Returns as much of a code line as there is room for; nothing if that says too little."""
+    """Returns as much of a code line as fits; nothing if that would say too little."""
     return fitted(line, room, 11) if room >= _SHAPED else ""
 
 
 def have_blocks(pieces: Pieces[Any], scale: Scale) -> Mask:
-    """Tells which ops or copies are drawn by themselves."""
+    """Returns which ops or copies are drawn individually."""
     return ~pieces.folded & (scale.at_all(pieces.end) - scale.at_all(pieces.start) >= _OWN_BLOCK)
 
 
 def density_width(schedule: Schedule, scale: Scale) -> float:
-    """Returns how wide the columns are that show pieces without a block, in px."""
+    """Returns the width of the columns that show pieces without a block, in px."""
     columns = 0
     for lane in schedule.lanes:
         pieces = schedule.ops_on(lane), schedule.copies_of(lane)
@@ -140,7 +140,7 @@ def density_width(schedule: Schedule, scale: Scale) -> float:
 def drawn_copies(
     schedule: Schedule, lanes: Sequence[LaneDrawing], scale: Scale, words: Mapping[str, str]
 ) -> Iterator[Mark]:
-    """Yields a ribbon for each copy, from lane to lane and as wide as it lasts, and a box at both of its ends."""
+    """Yields a ribbon for each copy from lane to lane, as wide as its duration, with a box at each end."""
     by_name = {lane.device: lane for lane in lanes}
     ends = [
         (copy, by_name[copy.source], by_name[copy.target])

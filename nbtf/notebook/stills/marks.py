@@ -1,4 +1,4 @@
-"""What is a picture made of? Shapes and texts whose colours are tokens of the palette, not colours."""
+"""The marks of a picture: shapes and texts whose colours are tokens of the palette."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Point: TypeAlias = tuple[float, float]
 
 @dataclass(frozen=True, slots=True)
 class Rectangle:
-    """A box; `fill` and `stroke` are tokens, and empty where there is none; the fill `hatch` is diagonal lines."""
+    """A box; `fill` and `stroke` are tokens, empty for none; the fill `hatch` is diagonal lines."""
 
     x: float
     y: float
@@ -29,7 +29,7 @@ class Rectangle:
 
 @dataclass(frozen=True, slots=True)
 class Boxes:
-    """Many boxes of a colour, without edges: x, y, width and height of each."""
+    """Many boxes of one colour, without edges: x, y, width and height of each."""
 
     sides: tuple[tuple[float, float, float, float], ...]
     fill: str
@@ -37,7 +37,7 @@ class Boxes:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A straight line; with `arrow`, a head at its end."""
+    """A straight line; `arrow` adds a head at its end."""
 
     x1: float
     y1: float
@@ -51,7 +51,7 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Path:
-    """A line through points, or the area inside them where it is `closed`: a ribbon, a curve, a bracket."""
+    """A line through points, or the enclosed area if `closed`: a ribbon, a curve, a bracket."""
 
     points: tuple[Point, ...]
     fill: str = ""
@@ -65,7 +65,7 @@ class Path:
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """A line of words; `y` is its baseline. `halo` paints paper around the letters where lines run below them."""
+    """A line of text; `y` is its baseline. `halo` paints paper around the letters, where lines run below them."""
 
     x: float
     y: float
@@ -79,18 +79,18 @@ class Text:
 
     @property
     def width(self) -> float:
-        """How wide it is drawn, in px."""
+        """Its width, in px."""
         return width_of(self.words, self.size, self.weight, self.mono)
 
     @property
     def begin(self) -> float:
-        """Where it begins, in px."""
+        """Its left edge, in px."""
         return self.x - self.width * {"start": 0.0, "middle": 0.5, "end": 1.0}[self.anchor]
 
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Marks that mean something together; `title` is the sentence that says it."""
+    """Marks that belong together; `title` is a sentence that describes them."""
 
     marks: tuple[Mark, ...]
     title: str = ""
@@ -101,7 +101,7 @@ Mark: TypeAlias = Rectangle | Boxes | Line | Path | Text | Group
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """A view at one moment: its size in px, the sentence that says what it shows, and its marks from back to front."""
+    """A picture: its size in px, a sentence that describes it, and its marks from back to front."""
 
     width: float
     height: float
@@ -110,7 +110,7 @@ class Picture:
 
 
 def texts_of(marks: tuple[Mark, ...]) -> list[Text]:
-    """Returns all texts, those inside groups too."""
+    """Returns all texts, including those inside groups."""
     texts: list[Text] = []
     for mark in marks:
         if isinstance(mark, Group):

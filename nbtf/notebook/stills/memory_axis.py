@@ -1,4 +1,4 @@
-"""Where on a picture does a step of a memory history stand, and what is written below?"""
+"""The horizontal axis of a memory history: the position of each step, and the labels below."""
 
 from __future__ import annotations
 
@@ -15,23 +15,23 @@ from nbtf.notebook.stills.palette import OF_PHASE
 CodeLine = Callable[[runtime.Site], str]
 
 _REFUSAL = 112.0
-"""Px that a refused request has, so that its size can be read."""
+"""Width of a failed request in px, enough to read its size."""
 
 
 class StepAxis:
-    """Columns, all as wide but for those of refusals: one for each step that changes a piece of some size."""
+    """Columns of equal width, wider only for failures: one for each step that changes a piece of some minimum size."""
 
     def __init__(
         self, history: MemoryHistory, left: float, right: float, least_width: float, visible_steps: Sequence[int] = ()
     ):
-        """Lays the steps out.
+        """Computes the layout of the steps.
 
         Args:
-          history: whose steps.
-          left: px at which the first one begins.
-          right: px at which the last one ends.
-          least_width: bytes; smaller pieces have no columns.
-          visible_steps: steps that have columns whatever they change.
+          history: the history of the steps.
+          left: left edge of the first column, in px.
+          right: right edge of the last column, in px.
+          least_width: minimum size of a piece in bytes; smaller ones get no columns.
+          visible_steps: steps that get columns whatever they change.
         """
         self.left: float = left
         self.right: float = right
@@ -50,28 +50,28 @@ class StepAxis:
         self._steps = steps
 
     def x(self, step: int) -> float:
-        """Returns the px at which the column of a step begins; of the number of steps, the end."""
+        """Returns the left edge of a step's column in px; for the number of steps, the end of the axis."""
         if step >= self._steps:
             return self.right
         return self._edges[bisect_right(self.firsts, step) - 1]
 
     def middle(self, step: int) -> float:
-        """Returns the px where a step stands in its column, which it may share."""
+        """Returns the px at which a step is marked in its column, which it may share."""
         first, last, left, right = next(
             (steps.start, steps.stop, left, right) for steps, left, right in self.columns() if step in steps
         )
         return left + (right - left) * (step - first + 0.5) / (last - first)
 
     def columns(self) -> list[tuple[range, float, float]]:
-        """Returns the steps of each column, and the px where it begins and ends."""
+        """Returns the steps of each column, with its left and right edge in px."""
         edges = zip(self.firsts, [*self.firsts[1:], self._steps], self._edges, self._edges[1:], strict=False)
         return [(range(first, end), left, right) for first, end, left, right in edges]
 
     def spans(self, spans: Sequence[Span], y: float, words: Words, code_line: CodeLine) -> list[Mark]:
-        """Returns phases, or lines of the program, below the axis."""
+        """Returns the labels below the axis: phases, or lines of the program."""
         marks: list[Mark] = []
         merged: list[Span] = []
-        for span in spans:  # what has no width of its own stands with its neighbour
+        for span in spans:  # a span without width shares its neighbour's label
             if merged and self.x(span.end) - self.x(span.first) < 1:
                 merged[-1] = merged[-1]._replace(end=span.end)
             elif merged and (span.phase, span.site) == (merged[-1].phase, merged[-1].site):

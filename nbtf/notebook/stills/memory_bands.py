@@ -1,4 +1,4 @@
-"""What is a piece of memory, who holds it, and what is it called?"""
+"""A piece of memory as a band: its name, its colour, and what holds it."""
 
 from __future__ import annotations
 
@@ -17,36 +17,36 @@ WEIGHTS, SLOTS, NAMES, ACTIVATIONS, GRADIENTS, TEMPORARY = GROUPS = (
     "gradients",
     "temporary",
 )
-"""Who holds memory, from what lives longest to what lives shortest."""
+"""Groups of holders, from the longest-lived to the shortest-lived."""
 
 COLOURS = {WEIGHTS: "wgt", SLOTS: "upd", NAMES: "py", ACTIVATIONS: "fwd", GRADIENTS: "bwd", TEMPORARY: "tmp"}
-"""What groups are filled with."""
+"""The fill of each group."""
 
 MARGIN, LEFT = 16.0, 66.0
-"""Px of the edge of a picture, and where its scale begins; sizes stand on its left."""
+"""Margin of a picture in px, and the left edge of its scale; sizes are written to the left of the scale."""
 
 Words = Mapping[str, str]
 
 _CONSTANT = "_EagerConst"
-"""The op that makes tensors of Python values."""
+"""The op that turns Python values into tensors."""
 
 _HOLDERS = {"input": NAMES}
-"""Groups of what memory is kept for, where they are called differently."""
+"""The group of each purpose, if the two have different names."""
 
 _ALONE = {WEIGHTS: "weight", SLOTS: "optimizer slot"}
-"""What pieces are called that ops say little about."""
+"""Names of pieces whose ops say little about them."""
 
 
 def picture_words() -> Words:
-    """Returns the texts of pictures of memory in the environment's language; phases are called as on a timeline."""
+    """Returns the texts of memory pictures in the environment's language, with the names of phases as on a timeline."""
     return {**catalogue.words("timeline"), **catalogue.words("memoryPicture")}
 
 
 class Band(NamedTuple):
     """A piece of memory from birth to death, in steps; `death` is the number of steps if it is still in use.
 
-    `start` is its address where regions stand one after another, and `name` what a program calls it, if that is known;
-    the rest is as in `Allocated`.
+    `start` is its address with all regions laid end to end, and `name` its name in the program, if known; the other
+    fields are as in `Allocated`.
     """
 
     start: int
@@ -63,11 +63,11 @@ class Band(NamedTuple):
 
     @property
     def shape(self) -> str:
-        """The shape that it was made for, as Python writes it; empty where nobody knows."""
+        """The shape of its tensor, as Python writes it; empty if unknown."""
         return "" if self.label is None else str(list(self.label.shape))
 
     def title(self, words: Words) -> str:
-        """Returns its name; while nobody knows one, layer and op."""
+        """Returns its name or, if unknown, its layer and op."""
         if self.name:
             return self.name
         layer = "" if self.event is None else layer_in_words(self.event.layer.rpartition("/")[2])
@@ -86,13 +86,13 @@ class Band(NamedTuple):
 
 
 def group_of(event: runtime.Allocated | None, label: runtime.Label | None, is_held: bool, holder: str) -> str:
-    """Returns who holds a piece: what lives longer than the line that made it is held by a name.
+    """Returns the group of a piece: whatever outlives the line that created it is held by a name.
 
     Args:
-      event: that told of it; None where it was there before.
-      label: what it was made for.
-      is_held: whether it lived longer than its line.
-      holder: what it was kept for when it was made, or when somebody looked.
+      event: the event that reported it; None if it existed before.
+      label: the tensor it was created for.
+      is_held: whether it outlived its line.
+      holder: its purpose, as determined at its creation or in a search.
     """
     group = _HOLDERS.get(holder, holder)
     if group in GROUPS and group != TEMPORARY:

@@ -1,4 +1,4 @@
-"""What is where in a device's memory after a step? Its chunks by address, holes included, with names and sizes."""
+"""Draws a device's memory after a step: its chunks by address, including holes, with names and sizes."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ _BAR = 46.0
 
 
 class Scale:
-    """Where an address is drawn: the px of the lowest, and bytes of all the `HEIGHT` px."""
+    """Maps addresses to px: the px of the lowest address, and the bytes that fill all `HEIGHT` px."""
 
     def __init__(self, bottom: float, nbytes: int) -> None:
-        """Takes the px of address 0, and the bytes up to the upper edge."""
+        """Takes the px of address 0, and the number of bytes up to the upper edge."""
         self.bottom: float = bottom
         self.top: float = bottom - HEIGHT
         self.nbytes: int = nbytes
@@ -31,7 +31,7 @@ class Scale:
         return self.bottom - address / self.nbytes * HEIGHT
 
     def sides(self, band: Band) -> tuple[float, float, float]:
-        """Returns the px where a piece ends, where what was asked for ends, and where it begins."""
+        """Returns the px of a piece's end, of the end of its requested bytes, and of its start."""
         requested = min(band.requested, band.size)
         return self.y(band.start + band.size), self.y(band.start + requested), self.y(band.start)
 
@@ -39,7 +39,7 @@ class Scale:
 def drawn_chunks(
     history: MemoryHistory, step: int, scale: Scale, left: float, right: float, words: Words
 ) -> list[Mark]:
-    """Returns every chunk of a step, from `left` to `right` in px, and the names of those that have room for it."""
+    """Returns every chunk of a step, from `left` to `right` in px, with the names that fit."""
     marks: list[Mark] = []
     labels: list[tuple[float, float, str, str, str]] = []
     for start, size in history.holes(step):
@@ -60,7 +60,7 @@ def drawn_chunks(
 
 
 def _names(labels: list[tuple[float, float, str, str, str]], left: float, right: float) -> list[Mark]:
-    """Returns names and sizes; of two that are too close, those of the larger."""
+    """Returns names and sizes; of two that are too close, only those of the larger."""
     marks: list[Mark] = []
     used_ys: list[float] = []
     for y, height, name, size, token in sorted(labels, key=lambda label: -label[1]):
@@ -74,30 +74,30 @@ def _names(labels: list[tuple[float, float, str, str, str]], left: float, right:
 
 
 def shortened(name: str, width: float) -> str:
-    """Returns a name, or the first part of it that fits; an ellipsis comes after four letters at least."""
+    """Returns a name, or as much of it as fits, with an ellipsis after at least four letters."""
     fit = partial(fitted, width=width, size=11, weight=600, mono=True)
     first = name.split(" · ")[0]
     return name if fit(name) == name else first if fit(first) == first else fit(name)
 
 
 def addresses(scale: Scale, right: float) -> list[Mark]:
-    """Returns the figures beside a scale, which end at some px."""
+    """Returns the labels of a scale, right-aligned at some px."""
     quarters = [scale.nbytes * quarter // 4 for quarter in range(5)]
     return [Text(right, scale.y(each) + 4, gib(each) if each else "0 B", "soft", 11, anchor="end") for each in quarters]
 
 
 def free_in_words(history: MemoryHistory, step: int, words: Words) -> str:
-    """Returns how much is free in what the device has taken, and in how large a piece."""
+    """Returns how much of the pool is free, and the size of its largest hole."""
     sizes = [size for _, size in history.holes(step)]
     return filled(words["holes"], size=gib(sum(sizes)), largest=gib(max(sizes))) if sizes else words["full"]
 
 
 def memory_chunks(history: MemoryHistory, words: Words | None = None) -> Picture:
-    """Returns what is where after the last step of a history.
+    """Returns a picture of the memory after the last step of a history.
 
     Args:
-      history: of one device.
-      words: of the sections `timeline` and `memoryPicture`; those of the environment's language when None.
+      history: the history of one device.
+      words: texts of the sections `timeline` and `memoryPicture`; None uses those of the environment's language.
     """
     words, step, right = words or picture_words(), history.steps - 1, WIDTH - MARGIN
     regions = history.regions(step)

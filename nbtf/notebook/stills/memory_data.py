@@ -1,4 +1,4 @@
-"""What does a page need to draw a device's memory at any step? Numbers, and what Python can say."""
+"""The data from which a page draws a device's memory at any step: numbers, and texts that only Python knows."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ Lines = Mapping[int, tuple[runtime.Site, runtime.Site]]
 def memory_data(
     history: MemoryHistory, fits: Fits | None = None, words: Words | None = None, code_line: CodeLine = file_and_line
 ) -> dict[str, Any]:
-    """Returns what `memory_plane` draws of a history, as JSON has it.
+    """Returns the contents of `memory_plane` for a history, as plain JSON data.
 
     Args:
-      history: of one device.
-      fits: tries other limits and deletions, for what was refused.
-      words: of the sections `timeline` and `memoryPicture`; those of the environment's language when None.
-      code_line: says a line of the program in words.
+      history: the history of one device.
+      fits: tries other limits and deletions for requests that failed.
+      words: texts of the sections `timeline` and `memoryPicture`; None uses those of the environment's language.
+      code_line: formats a line of the program as text.
 
     Returns:
       `pieces` are rows of start, size, requested, group, birth, death, title, shape, line, fate and the number of the
-      event that told of it, of which texts are numbers in `texts`; `extents` of region, start, size, birth and death;
-      `spans` of first step, end, phase and line.
+      event that reported them; texts are indices into `texts`. `extents` are rows of region, start, size, birth and
+      death; `spans` of first step, end, phase and line.
     """
     words = words or picture_words()
     texts: dict[str, int] = {}
@@ -60,7 +60,7 @@ def memory_data(
 def _refusal(
     history: MemoryHistory, refusal: Refusal, fits: Fits | None, words: Words, code_line: CodeLine
 ) -> dict[str, Any]:
-    is_last = refusal is history.refusals[-1]  # the others have no room for hints
+    is_last = refusal is history.refusals[-1]  # only the last one has space for hints
     return {
         "step": refusal.step,
         "nbytes": refusal.event.nbytes,
@@ -73,13 +73,13 @@ def _refusal(
 
 
 def _lines_of_frees(history: MemoryHistory) -> Lines:
-    """Returns which lines ran before and after a piece was freed, by step: when exactly, nobody recorded."""
+    """Returns the lines that ran before and after each step's frees, because the exact time was not recorded."""
     numbers = {step: event.seq for step, event in enumerate(history.changes) if isinstance(event, runtime.Freed)}
     return dict(zip(numbers, history.lines.neighbours([*numbers.values()]), strict=True))
 
 
 def _fate(history: MemoryHistory, band: Band, lines: Lines, words: Words, code_line: CodeLine) -> str:
-    """Returns which line freed a piece, as far as that is known."""
+    """Returns the line that freed a piece, as far as it is known."""
     if band.death == history.steps:
         return words["kept"]
     last, freed_at = (code_line(site) for site in lines[band.death])

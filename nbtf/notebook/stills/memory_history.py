@@ -1,4 +1,4 @@
-"""What was where in a device's memory, step by step: bands of addresses, holes, refusals, and how much was in use."""
+"""A device's memory step by step: bands of addresses, holes, failed requests, and the memory in use."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from nbtf._runtime.lines import lines_of_events
 from nbtf.notebook.stills.memory_bands import GROUPS, Band, group_of
 
 Change = runtime.Allocated | runtime.Freed | runtime.Refused
-"""What is a step of a history."""
+"""An event that is a step of a history."""
 
 Addresses = Mapping[tuple[int, int], str]
-"""Names of who holds pieces, by region and offset."""
+"""Names of the holders of pieces, by region and offset."""
 
 
 class Refusal(NamedTuple):
-    """A request that did not fit, and the step at which it came."""
+    """A request that failed, and its step."""
 
     step: int
     event: runtime.Refused
@@ -35,7 +35,7 @@ class Span(NamedTuple):
 
 
 class Extent(NamedTuple):
-    """Where a region stands among the others, and the steps in which the device has it."""
+    """The address of a region, and the steps during which the device has the region."""
 
     region: int
     start: int
@@ -45,9 +45,9 @@ class Extent(NamedTuple):
 
 
 class MemoryHistory:
-    """What a recording tells of one device's memory; its steps are the events that change it, or fail to.
+    """The memory history of one device in a recording; its steps are the events that change it, or fail to.
 
-    Where there is no such event there is a step all the same: what was there before.
+    A recording without such events has one step: the memory as it was before.
     """
 
     def __init__(
@@ -64,12 +64,12 @@ class MemoryHistory:
 
         Args:
           device: a full name.
-          limit: the most bytes that the device may take.
-          events: in order: those of the device at least.
+          limit: memory limit of the device, in bytes.
+          events: events in order, at least those of the device.
           regions: what `tf.runtime.memory_map` returned before the first of them.
-          names: who holds what is still in use at the end.
-          scenes: numbers of events with which cells begin.
-          lines: which line of the program ran when; as the events say when None.
+          names: names of what is still in use at the end.
+          scenes: numbers of the events with which cells begin.
+          lines: which line of the program ran when; None derives it from the events.
         """
         self.device: str = device
         self.limit: int = limit
@@ -92,7 +92,7 @@ class MemoryHistory:
 
     @property
     def short_name(self) -> str:
-        """The device as people call it."""
+        """The short name of the device."""
         return runtime.short_name(self.device)
 
     @property
@@ -102,18 +102,18 @@ class MemoryHistory:
 
     @property
     def peak(self) -> int:
-        """The step at which most was in use, the first of them."""
+        """The first step with the most memory in use."""
         return max(range(self.steps), key=lambda step: (self.in_use[step], -step))
 
     def regions(self, step: int) -> tuple[Any, ...]:
-        """Returns regions and chunks after a step, as `tf.runtime.memory_map` returned them then."""
+        """Returns the regions and chunks after a step, as `tf.runtime.memory_map` returned them at that time."""
         replay = runtime.MemoryReplay(self.device, self._before)
         for event in self.changes[: step + 1]:
             replay.take(event)
         return replay.regions()
 
     def regions_by_step(self) -> Iterable[tuple[int, Mapping[int, int]]]:
-        """Yields sizes of the regions by their numbers, before the first step and after each that changed them."""
+        """Yields the sizes of the regions by number, before the first step and after each step that changed them."""
         replay = runtime.MemoryReplay(self.device, self._before)
         yield -1, (sizes := replay.region_sizes)
         for step, event in enumerate(self.changes):
@@ -131,11 +131,11 @@ class MemoryHistory:
         ]
 
     def alive(self, step: int) -> list[Band]:
-        """Returns what is in use after a step, by address."""
+        """Returns the pieces in use after a step, by address."""
         return sorted((band for band in self.bands if band.birth <= step < band.death), key=lambda band: band.start)
 
     def group_levels(self) -> list[dict[str, int]]:
-        """Returns the bytes charged to each group, after each step."""
+        """Returns the bytes allocated to each group, after each step."""
         changes: list[Counter[str]] = [Counter() for _ in range(self.steps + 1)]
         for band in self.bands:
             changes[band.birth][band.group] += band.size
@@ -148,7 +148,7 @@ class MemoryHistory:
         return levels
 
     def _starts(self, step: int) -> dict[int, int]:
-        """Returns where regions stand after a step, and those that came or went with it."""
+        """Returns the addresses of the regions after a step, including regions that it added or removed."""
         return {
             each.region: each.start for each in self.extents if each.birth <= step < max(each.death, each.birth + 1)
         }
@@ -188,7 +188,7 @@ class MemoryHistory:
         return Band(starts[address[0]] + address[1], size, requested, group, name, birth, death, *address, label, event)
 
     def _outlives(self, event: runtime.Allocated, death: int) -> bool:
-        """Tells whether a piece lived longer than the line that made it."""
+        """Returns whether a piece outlived the line that created it."""
         if death == self.steps:
             return True
         moves = self._moves
@@ -196,12 +196,12 @@ class MemoryHistory:
 
 
 def _is_placed(event: Change, device: str) -> bool:
-    """Tells whether an event is of a device and says where in its memory."""
+    """Returns whether an event belongs to a device and gives an address in its memory."""
     return event.device == device and (isinstance(event, runtime.Refused) or event.region >= 0)
 
 
 def _levels(changes: Sequence[Change], levels_before: Sequence[Any]) -> tuple[list[int], list[int]]:
-    """Returns what was in use and what the device had taken, after each step; exact, whatever is drawn."""
+    """Returns memory in use and pool after each step; these are exact, whatever is drawn."""
     if not changes:
         return [_used(levels_before)], [sum(region.size for region in levels_before)]
     used = _used(levels_before)
@@ -218,7 +218,7 @@ def _used(regions: Iterable[Any]) -> int:
 
 
 def _extents(sizes: Iterable[tuple[int, Mapping[int, int]]], steps: int) -> list[Extent]:
-    """Returns where each region stands: at the lowest address where it fits among those that are there."""
+    """Returns the address of each region: the lowest at which it fits among the regions that exist at that time."""
     changes = [(step, dict(now)) for step, now in sizes]
     largest: Counter[int] = Counter()
     for _, now in changes:
@@ -244,7 +244,7 @@ def _gap(ranges: Sequence[tuple[int, int]], size: int) -> int:
 
 
 def _spans(changes: Sequence[Change]) -> list[Span]:
-    """Returns the phases; where a program has none, its lines."""
+    """Returns the phases or, if the program has none, its lines."""
     has_phases = any(event.phase for event in changes)
     spans: list[Span] = []
     for step, event in enumerate(changes):
@@ -258,6 +258,6 @@ def _spans(changes: Sequence[Change]) -> list[Span]:
 
 
 def rounded_up(size: int) -> int:
-    """Returns a size whose quarters are plain figures."""
+    """Returns a size whose quarters are round numbers."""
     unit = 1 << max((size - 1).bit_length() - 3, 2)
     return -(-size // unit) * unit

@@ -1,4 +1,4 @@
-"""How full are devices, and what is where in them? A row for each, all to one scale, from what a live view is told."""
+"""Draws the memory of several devices from the state of a live view: a row for each, all on one scale."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from nbtf.notebook.stills.memory_bands import MARGIN, Words, picture_words
 from nbtf.notebook.tables import size
 
 WIDTH = 690.0
-"""Px that a window of 1024 px leaves."""
+"""The width that a window of 1024 px leaves."""
 
 MOST = 16
-"""Devices that have a row."""
+"""Maximum number of devices with a row."""
 
 _HEAD, _ROW, _FOOT = 46.0, 88.0, 34.0
 _BAR, _CURVE, _CURVE_WIDTH = 22.0, 24.0, 150.0
@@ -24,12 +24,12 @@ _FREE, _SEVERAL = 0, 2
 
 
 def memory_overview(state: dict[str, Any], width: float = WIDTH, words: Words | None = None) -> Picture | None:
-    """Returns the memory of devices; None while none of them has any.
+    """Returns a picture of the devices' memory; None while none of them has any.
 
     Args:
-      state: what a memory view is told.
+      state: the state that a memory view receives.
       width: in px; at least 480 are used.
-      words: of the section `memoryPicture`; those of the environment's language when None.
+      words: texts of the section `memoryPicture`; None uses those of the environment's language.
     """
     devices = [device for device in state["devices"] if device["memory"] is not None]
     if not devices:
@@ -50,7 +50,7 @@ class _Overview:
         self._marks: list[Mark] = []
 
     def picture(self, device_count: int) -> Picture:
-        """Returns all of it; so many more devices have no row."""
+        """Returns the complete picture; `device_count` includes the devices without a row."""
         self._head()
         for number, device in enumerate(self._devices):
             self._row(device, _HEAD + number * _ROW)
@@ -104,7 +104,7 @@ class _Overview:
         return " · ".join(figures)
 
     def _curve(self, levels: list[int], top: float) -> None:
-        """Draws how much was in use: each level that is unlike the one before has a column as wide as the others."""
+        """Draws the memory in use: each level that differs from the one before gets a column of equal width."""
         levels = [level for level, previous in zip(levels, [-1, *levels], strict=False) if level != previous]
         left, low = self._right - _CURVE_WIDTH, top + _CURVE
         step = _CURVE_WIDTH / max(len(levels), 1)
@@ -118,12 +118,12 @@ class _Overview:
         ]
 
     def _levels(self, memory: dict[str, Any], y: float) -> None:
-        """Draws how much is in use and in the pool, of a device that does not say what is where."""
+        """Draws memory in use and pool of a device that does not report addresses."""
         pool = Rectangle(MARGIN, y, (memory["pool"] or 0) * self._scale, _BAR, "hatch", opacity=0.45)
         self._marks += [pool, Rectangle(MARGIN, y, memory["in_use"] * self._scale, _BAR, "tmp")]
 
     def _chunks(self, drawn: dict[str, Any], y: float) -> None:
-        """Draws every chunk where it is; regions stand one after another."""
+        """Draws every chunk at its position; regions are laid end to end."""
         start = 0
         for region in drawn["regions"]:
             for chunk in region["chunks"]:
@@ -134,7 +134,7 @@ class _Overview:
         offset, nbytes, state, requested, op, shape, _, holder = chunk
         x, long = MARGIN + (start + offset) * self._scale, nbytes * self._scale
         if long < 0.05:
-            return  # no screen shows it
+            return  # too narrow for any screen
         if state == _FREE:
             words = f"{self._words['free']}: {nbytes:,} B"
             self._marks.append(Rectangle(x, y, long, _BAR, "hatch", opacity=0.45, title=words))

@@ -1,4 +1,4 @@
-"""Which pictures are there of the memory of a recording, or of what a notebook's session has heard?"""
+"""Pictures of the memory in a recording, or in what a notebook's session has recorded."""
 
 from __future__ import annotations
 
@@ -30,29 +30,29 @@ from nbtf.notebook.stills.treemap import treemap
 
 VIEWS = "plane", "stacked", "treemap"
 MOST_EVENTS = 1_000_000
-"""Of a session that is gone through for what was where before a cell: two seconds of work."""
+"""Number of a session's events that are replayed to find the state before a cell: two seconds of work."""
 
 _SECONDS = 1.0
-"""How long a search for names may take."""
+"""Maximum duration of a search for names."""
 
 
 class Still:
-    """A picture that a notebook shows; it prints as the sentence that says what is on it."""
+    """A picture for a notebook's output. As text, it prints a sentence that describes the picture."""
 
     def __init__(self, picture: Picture) -> None:
         """Takes the picture."""
         self.picture = picture
 
     def __repr__(self) -> str:
-        """Returns what is on it."""
+        """Returns the description."""
         return self.picture.title
 
     def _repr_svg_(self) -> str:
-        """Returns it as SVG."""
+        """Returns the picture as SVG."""
         return to_svg(self.picture)
 
     def _repr_html_(self) -> str:
-        """Returns it as an image: it is no wider than its cell, and is drawn without trust, too."""
+        """Returns the picture as an image, which shrinks to its cell and is shown even in untrusted notebooks."""
         return to_html(self.picture)
 
 
@@ -63,22 +63,22 @@ def memory_picture(
     step: int | None = None,
     words: Words | None = None,
 ) -> Still:
-    """Returns a picture of what a recording tells of a simulated GPU's memory.
+    """Returns a picture of a simulated GPU's memory in a recording.
 
     Args:
-      record: from `tf.runtime.recording()`.
-      device: a name.
-      view: `"plane"`, what was where, by address and step; `"stacked"`, how much each kind of holder has, over time;
-        `"treemap"`, who holds how much.
-      step: whose chunks the plane shows (the last one when None), or whose pieces the treemap (that of the peak). The
-        steps are the events that took or freed memory, or failed to, from 0 on.
-      words: the texts, of the catalogue's sections `timeline` and `memoryPicture`; those of the environment's language
-        (`NBTF_LANG`) when None.
+      record: a recording from `tf.runtime.recording()`.
+      device: name of the GPU, such as `"GPU:0"`.
+      view: `"plane"` draws addresses over steps; `"stacked"`, the memory of each kind of holder over time; `"treemap"`,
+        the memory of each holder at one step.
+      step: number of the step, from 0; each event that allocated or freed memory, or failed to, is a step. Selects the
+        chunks beside the plane (default: the last step) or the pieces of the treemap (default: the peak).
+      words: texts of the catalogue's sections `timeline` and `memoryPicture`; None uses those of the environment's
+        language (`NBTF_LANG`).
 
     Raises:
-      TypeError: it is no recording.
-      ValueError: there is no such view or step, or the recording has lost its first events, or none of its events is
-        about such a device.
+      TypeError: if `record` is not a recording.
+      ValueError: if the view or the step does not exist, the recording has lost its first events, or no event is about
+        the memory of the device.
 
     >>> tf.runtime.restart()
     >>> _ = tf.runtime.simulate_gpus(1, memory="64MiB")
@@ -89,7 +89,7 @@ def memory_picture(
     Memory of GPU:0: 16 of 64 MiB in use.
     """
     if view not in VIEWS:
-        raise ValueError(f"view is one of {', '.join(map(repr, VIEWS))}. Got {view!r}")
+        raise ValueError(f"Unknown view {view!r}. Expected one of {', '.join(map(repr, VIEWS))}.")
     if not isinstance(record, runtime.Recording):  # pyright: ignore[reportUnnecessaryIsInstance]  # from a user
         raise no_recording(record)
     snapshot, name = record.snapshot(), runtime.without_cuda(device)
@@ -97,12 +97,12 @@ def memory_picture(
     changes, before = snapshot.memory()[full], record.regions_before(name)
     history = MemoryHistory(full, _limit(changes, full), changes, before, lines=snapshot.lines())
     if step is not None and not 0 <= step < history.steps:
-        raise ValueError(f"step is 0 to {history.steps - 1}. Got {step}")
+        raise ValueError(f"Step {step} does not exist. Expected 0 to {history.steps - 1}.")
     return _picture(view, history, step, _fits(record, full), _code_line(), words)
 
 
 def _code_line() -> CodeLine:
-    """How lines are told: in a notebook by the number of the cell."""
+    """Returns the function that formats code lines: in a notebook, by the number of the cell."""
     return next((session.code_line for session in SESSIONS.values()), file_and_line)
 
 
@@ -112,15 +112,15 @@ def memory_scenes(
     snapshot: runtime.Snapshot | None = None,
     most: int | None = None,
 ) -> list[dict[str, Any]]:
-    """Returns what a page needs to draw the memory of each device, the busiest first.
+    """Returns the data from which a page draws the memory of each device, the busiest first.
 
-    Where the first events are no longer kept there is none: nobody knows what was where.
+    If the first events are no longer kept, returns nothing, because the layout of memory is unknown.
 
     Args:
-      record: from `tf.runtime.recording()`.
-      code_line: says a line of the program in words.
-      snapshot: what it has, where somebody has asked for it already.
-      most: steps of each device, the last ones; all when None.
+      record: a recording from `tf.runtime.recording()`.
+      code_line: formats a line of the program as text.
+      snapshot: a snapshot of the recording, if the caller already has one.
+      most: number of steps per device, counted from the last; None returns all.
     """
     snapshot = snapshot or record.snapshot()
     if snapshot.cut:
@@ -137,7 +137,7 @@ def memory_scenes(
 
 
 def _names_at_end(snapshot: runtime.Snapshot) -> dict[str, dict[tuple[int, int], str]]:
-    """Returns who holds the pieces of each device at the end of a recording: names of now, if nothing came after."""
+    """Returns the holders of each device's pieces at the end of a recording: current names if nothing came after it."""
     session = next(iter(SESSIONS.values()), None)
     if session is None or session.recorder.snapshot(0).heard > MOST_EVENTS:
         return {}
@@ -150,14 +150,14 @@ def _names_at_end(snapshot: runtime.Snapshot) -> dict[str, dict[tuple[int, int],
 
 
 def _busiest_first(changes: dict[str, list[runtime.Event]]) -> list[tuple[str, list[runtime.Event]]]:
-    """Returns devices and what happened to their memory, those first with which most did."""
+    """Returns devices and the events of their memory, the device with the most events first."""
     return sorted(changes.items(), key=lambda entry: -len(entry[1]))
 
 
 def _last_steps(
     changes: Sequence[runtime.Event], device: str, regions: Any, limit: int | None
 ) -> tuple[Any, Sequence[runtime.Event]]:
-    """Returns what was where before the last steps of a device's memory, and these."""
+    """Returns the regions before the last steps of a device's memory, and these steps."""
     if limit is None or len(changes) <= limit:
         return regions, changes
     replay = runtime.MemoryReplay(device, regions)
@@ -167,21 +167,21 @@ def _last_steps(
 
 
 def _checked(snapshot: runtime.Snapshot, name: str) -> str:
-    """Returns the full name of a device, if events tell all about its memory."""
+    """Returns the full name of a device, if the events describe all of its memory."""
     if snapshot.cut:
         raise ValueError(
-            f"The first {counted(snapshot.cut, 'event is', 'events are')} no longer kept: "
-            "recording(capacity=...) keeps more."
+            f"The first {counted(snapshot.cut, 'event is', 'events are')} no longer kept. "
+            "Record with recording(capacity=...) to keep more."
         )
     short = runtime.short_name(name)
     full = [device for device in snapshot.memory() if runtime.short_name(device) == short]
     if not full:
-        raise ValueError(f"Nothing took memory of '{name}' in this recording: only simulated GPUs tell where it is")
+        raise ValueError(f"No memory of '{name}' was allocated in this recording. Only simulated GPUs have addresses.")
     return full[0]
 
 
 def _limit(changes: Sequence[runtime.Event], device: str) -> int:
-    """Returns how much a device may take, as it was then if a refusal tells it."""
+    """Returns the memory limit of a device, as it was at a failed request if there was one."""
     limits = [event.limit for event in changes if isinstance(event, runtime.Refused)]
     short = runtime.short_name(device)
     is_lent = any(getattr(event, "region", -1) >= FIRST_LENT_REGION for event in changes)
@@ -191,7 +191,7 @@ def _limit(changes: Sequence[runtime.Event], device: str) -> int:
 
 
 def _fits(record: runtime.Recording, device: str) -> Fits | None:
-    """Returns what tries a recording's requests on a device; nothing where that is no longer there."""
+    """Returns a function that retries a recording's requests on a device; None if the device no longer exists."""
     short = runtime.short_name(device)
     is_here = any(each.name == short and each.simulated and each.cuda is None for each in runtime.devices())
     return partial(record.fits, device=device) if is_here else None
@@ -211,32 +211,31 @@ def _picture(
         return Still(memory_stack(history, words=words, code_line=code_line))
     return Still(treemap(history, step=step, words=words))
 
-
-# What a session has heard
+    # What a session has recorded
 
 
 def steps_by_device(session: Session) -> Counter[str]:
-    """Returns how many events are about the memory of each device, by its short name, on the machine of today."""
+    """Returns the number of events about the memory of each device, by short name, since the last restart."""
     changes = _today(session)[0].memory()
     return Counter({runtime.short_name(name): len(of_device) for name, of_device in changes.items()})
 
 
 def picture_of_session(session: Session, name: str, view: str) -> Still:
-    """Returns a picture of a device's memory; the plane shows the chunks at the last refusal, if there was one.
+    """Returns a picture of a device's memory; the plane shows the chunks at the last failed request, if there was one.
 
     Args:
-      session: what it has heard on the machine of today is drawn.
-      name: of a device, short.
+      session: the session to draw; events before the last restart are ignored.
+      name: short name of the device.
       view: one of `VIEWS`.
 
     Raises:
-      ValueError: the first events are no longer kept.
+      ValueError: if the first events are no longer kept.
     """
     cut = session.recorder.snapshot().cut
     if cut:
         raise ValueError(
             f"The first {counted(cut, 'event of the session is', 'events of the session are')} no longer kept. "
-            "Record a cell: with tf.runtime.recording() as record; then tf.notebook.memory_picture(record)."
+            "To record one cell: with tf.runtime.recording() as record; then tf.notebook.memory_picture(record)."
         )
     history, fits = _history_of(session, name)
     step = history.refusals[-1].step if history.refusals else None
@@ -244,7 +243,7 @@ def picture_of_session(session: Session, name: str, view: str) -> Still:
 
 
 def memory_scenes_of_session(session: Session) -> list[dict[str, Any]]:
-    """Returns what a page needs to draw the memory of each device on the machine of today, as `memory_scenes` does."""
+    """Returns the data from which a page draws each device's memory since the last restart; see `memory_scenes`."""
     if session.recorder.snapshot().cut:
         return []
     histories = [_history_of(session, name) for name, _ in steps_by_device(session).most_common()]
@@ -252,14 +251,14 @@ def memory_scenes_of_session(session: Session) -> list[dict[str, Any]]:
 
 
 def memory_scenes_of_run(session: Session, run: runtime.Scene, most: int | None = None) -> list[dict[str, Any]]:
-    """Returns what a page needs to draw the memory of each device in a run of a cell, as `memory_scenes` does.
+    """Returns the data from which a page draws the memory of each device in one run of a cell; see `memory_scenes`.
 
-    Where the first events of the session are no longer kept there is none: nobody knows what was where.
+    If the first events of the session are no longer kept, returns nothing, because the layout of memory is unknown.
 
     Args:
-      session: that heard it.
-      run: on the machine of today.
-      most: steps of each device, the last ones; all when None.
+      session: the session that recorded it.
+      run: a run since the last restart.
+      most: number of steps per device, counted from the last; None returns all.
     """
     if session.recorder.snapshot(0).heard > MOST_EVENTS:
         return []
@@ -281,7 +280,7 @@ def memory_scenes_of_run(session: Session, run: runtime.Scene, most: int | None 
 
 
 def _history_of(session: Session, name: str) -> tuple[MemoryHistory, Fits | None]:
-    """Returns what happened to a device's memory on the machine of today, and what tries the requests again."""
+    """Returns a device's memory history since the last restart, and a function that retries its requests."""
     snapshot, is_first = _today(session)
     full, record = str(full_name(name)), session.recording
     changes, before = snapshot.memory().get(full, []), record.regions_before(name) if is_first else ()
@@ -291,11 +290,11 @@ def _history_of(session: Session, name: str) -> tuple[MemoryHistory, Fits | None
 
 
 def picture_of_map(regions: runtime.MemoryMap, session: Session) -> Still:
-    """Returns a picture of the chunks of a device; names are those of this moment, where nothing has changed since.
+    """Returns a picture of a device's chunks; it shows current names if nothing has changed since.
 
     Args:
-      regions: from `tf.runtime.memory_map`.
-      session: whose program has names.
+      regions: a map from `tf.runtime.memory_map`.
+      session: the session whose variables are searched for names.
     """
     short = runtime.short_name(regions.device)
     is_here = any(each.name == short and each.simulated for each in runtime.devices())
@@ -304,13 +303,13 @@ def picture_of_map(regions: runtime.MemoryMap, session: Session) -> Still:
 
 
 def _names_on(session: Session, name: str) -> Addresses:
-    """Returns who holds the pieces of a device, by region and offset."""
+    """Returns the holders of a device's pieces, by region and offset."""
     names, _ = holder_names(session, _SECONDS)
     return {piece[1:]: text for piece, text in names.items() if piece[0] == name}
 
 
 def _today(session: Session) -> tuple[runtime.Snapshot, bool]:
-    """Returns what was heard on the machine of today, and whether that is the first."""
+    """Returns the events since the last restart, and whether the runtime has never been restarted."""
     recorder = session.recorder
     snapshot, scenes = recorder.snapshot(), recorder.scenes
     if not scenes or scenes[0].machine == scenes[-1].machine:

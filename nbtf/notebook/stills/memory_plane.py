@@ -1,4 +1,4 @@
-"""Who holds a device's memory, and why does a request not fit? Addresses over steps, and the chunks of a step."""
+"""Draws a device's memory: addresses over steps, the chunks of one step, and why a request failed."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from nbtf.notebook.stills.palette import text_on
 
 WIDTH, LEAST_WIDTH = 960.0, 560.0
 _SIDE = 176.0
-"""Px of the cross-section with its names."""
+"""Width of the cross-section with its names, in px."""
 
 _WIDEST = "1021.5 MiB"
-"""As wide as sizes are: what stands below does not move from step to step."""
+"""Enough space for any size, so that the text below keeps its position from step to step."""
 
 _CURVE = 40.0
 
@@ -33,22 +33,22 @@ def memory_plane(
     words: Words | None = None,
     code_line: CodeLine = file_and_line,
 ) -> Picture:
-    """Returns what was where in memory, and the chunks after a step.
+    """Returns a picture of memory over time, with the chunks after one step.
 
     Args:
-      history: of one device.
+      history: the history of one device.
       width: in px; at least 560 are used.
-      step: whose chunks are shown; the last one when None.
-      fits: tries other limits and deletions, for what was refused.
-      words: of the sections `timeline` and `memoryPicture`; those of the environment's language when None.
-      code_line: says a line of the program in words.
+      step: the step whose chunks are shown; None shows the last one.
+      fits: tries other limits and deletions for requests that failed.
+      words: texts of the sections `timeline` and `memoryPicture`; None uses those of the environment's language.
+      code_line: formats a line of the program as text.
 
     Raises:
-      ValueError: there is no such step.
+      ValueError: if the step does not exist.
     """
     last = history.steps - 1
     if step is not None and not 0 <= step <= last:
-        raise ValueError(f"step must be 0 to {last}, got {step}")
+        raise ValueError(f"Step {step} does not exist. Expected 0 to {last}.")
     shown_step = last if step is None else step
     return _Plane(history, max(width, LEAST_WIDTH), shown_step, fits, words or picture_words(), code_line).picture()
 
@@ -77,7 +77,7 @@ class _Plane:
         self._marks: list[Mark] = [*head, *self._curve()]
 
     def picture(self) -> Picture:
-        """Returns all of it."""
+        """Returns the complete picture."""
         history, scale = self._history, self._scale
         self._frame()
         for band in history.bands:
@@ -111,7 +111,7 @@ class _Plane:
         return [title, pill, dot, state, *marks], y + 1
 
     def _facts(self) -> tuple[list[Text], float]:
-        """Returns the figures above the chunks, and the baseline of the last."""
+        """Returns the figures above the chunks, and the baseline of the last one."""
         words, history, right = self._words, self._history, self._width - MARGIN
         limit = words["limit"] if self._high == self._limit else filled(words["ofLimit"], limit=gib(self._limit))
         used = Text(0, 0, gib(history.in_use[self._step]), size=15, weight=650)
@@ -144,7 +144,7 @@ class _Plane:
         ]
 
     def _frame(self) -> None:
-        """Draws what the device has taken, hatched, and the scale of the addresses."""
+        """Draws the device's pool, hatched, and the scale of the addresses."""
         scale = self._scale
         for each in self._history.extents:
             begin, end = self._axis.x(each.birth), self._axis.x(each.death)
@@ -195,7 +195,7 @@ class _Plane:
         ]
 
     def _request(self, refusal: Refusal, x: float, y: float, width: float, height: float) -> list[Text]:
-        """Returns what is written in a request: as many of its lines as it has room for, but the first always."""
+        """Returns the text inside a request: as many of its lines as fit, but always the first."""
         text = filled(self._words["asked"], size=shortage_of(refusal.event).sizes["asked"])
         lines = [Text(x, 0, text, "hot", 11, 650, "middle", halo=True)]
         lines += [Text(x, 0, self._words["noHole"], "hot", 11, anchor="middle")]
@@ -213,7 +213,7 @@ class _Plane:
         self._marks += [Line(x, self._curve_top, x, y, "ink", 1.5), Path(head, "ink", closed=True)]
 
     def _foot(self) -> float:
-        """Draws the legend, and what a refusal says; returns the lowest baseline."""
+        """Draws the legend and the explanation of a failed request; returns the lowest baseline."""
         history, y, x, right = self._history, self._scale.bottom + 40, LEFT, self._width - MARGIN
         drawn = [band for band in history.bands if band.size >= self._scale.least]
         groups = {band.group for band in drawn}
@@ -233,7 +233,7 @@ class _Plane:
         return self._detail(history.refusals[-1], y + 12) if history.refusals else y
 
     def _detail(self, refusal: Refusal, y: float) -> float:
-        """Draws the sentences of the error, the line, and what would have helped; returns the lowest baseline."""
+        """Draws the error's sentences, the line, and what would have helped; returns the lowest baseline."""
         event, words = refusal.event, self._words
         rows = [Text(0, 0, words["outOfMemory"], size=13, weight=650)]
         rows += [Text(0, 0, request_in_words(event) + shortage_in_words(event, words))]

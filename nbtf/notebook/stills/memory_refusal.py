@@ -1,4 +1,4 @@
-"""Why did a request not fit, and what would have let it? Told as the error tells it; what would help is tried."""
+"""Explains why a request failed, in the words of the error, and what would have made it fit, tested by replaying."""
 
 from __future__ import annotations
 
@@ -19,46 +19,46 @@ from nbtf.notebook.stills.memory_bands import SLOTS, TEMPORARY, WEIGHTS, Band, W
 from nbtf.notebook.stills.memory_history import MemoryHistory, Refusal
 
 _LIMITS, _PIECES, _CONTAINERS = 16, 8, 4
-"""How many limits are within reach, and how many deletions are tried."""
+"""Maximum number of limits, of single deletions and of container deletions that are tried."""
 
 _SMALL = 100
-"""What part of a request is too little to matter."""
+"""Pieces smaller than a request divided by this number are ignored."""
 
 _REASONS = {"too large": "tooLarge", "mapped": "mapped", "in pieces": "fragmented"}
-"""Texts that say why; where the sum of what is in use says it all there is none."""
+"""The text of each reason; the sum of the memory in use needs no further explanation."""
 
 _NONE: Mapping[runtime.Allocated, int] = MappingProxyType({})
 
 
 class Fits(Protocol):
-    """Sends all requests once more through the allocator, as `Recording.fits` does."""
+    """Replays all requests through the allocator, as `Recording.fits` does."""
 
     def __call__(self, limit: int, without: Mapping[runtime.Allocated, int] = _NONE) -> runtime.Fit:
-        """Tries a limit in bytes, with pieces freed before the event with a number."""
+        """Tries a limit in bytes, with pieces freed before the event with a given number."""
         ...
 
 
 def shortage_of(event: runtime.Refused) -> Shortage:
-    """Returns why a request did not fit, with the sizes as the error writes them."""
+    """Returns why a request did not fit, with the sizes as the error shows them."""
     return shortage(event.nbytes, event.limit, event.in_use, event.pool, event.largest_free)
 
 
 def shortage_in_words(event: runtime.Refused, words: Words) -> str:
-    """Returns the sentences of the error, in a language."""
+    """Returns the sentences of the error, in one of the languages."""
     short = shortage_of(event)
     reason = words[_REASONS[short.reason]] if short.reason in _REASONS else ""
     return filled(" ".join(filter(None, (words["sentence"], reason))), **short.sizes)
 
 
 def request_in_words(event: runtime.Refused) -> str:
-    """Returns what a request was for, in front of the sentences: `MatMul [2, 3]: `; nothing where nobody knows."""
+    """Returns the purpose of a request, to precede the sentences: `MatMul [2, 3]: `; empty if unknown."""
     return "" if event.label is None else f"{event.label.op} {list(event.label.shape)}: "
 
 
 def held_before(history: MemoryHistory, refusal: Refusal) -> list[Band]:
-    """Returns what is still held from an earlier line, or an earlier training step, when a request is refused.
+    """Returns the pieces that an earlier line, or an earlier training step, still holds when a request fails.
 
-    Weights, optimizer slots and inputs are no such thing, for a step needs them, nor what is small beside the request.
+    Weights, optimizer slots and inputs are not included, because a step needs them; nor are small pieces.
     """
     updates = [step for step in range(refusal.step) if history.changes[step].phase == "update"]
     latest = updates[-1] if updates else -1
@@ -74,22 +74,22 @@ def held_before(history: MemoryHistory, refusal: Refusal) -> list[Band]:
 
 
 def hints(history: MemoryHistory, refusal: Refusal, fits: Fits | None, words: Words) -> list[str]:
-    """Returns what is still held from before, which deletion would have let a request fit, and which limit.
+    """Returns what is still held from earlier, which deletion would have made the request fit, and which limit.
 
-    Nothing is guessed: a deletion or a limit is named after the requests went through the allocator with it.
+    Hints are tested, not guessed: the requests are replayed through the allocator with each deletion or limit.
 
     Args:
-      history: of the device.
-      refusal: the request.
-      fits: the allocator's answer; None where nobody can ask it.
-      words: of the pictures.
+      history: the history of the device.
+      refusal: the failed request.
+      fits: replays the requests; None if that is not possible.
+      words: texts of the pictures.
     """
     live_bands = held_before(history, refusal)
     rows = (
         [filled(words["held"], names=_some_titles(live_bands, words), size=gib(_sum(live_bands)))] if live_bands else []
     )
     event = refusal.event
-    if fits is None or event not in fits(event.limit).refused:  # another machine than that of the recording
+    if fits is None or event not in fits(event.limit).refused:  # the recording comes from a different machine
         return rows
     for bands in _deletions(history, live_bands, refusal):
         without = {band.event: event.seq for band in bands if band.event is not None}
@@ -100,7 +100,7 @@ def hints(history: MemoryHistory, refusal: Refusal, fits: Fits | None, words: Wo
 
 
 def _deletions(history: MemoryHistory, live_bands: Sequence[Band], refusal: Refusal) -> Iterator[Sequence[Band]]:
-    """Yields what may be worth a try: pieces that would make a hole of the size, then containers; small ones first."""
+    """Yields deletions worth trying: pieces that would make a large enough hole, then containers; small ones first."""
     holes = history.holes(refusal.step)
     below, above = {start + size: size for start, size in holes}, dict(holes)
     tried = sorted((band for band in live_bands if band.event is not None), key=lambda band: band.size)
@@ -118,12 +118,12 @@ def _deletions(history: MemoryHistory, live_bands: Sequence[Band], refusal: Refu
 
 
 def _container(name: str) -> str:
-    """Returns the variable that a name begins with: `held` of `held[3]`."""
+    """Returns the variable with which a name begins: `held` of `held[3]`."""
     return re.split(r"[\[.,]", name, maxsplit=1)[0]
 
 
 def _without(bands: Sequence[Band], words: Words) -> str:
-    """Returns the statement that deletes pieces, or says which they are where no statement does."""
+    """Returns the hint with the statement that deletes pieces, or with their names if no statement does."""
     name = bands[0].name if len(bands) == 1 else _container(bands[0].name)
     try:
         ast.parse(f"del {name}")
@@ -133,7 +133,7 @@ def _without(bands: Sequence[Band], words: Words) -> str:
 
 
 def _limit(limit: int, fits: Fits, words: Words) -> str:
-    """Returns from which limit on all would fit."""
+    """Returns the hint with the smallest tested limit at which everything fits."""
     step = 1 << max(20, (limit // 32 - 1).bit_length())
     number = 1 + bisect_left(range(1, _LIMITS + 1), True, key=lambda number: bool(fits(limit + number * step)))
     if number > _LIMITS:
@@ -142,7 +142,7 @@ def _limit(limit: int, fits: Fits, words: Words) -> str:
 
 
 def _some_titles(bands: Iterable[Band], words: Words, limit: int = 3) -> str:
-    """Returns the largest pieces in few words, those of a container together."""
+    """Returns a short list of the largest pieces; those of one container are combined."""
     sizes, counts = Counter[str](), Counter[str]()
     for band in bands:
         name = _container(band.name) or f"{band.title(words)} {band.shape}".rstrip()

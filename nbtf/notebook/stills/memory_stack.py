@@ -1,4 +1,4 @@
-"""How much does each group hold over time, and what is in use at the peak?"""
+"""Draws how much memory each group holds over time, and what is in use at the peak."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ def memory_stack(
     words: Words | None = None,
     code_line: CodeLine = file_and_line,
 ) -> Picture:
-    """Returns the bytes of each group, one above the other, and the list of them at the peak.
+    """Returns a picture of the groups' bytes, stacked, with a list of them at the peak.
 
     Args:
-      history: of one device.
+      history: the history of one device.
       width: in px; at least 480 are used.
-      words: of the sections `timeline` and `memoryPicture`; those of the environment's language when None.
-      code_line: says a line of the program in words.
+      words: texts of the sections `timeline` and `memoryPicture`; None uses those of the environment's language.
+      code_line: formats a line of the program as text.
     """
     width, words, peak = max(width, 480.0), words or picture_words(), history.peak
     totals, in_use = history.group_levels(), history.in_use[peak]
@@ -61,7 +61,7 @@ def _scale(high: int, right: float) -> list[Mark]:
 
 
 def _areas(history: MemoryHistory, totals: list[dict[str, int]], axis: StepAxis, high: int, words: Words) -> list[Mark]:
-    """Returns an area for each group; a column shows its step of the highest use."""
+    """Returns an area for each group; a column shows the step of its highest use."""
     tops = [(max(steps, key=lambda step: history.in_use[step]), begin, end) for steps, begin, end in axis.columns()]
     base = [0] * len(tops)
     marks: list[Mark] = []
@@ -81,7 +81,7 @@ def _areas(history: MemoryHistory, totals: list[dict[str, int]], axis: StepAxis,
 
 
 def _composition(totals: dict[str, int], in_use: int, words: Words) -> list[tuple[str, Text, Text]]:
-    """Returns token, name and figure of each group, and of all together."""
+    """Returns token, name and figure of each group, and of the total."""
     rows = [(COLOURS[group], Text(0, 0, words[group]), totals[group]) for group in reversed(GROUPS)]
     rows.append(("", Text(0, 0, words["inUse"], weight=650), in_use))
     return [
@@ -91,7 +91,7 @@ def _composition(totals: dict[str, int], in_use: int, words: Words) -> list[tupl
 
 
 def _list(composition: list[tuple[str, Text, Text]], words: Words, left: float, right: float) -> list[Mark]:
-    """Returns what the groups hold at the peak."""
+    """Returns the list of what the groups hold at the peak."""
     y = _TOP + 6
     marks: list[Mark] = [Text(left, y, words["atPeak"], "soft", 11)]
     for token, name, figure in composition:

@@ -1,8 +1,8 @@
-"""Which colour is each token, on light and on dark paper?
+"""The colour of each token, for light and dark paper.
 
-One hue says what runs and which memory it leaves behind. Fills of ops and memory differ by at least 9 in OKLab x 100
-for every kind of sight, stand out from the paper by 3:1 at least, and texts on them by 4.5:1. Copies are never told by
-hue alone.
+Each op and the memory it leaves behind share one hue. Fills of ops and of memory differ by at least 9 in OKLab x 100
+for every kind of colour vision. Their contrast with the paper is at least 3:1, and that of texts on them at least
+4.5:1. Copies never differ by hue alone.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 
 class Colour(NamedTuple):
-    """A colour on light and on dark paper."""
+    """A colour for light and for dark paper."""
 
     light: str
     dark: str
@@ -26,7 +26,7 @@ FILLS = {
     "tmp": Colour("#8d8f8d", "#8b929b"),  # temporary, other
     "cpyf": Colour("#f7c85a", "#d9a62e"),  # the inside of a copy
 }
-"""What areas are filled with."""
+"""The fills of areas."""
 
 _ON_DARK, _ON_LIGHT = Colour("#ffffff", "#0b0e14"), Colour("#10131a", "#0b0e14")
 
@@ -48,7 +48,7 @@ TOKENS = FILLS | {
     "tint2": Colour("#dfe5ec", "#333b47"),
     "paper": Colour("#ffffff", "#16181d"),
 }
-"""All tokens; `on-fwd` is a text on `fwd`. The fill `hatch` is lines of `line` on nothing."""
+"""All tokens; `on-fwd` is the colour of text on `fwd`. The fill `hatch` is lines of `line` without a background."""
 
 OF_PHASE = {
     "forward": "fwd",
@@ -59,7 +59,7 @@ OF_PHASE = {
     "metrics": "tmp",
     "": "tmp",
 }
-"""What an op is filled with, by its phase."""
+"""The fill of ops, by phase."""
 
 OF_HOLDER = {
     "weights": "wgt",
@@ -69,11 +69,11 @@ OF_HOLDER = {
     "input": "py",
     "temporary": "tmp",
 }
-"""What memory is filled with, by what it is kept for."""
+"""The fill of memory, by purpose."""
 
 
 def text_on(fill: str) -> str:
-    """Returns the token of a text on an area.
+    """Returns the token of text on a fill.
 
     >>> text_on("fwd"), text_on("paper")
     ('on-fwd', 'ink')
@@ -82,7 +82,7 @@ def text_on(fill: str) -> str:
 
 
 def style_sheet() -> str:
-    """Returns the colours as properties of the pictures in a page, which follow its theme, else the reader's wish."""
+    """Returns the colours as CSS properties of a page's pictures, which follow the page's theme or the reader's."""
     colours = "".join(f"--nbtf-{token}:light-dark({colour.light},{colour.dark});" for token, colour in TOKENS.items())
     return (
         f".nbtf-picture,.nbtf-page .nbtf-view{{color-scheme:light dark;{colours}}}\n"

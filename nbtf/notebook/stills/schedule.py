@@ -1,4 +1,4 @@
-"""When did each op and copy of a recording run, on a clock that they share?"""
+"""When each op and copy of a recording ran, on one common clock."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from nbtf import runtime
 from nbtf.notebook.device_names import in_order
 
 SMALLEST_COPY = 4096
-"""Bytes below which a copy has no mark of its own."""
+"""Copies smaller than this, in bytes, are not drawn individually."""
 
 SHORTEST_OP = 2e-8
-"""Seconds below which an op has no mark of its own."""
+"""Ops shorter than this, in seconds, are not drawn individually."""
 
 CONSTANT = "_EagerConst"
 MODELLED, MEASURED = "modelled", "measured"
 
 
 class Work(NamedTuple):
-    """An op that ran: from when on, in seconds since the recording's first one, and for how long."""
+    """An op that ran: its start, in seconds since the recording's first one, and its duration."""
 
     device: str
     start: float
@@ -41,17 +41,17 @@ class Work(NamedTuple):
 
     @property
     def end(self) -> float:
-        """When it was over."""
+        """The time of its end."""
         return self.start + self.seconds
 
     @property
     def folded(self) -> bool:
-        """Whether it has no mark of its own."""
+        """Whether it is not drawn individually."""
         return self.op == CONSTANT or self.seconds < SHORTEST_OP
 
 
 class Transfer(NamedTuple):
-    """A copy: both its devices are busy with it."""
+    """A copy, which occupies both its devices."""
 
     source: str
     target: str
@@ -63,12 +63,12 @@ class Transfer(NamedTuple):
 
     @property
     def end(self) -> float:
-        """When it was over."""
+        """The time of its end."""
         return self.start + self.seconds
 
     @property
     def folded(self) -> bool:
-        """Whether it has no mark of its own."""
+        """Whether it is not drawn individually."""
         return self.nbytes < SMALLEST_COPY
 
 
@@ -98,20 +98,20 @@ Mask = NDArray[np.bool_]
 
 
 class Pieces(Sequence[_Piece]):
-    """Ops, or copies, in columns: each is made when it is looked at.
+    """Ops, or copies, stored in columns: each is created on access.
 
-    `facts` are pieces without times, that say what many have in common; `fact` is the position there of each.
+    `facts` are pieces without times, with what many pieces have in common; `fact` is the index of each piece's facts.
     """
 
     def __init__(
         self, facts: Sequence[_Piece], fact: Integers, start: Numbers, seconds: Numbers, seq: Integers
     ) -> None:
-        """Takes columns of the same length."""
+        """Takes columns of equal length."""
         self.facts, self.fact, self.start, self.seconds, self.seq = facts, fact, start, seconds, seq
 
     @classmethod
     def of(cls, pieces: Sequence[_Piece]) -> Pieces[_Piece]:
-        """Returns the columns of pieces."""
+        """Converts pieces into columns."""
         facts: dict[Any, int] = {}
         fact = [facts.setdefault(piece._replace(start=0.0, seconds=0.0, seq=0), len(facts)) for piece in pieces]
         rows = [(piece.start, piece.seconds, piece.seq) for piece in pieces]
@@ -119,7 +119,7 @@ class Pieces(Sequence[_Piece]):
         return cls([*facts], np.array(fact, np.int64), start, seconds, seq.astype(np.int64))
 
     def __len__(self) -> int:
-        """Returns how many there are."""
+        """Returns the number of pieces."""
         return len(self.fact)
 
     @overload
@@ -127,7 +127,7 @@ class Pieces(Sequence[_Piece]):
     @overload
     def __getitem__(self, index: slice) -> Pieces[_Piece]: ...
     def __getitem__(self, index: SupportsIndex | slice) -> Any:
-        """Returns a piece, or some of them."""
+        """Returns a piece, or a slice of them."""
         if isinstance(index, slice):
             return self.at(np.arange(len(self))[index])
         start, seconds, seq = float(self.start[index]), float(self.seconds[index]), int(self.seq[index])
@@ -135,11 +135,11 @@ class Pieces(Sequence[_Piece]):
         return piece._replace(start=start, seconds=seconds, seq=seq)
 
     def at(self, rows: Integers | Mask) -> Pieces[_Piece]:
-        """Returns some of them, by position or by a mask."""
+        """Returns the selected pieces, by position or by a mask."""
         return Pieces(self.facts, self.fact[rows], self.start[rows], self.seconds[rows], self.seq[rows])
 
     def of_each(self, look_at: Callable[[_Piece], Any], dtype: Any) -> NDArray[Any]:
-        """Returns what a function says of each; it is asked of `facts`."""
+        """Returns a function's value for each piece; the function is called with `facts`."""
         return np.array([look_at(piece) for piece in self.facts], dtype)[self.fact]
 
     def distinct(self) -> list[_Piece]:
@@ -148,12 +148,12 @@ class Pieces(Sequence[_Piece]):
 
     @property
     def end(self) -> Numbers:
-        """When each was over."""
+        """The end times of all pieces."""
         return self.start + self.seconds
 
     @cached_property
     def folded(self) -> Mask:
-        """Which have no mark of their own."""
+        """Which pieces are not drawn individually."""
         short = self.of_each(lambda piece: piece._replace(seconds=0.0).folded, bool)
         long = self.of_each(lambda piece: piece._replace(seconds=inf).folded, bool)
         return np.where(self.seconds < SHORTEST_OP, short, long)
@@ -161,7 +161,7 @@ class Pieces(Sequence[_Piece]):
 
 @dataclass(frozen=True)
 class Schedule:
-    """All that ran on one clock, modelled or measured. `executed` ops and `copied` values count those of both."""
+    """Everything that ran on one clock, modelled or measured. `executed` and `copied` count ops and copies on both."""
 
     clock: str
     lanes: tuple[str, ...]
@@ -171,17 +171,17 @@ class Schedule:
     executed: int
     copied: int
     cut: int = 0
-    """How many events are no longer kept, the oldest."""
+    """The number of oldest events that are no longer kept."""
     traces: tuple[Trace, ...] = ()
 
     @cached_property
     def seconds(self) -> float:
-        """How long it took, from the first start to the last end."""
+        """The time from the first start to the last end."""
         return max(float(pieces.end.max(initial=0.0)) for pieces in (self.ops, self.copies))
 
     @property
     def unclocked(self) -> int:
-        """How many ops and copies are not on this clock."""
+        """The number of ops and copies on the other clock."""
         return self.executed + self.copied - len(self.ops) - len(self.copies)
 
     def ops_on(self, device: str) -> Pieces[Work]:
@@ -204,7 +204,7 @@ class Schedule:
         }
 
     def share(self, pieces: Pieces[Work] | Pieces[Transfer]) -> int:
-        """Returns how many percent of the time some pieces of one device take; what overlaps counts once."""
+        """Returns the percentage of the time that one device's pieces take; overlapping pieces count once."""
         ends = np.maximum.accumulate(pieces.end)
         earlier = np.concatenate([[0.0], ends])[: len(ends)]
         busy = np.maximum(ends - np.maximum(pieces.start, earlier), 0.0)
@@ -212,28 +212,28 @@ class Schedule:
 
     @cached_property
     def has_phases(self) -> bool:
-        """Whether the program said what it did: forward, backward and so on."""
+        """Whether the program has phases: forward, backward and so on."""
         return any(work.phase for work in self.ops.distinct())
 
     @cached_property
     def longest(self) -> Work | None:
-        """The op that took most time."""
+        """The op that took the most time."""
         drawn = np.flatnonzero(~self.ops.folded)
         return self.ops[int(drawn[self.ops.seconds[drawn].argmax()])] if len(drawn) else None
 
     @cached_property
     def folded(self) -> dict[str, int]:
-        """How many constants, other ops and copies have no mark of their own."""
+        """How many constants, other ops and copies are not drawn individually."""
         constants = int(self.ops.of_each(lambda work: work.op == CONSTANT, bool).sum())
         ops, copies = int(self.ops.folded.sum()), int(self.copies.folded.sum())
         return {"constants": constants, "ops": ops - constants, "copies": copies}
 
 
 def snapshot_of(record: Any) -> runtime.Snapshot:
-    """Returns what a recording has now; a snapshot is what one had.
+    """Returns a snapshot of a recording, or the snapshot that was passed.
 
     Raises:
-      TypeError: neither.
+      TypeError: if `record` is neither.
     """
     if isinstance(record, runtime.Snapshot):
         return record
@@ -243,24 +243,24 @@ def snapshot_of(record: Any) -> runtime.Snapshot:
 
 
 def no_recording(record: object) -> TypeError:
-    """Returns the error for something else."""
-    return TypeError(f"`record` must be what tf.runtime.recording() gives. Got {record!r} of {type(record)}")
+    """Returns the error for anything that is not a recording."""
+    return TypeError(f"`record` must be a recording from tf.runtime.recording(). Got {record!r} of {type(record)}.")
 
 
 def timed(snapshot: runtime.Snapshot) -> Schedule:
-    """Returns what a snapshot has of ops, copies and traces, and when."""
+    """Returns the ops, copies and traces of a snapshot, with their times."""
     return schedule_of(snapshot.work, snapshot.cut, snapshot.traces)
 
 
 def schedule_of(work: runtime.Work, cut: int = 0, traces: Sequence[runtime.Traced] = ()) -> Schedule:
     """Returns what ran and when, from the columns of a recording.
 
-    Modelled and measured times are never mixed: where something has a modelled start, only such things are taken.
+    Modelled and measured times are never mixed: if anything has a modelled start, only modelled times are used.
 
     Args:
-      work: of a snapshot.
-      cut: how many events before them are no longer kept.
-      traces: of a snapshot.
+      work: the columns of a snapshot.
+      cut: number of earlier events that are no longer kept.
+      traces: the traces of a snapshot.
     """
     executed, copied = (_has(work, event) for event in (runtime.OpExecuted, runtime.Copied))
     stamped = (executed | copied) & ~np.isnan(work.start)
@@ -284,7 +284,7 @@ def schedule_of(work: runtime.Work, cut: int = 0, traces: Sequence[runtime.Trace
 
 
 def _has(work: runtime.Work, event: type[Any], phase: str | None = None) -> Mask:
-    """Returns which rows some events tell of, those of a phase or of any."""
+    """Returns which rows come from events of a class, and of a phase if one is given."""
     facts = [isinstance(fact.event, event) and phase in (None, fact.event.phase) for fact in work.facts]
     return np.array(facts, bool)[work.fact]
 
@@ -292,7 +292,7 @@ def _has(work: runtime.Work, event: type[Any], phase: str | None = None) -> Mask
 def _pieces(
     ran: runtime.Work, starts: Numbers, event: type[Any], build: Callable[[runtime.Fact], _Piece]
 ) -> Pieces[_Piece]:
-    """Returns the pieces that some events tell of, in the order of their starts."""
+    """Returns the pieces that some events report, in the order of their starts."""
     positions = np.flatnonzero([isinstance(fact.event, event) for fact in ran.facts])
     rows = np.flatnonzero(_has(ran, event))
     rows = rows[starts[rows].argsort(kind="stable")]
@@ -313,14 +313,14 @@ def _transfer(fact: runtime.Fact) -> Transfer:
 
 
 def _traces(ran: runtime.Work, starts: Numbers, traces: Sequence[runtime.Traced]) -> Iterator[Trace]:
-    """Yields the traces, each where the next piece of all that were told of later starts, or behind the last."""
+    """Yields the traces, each at the start of the next piece reported after it, or behind the last piece."""
     following = [*np.minimum.accumulate(starts[::-1])[::-1].tolist(), (starts + ran.seconds).max(initial=0.0)]
     for trace, at in zip(traces, ran.seq.searchsorted([trace.seq for trace in traces]).tolist(), strict=True):
         yield Trace(following[at], trace.function, trace.cause, trace.differences, trace.site)
 
 
 def _measured_starts(ran: runtime.Work) -> Numbers:
-    """Returns when things began that were told of when they were over; a device does them in order."""
+    """Returns the start times of pieces that were reported at their end; a device works on them in order."""
     events: list[Any] = [fact.event for fact in ran.facts]
     devices: list[tuple[str, ...]] = [
         (event.source, event.target) if isinstance(event, runtime.Copied) else (event.device,) for event in events
@@ -344,12 +344,12 @@ def _lanes(ops: Pieces[Work], copies: Pieces[Transfer]) -> tuple[str, ...]:
 
 
 def is_host(device: str) -> bool:
-    """Tells whether a device is no card."""
+    """Returns whether a device is not a card."""
     return "CPU:" in device
 
 
 def _exchanges(ran: runtime.Work, starts: Numbers) -> Iterator[Exchange]:
-    """Yields each all-reduce: its copies, up to the next op that is part of none."""
+    """Yields each all-reduce: its copies, up to the next op that is not part of it."""
     rows = np.flatnonzero(_has(ran, runtime.Copied, "all-reduce"))
     if not len(rows):
         return
@@ -363,7 +363,7 @@ def _exchanges(ran: runtime.Work, starts: Numbers) -> Iterator[Exchange]:
 
 
 def layer_in_words(path: str) -> str:
-    """Returns the path of a layer; of one that is but a number it is what a program writes behind its model: `[2]`.
+    """Returns the path of a layer; for a mere number, the index that a program writes after its model: `[2]`.
 
     >>> layer_in_words("blocks.3.attn"), layer_in_words("2")
     ('blocks.3.attn', '[2]')

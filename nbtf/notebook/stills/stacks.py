@@ -1,4 +1,4 @@
-"""What is seen of pieces that are too short for a mark of their own? How busy each column of pixels was, by colour."""
+"""Draws pieces that are too short to be drawn individually, as the load of each column of pixels, by colour."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ _FAMILIES = {
     "randoms": ("py", re.compile(r"Random|Multinomial|::(rand|normal|uniform|bernoulli|multinomial|native_dropout)")),
     "other": ("tmp", re.compile("")),
 }
-"""What an op is filled with where the program has no phases; the first pattern that fits counts."""
+"""The fill of ops if the program has no phases; the first pattern that matches counts."""
 
 _PHASES = ("forward", "backward", "update", "input")
 
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """Where a moment is drawn: the px of the beginning and of the end, and the seconds in between."""
+    """Maps times to px: the px of the beginning and of the end, and the seconds in between."""
 
     begin: float
     end: float
@@ -45,21 +45,21 @@ class Scale:
         return self.end - self.begin
 
     def at(self, moment: float) -> float:
-        """Returns where a moment is, to a tenth of a px: pieces that touch in time do so in the picture."""
+        """Returns the px of a time, rounded to tenths, so that pieces adjacent in time are adjacent in the picture."""
         return round(self.exact(moment), 1)
 
     def exact(self, moment: float) -> float:
-        """Returns where a moment would be if px had no end."""
+        """Returns the px of a time without rounding."""
         return self.begin + (moment / self.seconds if self.seconds else 0.0) * self.width
 
     def at_all(self, moments: Numbers) -> Numbers:
-        """Returns where moments are, as `at` does."""
+        """Returns the px of times, rounded as `at` does."""
         return np.round(self.begin + moments / (self.seconds or inf) * self.width, 1)
 
 
 @dataclass(frozen=True, slots=True)
 class Colouring:
-    """Which op has which colour, and the words of the legend: by phase, or where there is none by family."""
+    """The colour of each op, and the texts of the legend: by phase, or by family without phases."""
 
     by_phase: bool
     ops: tuple[Work, ...]
@@ -69,7 +69,7 @@ class Colouring:
         return OF_PHASE.get(work.phase, "tmp") if self.by_phase else _FAMILIES[_family(work.op)][0]
 
     def keys(self) -> list[tuple[str, str]]:
-        """Returns the names in the words, and the tokens, of those that occur."""
+        """Returns the tokens that occur, with their names."""
         if self.by_phase:
             names = {work.phase if work.phase in _PHASES else "other" for work in self.ops}
             return [(name, OF_PHASE.get(name, "tmp")) for name in (*_PHASES, "other") if name in names]
@@ -87,11 +87,11 @@ def _family(op: str) -> str:
 
 
 _MOST_COLUMNS = 640
-"""Columns that a picture has at most where many pieces are short; each is then some px wide."""
+"""Maximum number of columns in a picture with many short pieces; each is then several px wide."""
 
 
 def column_width(columns: int, width: float) -> float:
-    """Returns how wide columns are, in px, where so many of 1 px are needed and all lanes together are so long.
+    """Returns the width of columns in px, given how many of 1 px would be needed and the length of all lanes together.
 
     >>> column_width(300, 3200), column_width(2900, 3200)
     (1.0, 5.0)
@@ -100,14 +100,14 @@ def column_width(columns: int, width: float) -> float:
 
 
 COPIES = "cpyf"
-"""What copies are filled with."""
+"""The fill of copies."""
 
 Spans = Mapping[str, tuple[Numbers, Numbers]]
-"""When pieces of each token start, and when they end, in seconds; both in order."""
+"""Start and end times of each token's pieces, in seconds; both sorted."""
 
 
 def spans_of(ops: Pieces[Work], copies: Pieces[Transfer], colours: Colouring) -> Spans:
-    """Returns when the ops and copies of a lane start and end, by token."""
+    """Returns the start and end times of a lane's ops and copies, by token."""
     tokens = [colours.of(work) for work in ops.facts]
     pieces = {token: ops.at(np.array([each == token for each in tokens])[ops.fact]) for token in sorted({*tokens})}
     spans = {token: (each.start, np.sort(each.end)) for token, each in (*pieces.items(), (COPIES, copies))}
@@ -115,29 +115,29 @@ def spans_of(ops: Pieces[Work], copies: Pieces[Transfer], colours: Colouring) ->
 
 
 def busy_between(starts: Numbers, ends: Numbers, edges: Numbers) -> Numbers:
-    """Returns how long pieces are between each two edges, in all; they may overlap, and lie outside."""
+    """Returns the total duration of pieces between adjacent edges; pieces may overlap, and may lie outside."""
     return np.diff(_time_since(starts, edges) - _time_since(ends, edges))
 
 
 def _time_since(moments: Numbers, edges: Numbers) -> Numbers:
-    """Returns, for each edge, how long ago all moments before it are together; none is before the first edge."""
+    """Returns, for each edge, the sum of the times since all earlier moments; none is before the first edge."""
     origin = edges[0]
     first, last = moments.searchsorted(edges[[0, -1]])
-    inside = moments[first:last] - origin  # sums from the beginning of all would be less exact
+    inside = moments[first:last] - origin  # sums from the very beginning would be less exact
     count = inside.searchsorted(edges - origin)
     return (first + count) * (edges - origin) - np.concatenate([[0.0], np.cumsum(inside)])[count]
 
 
 def stacked(spans: Spans, scale: Scale, y: float, height: float, step: float = 1.0) -> Iterator[Boxes]:
-    """Yields how busy each column was, by token, stacked from below.
+    """Yields the load of each column, by token, stacked from below.
 
-    Wide columns have heights in whole px: neighbours that are the same are one box.
+    Wide columns have heights in whole px; equal neighbours are combined into one box.
 
     Args:
-      spans: of one lane.
-      scale: of the picture.
-      y: the lane's upper edge, in px.
-      height: of the lane, in px.
+      spans: spans of one lane.
+      scale: the picture's scale.
+      y: upper edge of the lane, in px.
+      height: height of the lane, in px.
       step: width of a column, in px.
     """
     rate, digits = scale.width / step / (scale.seconds or inf), 1 if step == 1.0 else 0
@@ -157,6 +157,6 @@ def stacked(spans: Spans, scale: Scale, y: float, height: float, step: float = 1
 
 
 def _levels(shares: Mapping[str, float], height: float, digits: int) -> tuple[tuple[str, float], ...]:
-    """Returns the parts of a column from below, in px; sorted, so that neighbours with the same parts are the same."""
+    """Returns the parts of a column from below, in px; sorted, so that equal columns compare equal."""
     levels = [(token, round(height * min(float(share), 1.0), digits)) for token, share in sorted(shares.items())]
     return tuple((token, size) for token, size in levels if size > 0)

@@ -1,9 +1,9 @@
-"""How does a picture become SVG that is safe to show anywhere?
+"""Converts pictures into SVG that is safe to show anywhere.
 
-Colours stand in attributes as on light paper, so a page that strips styles shows the light picture; a style sheet
-changes them by class where a reader prefers dark paper. There is no script, and nothing is loaded from elsewhere.
-Texts say how wide they are, so the layout holds whichever font a reader has. How marks look is said once for all that
-look the same, on a group around them; where marks overlap, they stay in their order.
+Attributes give the colours on light paper, so a page that strips styles shows the light picture. A style sheet changes
+them by class for readers who prefer dark paper. The SVG contains no script and loads nothing. Texts state
+their width, so the layout holds with any font. Marks that look the same share a group that states their look once;
+overlapping marks keep their order.
 """
 
 from __future__ import annotations
@@ -21,18 +21,18 @@ _HEAD = 6.0
 """Length of an arrow's head, in px."""
 
 _EDGE, _HALO = 1.0, 4.0
-"""Px by which lines and letters stand out from their sides; those with a halo, and heads of arrows from their lines.
-Edges of boxes side by side are of one width and colour: which is drawn first makes no difference.
+"""Px by which lines and letters extend beyond their bounds, and those with a halo or an arrow's head.
+Adjacent boxes have edges of the same width and colour, so their drawing order makes no difference.
 """
 
 _FAR = 60
-"""So many groups a mark is taken back at most, to one that looks the same."""
+"""Maximum number of groups that a mark may move back to join one that looks the same."""
 
 Bounds: TypeAlias = tuple[float, float, float, float]
 
 
 class _Element(NamedTuple):
-    """An element; `look` are those of its attributes that a group around it can have in its stead."""
+    """An element; `look` are the attributes that a surrounding group can set instead."""
 
     name: str
     attributes: str
@@ -40,16 +40,16 @@ class _Element(NamedTuple):
     content: str = ""
 
     def text(self, look: str) -> str:
-        """Returns it as XML, with the look that no group says."""
+        """Returns it as XML, with the part of its look that no group sets."""
         begin = f"<{self.name}{self.attributes}{look}"
         return f"{begin}>{self.content}</{self.name}>" if self.content else f"{begin}/>"
 
 
 def to_svg(picture: Picture) -> str:
-    """Returns a picture as SVG text: one element, which parses as XML.
+    """Returns a picture as SVG text: one element, valid as XML.
 
     Raises:
-      ValueError: a mark has no such colour, or a coordinate is not a number.
+      ValueError: if a mark has an unknown colour, or a coordinate is not a number.
 
     >>> from nbtf.notebook.stills.marks import Picture, Text
     >>> svg = to_svg(Picture(80, 20, "An example", (Text(4, 14, "a < b"),)))
@@ -67,7 +67,7 @@ def to_svg(picture: Picture) -> str:
 
 
 def to_html(picture: Picture) -> str:
-    """Returns a picture as an HTML image: JupyterLab draws it where it trusts no SVG.
+    """Returns a picture as an HTML image, which JupyterLab shows even in notebooks that it does not trust.
 
     >>> from nbtf.notebook.stills.marks import Picture
     >>> to_html(Picture(80, 20, "An example", ())).startswith("<img alt='An example' src='data:image/svg+xml,<svg ")
@@ -80,7 +80,7 @@ def to_html(picture: Picture) -> str:
 
 
 def _style(body: str) -> str:
-    """Returns the colours on dark paper of those tokens that are used."""
+    """Returns the colours of the used tokens on dark paper."""
     properties = {"fill": "f", "stroke": "s"}
     rules = "".join(
         f".nbtf-still .{letter}-{token}{{{name}:{colour.dark}}}"
@@ -106,7 +106,7 @@ def _hatch(body: str) -> str:
 
 
 def _drawn(marks: Iterable[Mark]) -> str:
-    """Returns marks as XML; those that look the same are in a group that says how, if none lies between them."""
+    """Returns marks as XML; marks that look the same are grouped if none lies between them."""
     runs: list[tuple[str, list[_Element], list[Bounds]]] = []
     for mark in marks:
         bounds = _bounds(mark)
@@ -120,7 +120,7 @@ def _drawn(marks: Iterable[Mark]) -> str:
 def _run_of(
     look: str, bounds: Bounds, runs: list[tuple[str, list[_Element], list[Bounds]]]
 ) -> tuple[str, list[_Element], list[Bounds]]:
-    """Returns the last run of a look that nothing lies upon which touches a mark, else a new one."""
+    """Returns the last run of a look on which nothing lies that touches the mark, or else a new one."""
     for run in reversed(runs[-_FAR:]):
         if look and run[0] == look:
             return run
@@ -141,7 +141,7 @@ def _overlap(first: Bounds, second: Bounds) -> bool:
 
 
 def _bounds(mark: Mark) -> Bounds:
-    """Returns what a mark lies in: left, top, right and bottom, in px."""
+    """Returns the bounds of a mark: left, top, right and bottom, in px."""
     if isinstance(mark, Group):
         corners = [corner for each in map(_bounds, mark.marks) for corner in (each[:2], each[2:])]
         return _around(corners) if corners else (0.0, 0.0, 0.0, 0.0)
@@ -190,7 +190,7 @@ def _rectangle(mark: Rectangle) -> _Element:
 
 
 def _boxes(mark: Boxes) -> _Element:
-    """Returns one element for all, a fifth of what single ones need."""
+    """Returns one element for all boxes, a fifth of the size of single ones."""
     numbers = (tuple(map(_number, sides)) for sides in mark.sides)
     shape = "".join(f"M{x} {y}h{width}v{height}h-{width}z" for x, y, width, height in numbers)
     return _Element("path", f' d="{shape}"', _painted(mark.fill, ""))
@@ -219,7 +219,7 @@ def _text(mark: Text) -> _Element:
     width = f' textLength="{_number(mark.width)}" lengthAdjust="spacingAndGlyphs"' if mark.words else ""
     weight = f' font-weight="{mark.weight}"' if mark.weight != 400 else ""
     anchor = f' text-anchor="{mark.anchor}"' if mark.anchor != "start" else ""
-    family = ' font-family="monospace"' if mark.mono else ""  # the style sheet names better ones
+    family = ' font-family="monospace"' if mark.mono else ""  # the style sheet names better fonts
     halo = _pen("paper", 4, False) + ' paint-order="stroke" stroke-linejoin="round"' if mark.halo else ""
     letters = _attributes(font__size=mark.size) + weight + anchor + family
     look = letters + _painted(mark.fill, "paper" if mark.halo else "") + halo
@@ -227,10 +227,10 @@ def _text(mark: Text) -> _Element:
 
 
 def _painted(fill: str, stroke: str) -> str:
-    """Returns the colours on light paper, and the classes that have others on dark paper."""
+    """Returns the colours on light paper, and the classes that set others on dark paper."""
     for token in ("" if fill == "hatch" else fill, stroke):
         if token and token not in TOKENS:
-            raise ValueError(f"No colour is called {token!r}; there are {', '.join(TOKENS)}")
+            raise ValueError(f"Unknown colour {token!r}. Expected one of {', '.join(TOKENS)}.")
     names = [f"{letter}-{token}" for letter, token in (("f", fill), ("s", stroke)) if token in TOKENS]
     classes = f' class="{" ".join(names)}"' if names else ""
     inside = "url(#nbtf-hatch)" if fill == "hatch" else TOKENS[fill].light if fill else "none"
@@ -259,12 +259,12 @@ def _attributes(**numbers: float) -> str:
 
 def _number(number: float) -> str:
     if not isfinite(number):
-        raise ValueError(f"A coordinate is a number, got {number}")
+        raise ValueError(f"Expected a number as coordinate, got {number}.")
     return f"{round(number, 1) + 0.0:.1f}".removesuffix(".0")
 
 
 def _escaped(words: str) -> str:
-    """Returns words as XML has them, in texts and in attributes; what XML cannot say is replaced."""
+    """Returns text escaped for XML texts and attributes; characters that XML cannot represent are replaced."""
     return "".join(_letters(words))
 
 

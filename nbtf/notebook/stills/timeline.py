@@ -1,4 +1,4 @@
-"""Where did the time go, and who waited for whom? A picture of a recording."""
+"""Draws a recording's timeline: where the time went, and which device waited for which."""
 
 from __future__ import annotations
 
@@ -28,17 +28,17 @@ from nbtf.notebook.stills.stacks import colouring, spans_of, stacked
 WIDTH = 960.0
 _MARGIN = 16.0
 _LABELS = 126.0
-"""Least width of the column with the names of the lanes."""
+"""Minimum width of the column with the names of the lanes."""
 
 _LANE, _BELOW_LANE, _HOST, _BELOW_HOST = 44.0, 26.0, 20.0, 22.0
 _OVERVIEW = 44.0
 _MOST_LANES = 16
 _TRACES = 22.0
 _MOST_REASONS = 3
-"""Traces of which the foot says what was new."""
+"""Maximum number of repeated traces that the foot explains."""
 
 _CAUSES = {"variables": "traceVariables", "replica": "traceReplica", "failure": "traceFailure"}
-"""Words for traces of which no argument was new."""
+"""Texts for traces that no argument caused."""
 
 Words = Mapping[str, str]
 CodeLine = Callable[[runtime.Site], str]
@@ -47,19 +47,19 @@ CodeLine = Callable[[runtime.Site], str]
 def timeline(
     schedule: Schedule, width: float = WIDTH, words: Words | None = None, code_line: CodeLine = str
 ) -> Picture:
-    """Returns what ran when, on a lane for each device.
+    """Returns a picture of what ran when, with a lane for each device.
 
     Args:
-      schedule: what a recording has, from `schedule_of`.
+      schedule: the schedule of a recording, from `schedule_of`.
       width: in px; at least 480 are used.
-      words: the texts of the section `timeline`; those of the environment's language when None.
-      code_line: says a line of the program in words.
+      words: texts of the section `timeline`; None uses those of the environment's language.
+      code_line: formats a line of the program as text.
     """
     return _Timeline(schedule, max(width, 480.0), words or catalogue.words("timeline"), code_line).picture()
 
 
 class _Timeline:
-    """Draws from the top down; `_y` is how far it has come."""
+    """Draws from the top down; `_y` is the current position."""
 
     def __init__(self, schedule: Schedule, width: float, words: Words, code_line: CodeLine) -> None:
         self._schedule, self._width, self._words, self._code_line = schedule, width, words, code_line
@@ -75,7 +75,7 @@ class _Timeline:
         self._y = 0.0
 
     def picture(self) -> Picture:
-        """Returns all of it."""
+        """Returns the complete picture."""
         self._head()
         self._overview()
         self._body()
@@ -184,7 +184,7 @@ class _Timeline:
         self._y = bottom
 
     def _traces(self) -> None:
-        """Adds a row of flags where functions were traced; where there is no room they stand without a name."""
+        """Adds a row of flags where functions were traced; flags without enough space have no name."""
         traces, end = self._schedule.traces, 0.0
         if traces:
             self._y += _TRACES
@@ -203,7 +203,7 @@ class _Timeline:
         return filled(self._words["trace" if trace.cause == "first" else "retrace"], name=trace.function)
 
     def _trace_sentence(self, trace: Trace) -> str:
-        """Says what was new where a function is traced again."""
+        """Returns why a function was traced again."""
         name, words = self._traced(trace), self._words
         if trace.cause == "first":
             return name
@@ -239,7 +239,7 @@ class _Timeline:
                 end = text.begin + text.width + 8
 
     def _tick(self) -> float:
-        """Returns the seconds between two lines: 1, 2 or 5 of a unit, so that there are at most twelve."""
+        """Returns the seconds between two grid lines: 1, 2 or 5 of a unit, so that there are at most twelve."""
         if not self._scale.seconds:
             return 0.0
         shortest = self._scale.seconds / min(12.0, self._scale.width / 68)
@@ -323,13 +323,13 @@ class _Timeline:
             yield filled(words["more"], n=len(schedule.lanes) - len(self._lanes))
 
     def _flow(self, texts: list[Text], begin: float = _MARGIN) -> None:
-        """Adds texts on the next line, and on more where they need them."""
+        """Adds texts on the next line, wrapped if necessary."""
         marks, self._y = flowed(texts, begin, self._right, self._y + 20)
         self._marks += marks
 
 
 def _labels(words: str, short: str) -> Iterator[tuple[str, str, float]]:
-    """Yields what a bracket may say, with colour and size: the first that fits is taken."""
+    """Yields the possible labels of a bracket, with colour and size; the first that fits is used."""
     yield from ((words, "ink", 12.0), (words, "ink", 11.0), (short, "ink", 11.0))
 
 

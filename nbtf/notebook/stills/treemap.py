@@ -1,4 +1,4 @@
-"""Who holds how much at a step? Boxes of groups with boxes of pieces; area is bytes charged."""
+"""Draws how much each holder has at one step: boxes of groups with boxes of pieces; area shows allocated bytes."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Box(NamedTuple):
     height: float
 
     def inset(self, margin: float, head: float = 0.0) -> Box:
-        """Returns what is inside a margin, below a head."""
+        """Returns the box inside a margin, below a header."""
         width, height = self.width - 2 * margin, self.height - 2 * margin - head
         return Box(self.x + margin, self.y + margin + head, max(width, 0.0), max(height, 0.0))
 
@@ -35,13 +35,13 @@ class Box(NamedTuple):
 def treemap(
     history: MemoryHistory, width: float = WIDTH, step: int | None = None, words: Words | None = None
 ) -> Picture:
-    """Returns who holds a device's memory after a step.
+    """Returns a picture of what holds a device's memory after a step.
 
     Args:
-      history: of the device.
+      history: the history of the device.
       width: in px; at least 320 are used.
-      step: the one with the most in use when None.
-      words: of the sections `timeline` and `memoryPicture`; those of the environment's language when None.
+      step: number of the step; None selects the one with the most memory in use.
+      words: texts of the sections `timeline` and `memoryPicture`; None uses those of the environment's language.
     """
     words = words or picture_words()
     width, step = max(width, 320.0), history.peak if step is None else step
@@ -65,7 +65,7 @@ def treemap(
 
 
 def squarified(sizes: Sequence[int], box: Box) -> list[Box]:
-    """Returns boxes in the order of sizes, the largest first, areas as the sizes, each as square as can be.
+    """Returns boxes for sizes in descending order, with proportional areas, each as square as possible.
 
     Source: Bruls, Huizing and van Wijk, "Squarified Treemaps", 2000.
     """
@@ -96,7 +96,7 @@ def squarified(sizes: Sequence[int], box: Box) -> list[Box]:
 
 
 def _worst(row: Sequence[int], scale: float, side: float) -> float:
-    """Returns the ratio of the sides of the least square box of a row."""
+    """Returns the aspect ratio of the least square box of a row."""
     area = sum(row) * scale
     return max(side**2 * row[0] * scale / area**2, area**2 / (side**2 * row[-1] * scale))
 
@@ -118,7 +118,7 @@ def _container(group: str, bands: Sequence[Band], box: Box, words: Words) -> lis
         marks += [figure, head] if has_both else [head if head.width <= box.width - 16 else figure]  # pieces have sizes
     inner = box.inset(3, _HEAD if has_head else 0.0)
     for band, piece in zip(bands, squarified([band.size for band in bands], inner), strict=True):
-        if min(piece.width, piece.height) >= 1:  # what is smaller is part of the group's own box
+        if min(piece.width, piece.height) >= 1:  # smaller pieces are left to the box of their group
             marks += _piece(band, token, piece, words)
     return marks
 
@@ -136,7 +136,7 @@ def _piece(band: Band, token: str, box: Box, words: Words) -> list[Mark]:
     lines = [
         Text(0, 0, fitted(line, room, 11, mono=True), size=11, weight=600, mono=True) for line in name.split(" · ")
     ]
-    lines += [figure for figure in figures if figure.width <= room][:1]  # a figure is never cut
+    lines += [figure for figure in figures if figure.width <= room][:1]  # figures are never cut
     for at, line in enumerate(lines):
         y = box.y + 16 + 15 * at
         if line.words and y + 4 <= box.y + box.height:

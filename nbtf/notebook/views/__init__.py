@@ -1,1 +1,1 @@
-"""What a person watches: the live views, what they are told, and how often."""
+"""The live views, the data they receive, and how often they receive it."""

@@ -1,4 +1,4 @@
-"""What did a notebook hear of a run of a cell, to be shown like a recording, and which part does a reader ask for?"""
+"""The events of one run of a cell, shown like a recording, and the part of it that a reader requests."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from nbtf.notebook.session import Session
 from nbtf.notebook.stills.memory_pictures import memory_scenes_of_run
 
 Span = tuple[float, float]
-"""From when to when, in seconds."""
+"""Start and end, in seconds."""
 
 
 @dataclass(frozen=True)
 class CellRecording:
-    """A run of a cell, as a session heard it."""
+    """A run of a cell, as its session recorded it."""
 
     session: Session
     run: runtime.Scene
@@ -34,12 +34,12 @@ class CellRecording:
         """Returns what a page needs to draw the memory of each simulated GPU in the run.
 
         Args:
-          most: steps of each device, the last ones; all when None.
+          most: number of steps per device, counted from the last; None returns all.
         """
         return memory_scenes_of_run(self.session, self.run, most)
 
     def span(self, device: str, times: Span) -> Span | None:
-        """Returns where on the clock of the run a device did what it did between two times; None for nothing.
+        """Returns the span on the run's clock that covers a device's work between two times; None if it did nothing.
 
         Args:
           device: a short name.
@@ -56,14 +56,14 @@ class CellRecording:
 
 
 def cell_recording(session: Session, times: Span | None = None) -> CellRecording | None:
-    """Returns the run of a cell that was going on at some time, or the last in which an op or a copy ran.
+    """Returns the run of a cell at some time, or the last run in which an op or a copy ran.
 
     Args:
-      session: that heard it.
+      session: the session that recorded it.
       times: in seconds since the epoch; None for the last run.
 
     Returns:
-      The run; None where nothing ran.
+      The run; None if nothing ran.
     """
     for run in reversed(session.recorder.scenes):
         works = list(_works(session.recorder.events_of(run)))
@@ -73,7 +73,7 @@ def cell_recording(session: Session, times: Span | None = None) -> CellRecording
 
 
 def _works(events: Iterable[runtime.Event]) -> Iterator[tuple[float, runtime.OpExecuted | runtime.Copied]]:
-    """Yields ops and copies of the clock that the timeline has (see `schedule_of`), each with its start."""
+    """Yields the ops and copies on the timeline's clock (see `schedule_of`), each with its start."""
     ran = [event for event in events if isinstance(event, runtime.OpExecuted | runtime.Copied)]
     is_modelled = any(event.start is not None for event in ran)
     for event in ran:

@@ -1,4 +1,4 @@
-"""What is where on a card, as a view draws it: regions, and chunks of which many small ones are drawn as one."""
+"""The layout of a card's memory as a view draws it: regions and chunks, with many small chunks combined into one."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from nbtf import runtime
 from nbtf.notebook.views.steps import Words, described
 
 MOST = 400
-"""Chunks of one device."""
+"""Maximum number of chunks for one device."""
 
 ALL = 480
-"""Chunks of all devices together, where each may have some: a message is sent ten times a second."""
+"""Maximum number of chunks for all devices together; a message is sent ten times per second."""
 
 FEWEST = 60
 MANY = 2
-"""Beside 0, free, and 1, in use: several small chunks."""
+"""State of a row besides 0 (free) and 1 (in use): several small chunks."""
 
 
 def share(devices: int) -> int:
-    """Returns how many chunks each of some devices may have."""
+    """Returns the maximum number of chunks for each of `devices` devices."""
     return max(FEWEST, min(MOST, ALL // max(1, devices)))
 
 
@@ -32,15 +32,15 @@ def told(
     code_line: Callable[[runtime.Site], str],
     holder: Callable[[int, Any], str | None],
 ) -> dict[str, Any]:
-    """Returns what a view is told of the memory of one device.
+    """Returns the data that a view receives about the memory of one device.
 
     Args:
       regions: what `tf.runtime.memory_map` returns.
-      most: rows for chunks at most. Beyond that the largest chunks stand alone, and neighbours among the others
-        become one.
-      words: takes the texts; rows hold their numbers.
-      code_line: tells a code line in words.
-      holder: given the number of a region and a chunk in use, names who holds it.
+      most: maximum number of chunk rows. Beyond it, the largest chunks keep their own rows and neighbours among the
+        others are combined.
+      words: table of texts; rows hold their numbers.
+      code_line: formats a code line as text.
+      holder: returns what holds a chunk in use, given the region's number and the chunk.
     """
     chunks = [chunk for region in regions for chunk in region.chunks]
     free = [chunk.size for chunk in chunks if not chunk.in_use]
@@ -71,14 +71,14 @@ def _texts(label: Any, code_line: Callable[[runtime.Site], str]) -> tuple[str, s
 
 
 def _large(chunks: Sequence[Any], limit: int) -> set[int] | None:
-    """Returns which chunks stand alone, by `id`; None for all of them."""
+    """Returns the `id` of each chunk that keeps its own row; None if all do."""
     if len(chunks) <= limit:
         return None
     return {id(chunk) for chunk in nlargest(limit // 5, chunks, key=lambda chunk: chunk.size)}
 
 
 def _groups(chunks: Sequence[Any], alone: set[int] | None, together: int) -> list[list[Any]]:
-    """Returns neighbours that are drawn as one: so many `together`, but none of those that stand `alone`."""
+    """Returns groups of neighbours to draw as one: up to `together` chunks each; chunks in `alone` form their own."""
     if alone is None:
         return [[chunk] for chunk in chunks]
     groups: list[list[Any]] = []

@@ -1,13 +1,13 @@
-"""What has changed between two states of a view, so that a message need not say everything anew?
+"""The changes between two states of a view, so that a message does not repeat the whole state.
 
-A difference is plain data, as states are: nothing but objects, lists, texts, numbers, truth values, null.
+A difference is plain data, as states are: objects, lists, texts, numbers, truth values and null.
 
-    []                       what stood there is gone
-    [value]                  another value
-    [first, last, rest]      of a list the part from `first` to before `last`, with more behind it
-    {"key": difference, ...} of an object some keys; of a list of the same length some places, counted from "0"
+    []                       the value was removed
+    [value]                  the value was replaced
+    [first, last, rest]      a list: keep entries `first` up to but not including `last`, then append `rest`
+    {"key": difference, ...} an object: changed keys; a list of the same length: changed indices, from "0"
 
-`static/difference.js` reads them. A list that grows, or whose oldest rows go, is told as a part of the old one.
+`static/difference.js` applies differences. A list that grows, or loses its oldest rows, is sent as part of the old one.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ Difference = list[Any] | dict[str, Any]
 
 
 def difference(old: Any, new: Any) -> Difference:
-    """Returns what has changed; empty braces where nothing has."""
+    """Returns the changes; an empty object if there are none."""
     if _is_object(old) and _is_object(new):
         gone: dict[str, Difference] = {key: [] for key in old if key not in new}
         come: dict[str, Difference] = {key: [new[key]] for key in new if key not in old}
@@ -38,7 +38,7 @@ def _list_difference(old: Sequence[Any], new: Sequence[Any]) -> Difference:
         return [first, first + common, list(new[common:])]
     changes = _changes({str(at): pair for at, pair in enumerate(zip(old, new, strict=True))})
     is_row = not any([_is_list(entry) or _is_object(entry) for entry in new])
-    return [list(new)] if is_row and 2 * len(changes) > len(new) else changes  # its places would cost more than it
+    return [list(new)] if is_row and 2 * len(changes) > len(new) else changes  # its indices would cost more
 
 
 def _changes(pairs: Mapping[str, tuple[Any, Any]]) -> dict[str, Difference]:
@@ -47,13 +47,13 @@ def _changes(pairs: Mapping[str, tuple[Any, Any]]) -> dict[str, Difference]:
 
 
 def _common(old: Sequence[Any], new: Sequence[Any]) -> int:
-    """Returns how many entries two lists begin with that are the same."""
+    """Returns the number of equal entries at the beginning of two lists."""
     pairs = enumerate(zip(old, new, strict=False))
     return next((at for at, pair in pairs if not _is_same(*pair)), min(len(old), len(new)))
 
 
 def _is_same(old: Any, new: Any) -> bool:
-    """Tells whether two values are written alike: True is not 1."""
+    """Returns whether two values are written alike; True differs from 1."""
     if old is new:
         return True
     if _is_list(old) and _is_list(new):

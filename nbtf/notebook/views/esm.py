@@ -1,10 +1,10 @@
-"""How do the modules of `static/` become the one ES module and the one style sheet of a widget?
+"""Joins the modules of `static/` into one ES module and one style sheet per widget.
 
-They stay valid ES modules of their own, which node and editors can check. A widget gets them joined: what is imported
-comes first, and neither `import` nor `export` is left. So top-level names must differ over all files. A notebook is
-saved with the text of its widgets: comments and indentation are left out, a sixth of it, and no text of a program may
-have several lines. Some modules have no file: words (see catalogue.py) and the widths of letters, which are data that
-Python and the page share, as they share the colours (see the stills).
+The files stay valid ES modules, which node and editors can check. For a widget they are joined: imported modules come
+first, and the `import` and `export` keywords are removed. Top-level names must therefore differ across all files. A
+notebook is saved with the text of its widgets, so comments and indentation are removed, one sixth of the text; for the
+same reason, no string of a program may span several lines. Some modules have no file: words (see catalogue.py) and
+letter widths, which Python and the page share, as they share the colours (see the stills).
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def script(name: str, view: str) -> str:
     """Returns the ES module of a widget.
 
     Args:
-      name: the file in `static/` that has the view, without its ending.
+      name: the file in `static/` with the view, without its extension.
       view: the view that it exports.
     """
     begin, draw = "initialize: ({ model }) => followStates(model)", f"render: (context) => frame(context, {view})"
@@ -40,7 +40,7 @@ def script(name: str, view: str) -> str:
 
 
 def joined(modules: list[str]) -> str:
-    """Returns the programs of some modules, which need no other."""
+    """Returns the joined program of modules; their imports must be among them."""
     texts = {module: _program(module) for module in modules if module != CATALOGUE}
     english = catalogue.module(catalogue.sections_in("".join(texts.values())))
     return "\n".join([f"// {module}.js\n{_bare(texts.get(module, english))}" for module in modules])
@@ -48,12 +48,12 @@ def joined(modules: list[str]) -> str:
 
 @cache
 def style(name: str) -> str:
-    """Returns the style sheet of a widget: those of its modules that have one."""
+    """Returns the style sheet of a widget: those of all its modules that have one."""
     return joined_styles(in_order(name))
 
 
 def joined_styles(modules: list[str]) -> str:
-    """Returns the style sheets of those modules that have one."""
+    """Returns the joined style sheets of the modules that have one."""
     styles = [_read(f"{module}.css") for module in modules if (_static() / f"{module}.css").is_file()]
     colours = [palette.style_sheet()] if PICTURE in modules else []
     return "".join([NEEDLESS_IN_STYLE.sub("", text) for text in [*colours, *styles]])
@@ -66,7 +66,7 @@ def _bare(text: str) -> str:
 
 
 def in_order(name: str, first: str = "frame") -> list[str]:
-    """Returns a module, after everything that it imports, directly or not, and after what frames every view."""
+    """Returns a module after everything that it imports, directly or indirectly, preceded by the common frame."""
     modules: list[str] = []
     _add(first, modules, ())
     _add(name, modules, ())
@@ -75,7 +75,7 @@ def in_order(name: str, first: str = "frame") -> list[str]:
 
 def _add(name: str, modules: list[str], importers: tuple[str, ...]) -> None:
     if name in importers:
-        raise ValueError(f"modules that import each other: {' -> '.join((*importers, name))}")
+        raise ValueError(f"Modules import each other: {' -> '.join((*importers, name))}")
     if name not in modules:
         for imported in IMPORT.findall("" if name in WITHOUT_FILE else _read(f"{name}.js")):
             _add(imported, modules, (*importers, name))

@@ -1,4 +1,4 @@
-"""What a view is told: devices, counts, memory and the last steps, complete and as plain data."""
+"""The complete state that a view receives as plain data: devices, counts, memory and the last steps."""
 
 from __future__ import annotations
 
@@ -35,43 +35,43 @@ from nbtf.notebook.views.steps import (
 )
 
 PHASES = {"": 0, "forward": 0, "backward": 1, "update": 2, "input": 3}
-"""Where the ops of each phase are shown_counts, those of none with the forward ones; others come last."""
+"""Column in which each phase's ops are counted; ops without a phase count as forward, unknown phases come last."""
 
 OTHERS = 4
 
 SCHEMA = "nbtf-view/1"
 HEARTBEAT = 2.0
-"""Seconds between messages while nothing changes; a view that misses three says that it is not live."""
+"""Seconds between messages while nothing changes; a view that misses three reports that it is not live."""
 
 KINDS_OF_OPS = 12
-"""Pairs of op and reason that are told of each device."""
+"""Pairs of op and reason that are sent for each device."""
 
 MAP_PART = 20
-"""A memory map of many chunks takes long: it is looked at when so many times as long has passed as it took."""
+"""A memory map of many chunks takes long to read: the next read waits this many times as long as the last took."""
 
 PATIENCE = 5
-"""A look for holders that took so many times as long as it may is not made again at once."""
+"""A search for holders that took this many times its limit is not repeated at once."""
 
 FOLDED = re.compile(f"{CONSTANT}$|ReadVariableOp$|VarHandleOp$|Assign")
-"""Ops that a device is not named by: they are there in every program."""
+"""Ops that never label a device, because every program runs them."""
 
 State = dict[str, Any]
-"""What a view is told; plain data."""
+"""The data that a view receives."""
 
 Count = tuple[str, int, runtime.Reason]
-"""An op, how often a device was given it, and why."""
+"""An op, how often a device ran it, and why there."""
 
 
 def _is_folded(count: Count) -> bool:
-    """Tells whether a device is not named by an op: it is there in every program, or only looks at its input."""
+    """Returns whether an op never labels a device: every program runs it, or it is only a view of its input."""
     return bool(FOLDED.match(count[0])) or is_view(count[2])
 
 
 class Feed:
-    """Makes states from the recorder of a session and from the devices. Looking changes neither."""
+    """Makes states from a session's recorder and from the devices. Making a state changes neither."""
 
     def __init__(self, session: Session) -> None:
-        """Says nothing yet."""
+        """Starts without having made a state."""
         self._session = session
         self._language = catalogue.asked_for()
         self._rev = 0
@@ -80,7 +80,7 @@ class Feed:
         self._histories: dict[str, history.History] = {}
         self._phases: dict[str, list[int]] = {}
         self._words: dict[str, Words] = {}
-        """The texts of each scope's newest steps, and of each device's map: messages repeat no text that stays."""
+        """Texts of each scope's newest steps and of each device's map: messages do not repeat texts still in use."""
         self._code_line = lru_cache(REMEMBERED)(session.code_line)
         self._moment: tuple[runtime.Snapshot, list[runtime.DeviceInfo]] | None = None
         self._busy = False
@@ -90,26 +90,26 @@ class Feed:
         self._holders_again = 0.0
 
     def cell_begins(self) -> None:
-        """Forgets how code lines are told: a cell that runs again has another number."""
+        """Forgets the labels of code lines, because a cell that runs again has a new number."""
         self._code_line.cache_clear()
 
     def changed(self, busy: bool) -> bool:
-        """Says whether a state made now would tell something else than the last one."""
+        """Returns whether a state made now would differ from the last one."""
         return self._seen != self._look(self._session.recorder.snapshot(0, busy).heard, runtime.devices(), busy)
 
     def _look(self, event_count: int, devices: list[runtime.DeviceInfo], busy: bool) -> object:
         return event_count, devices, busy, self._session.cards.of(devices), _compiling()
 
     def state(self, busy: bool, is_last: bool = False) -> State:
-        """Returns the state of this moment.
+        """Returns the current state.
 
         Args:
-          busy: whether a cell runs.
-          is_last: whether no other comes after it.
+          busy: whether a cell is running.
+          is_last: whether no further state follows.
         """
         now = time.time()
         snapshot = self._session.recorder.snapshot(NEWEST_EVENTS if busy else EVENTS, busy)
-        snapshot = snapshot._replace(events=tuple(snapshot.events))  # looked at several times: each is made once
+        snapshot = snapshot._replace(events=tuple(snapshot.events))  # read several times: each event is created once
         devices = runtime.devices()
         self._seen = self._look(snapshot.heard, devices, busy)
         self._rev += 1
@@ -132,13 +132,13 @@ class Feed:
         return state | {"compiling": compiling} if compiling else state
 
     def steps_about(self, step: int, until: int | None, scope: str, shown_in: runtime.Scene | None) -> State:
-        """Returns steps of a scope about some step, for a page that replays them (see `StepWindows.window`).
+        """Returns steps of a scope around a given step, for a page that replays them (see `StepWindows.window`).
 
         Args:
           step: its number.
-          until: what was heard when the replay began, which goes on with what there was; None for a new one.
+          until: number of events recorded when the replay began; the replay continues with them. None starts a new one.
           scope: see `scopes.beginning`.
-          shown_in: likewise.
+          shown_in: see `scopes.beginning`.
         """
         recorder = self._session.recorder
         begin, snapshot = scopes.beginning(recorder, scope, shown_in), recorder.snapshot()
@@ -146,11 +146,11 @@ class Feed:
         if key not in self._replayed:
             key, cells = (snapshot.heard, *key[1:]), list(self._session.cells)
             windows = StepWindows(begin.rest(snapshot), begin.first, cells, self._code_line, self._session.began)
-            self._replayed = {key: windows}  # the last one: of a million ops it takes 40 MB
+            self._replayed = {key: windows}  # keeps only the last one: a million ops use 40 MB
         return {"until": key[0], **self._replayed[key].window(step)}
 
     def of_scope(self, state: State, scope: str, shown_in: runtime.Scene | None) -> State:
-        """Returns the newest state with what ran in a scope; see `scopes.beginning`."""
+        """Returns the newest state, limited to a scope; see `scopes.beginning`."""
         return state if scope == scopes.ALL else state | self._of_scope(scope, shown_in)
 
     def _of_scope(self, scope: str, shown_in: runtime.Scene | None) -> State:
@@ -215,7 +215,7 @@ class Feed:
         }
 
     def _cells(self, rows: list[list[Any]]) -> list[list[Any]]:
-        """Returns where the cells of these rows began, the one of the first row included."""
+        """Returns where the cells of these rows began, including the cell of the first row."""
         if not rows:
             return []
         first, last = rows[0][1], rows[-1][1]
@@ -226,7 +226,7 @@ class Feed:
     # Memory over time
 
     def _note(self, events: Sequence[runtime.Event], devices: list[runtime.DeviceInfo], now: float) -> None:
-        """Takes down how full the devices are, and how full they were since the last look."""
+        """Records how full the devices are, and how full they were since the last read."""
         changes: dict[str, list[runtime.Allocated | runtime.Freed]] = {}
         for event in events:
             if event.seq > self._heard_until and isinstance(event, runtime.Allocated | runtime.Freed):
@@ -236,7 +236,7 @@ class Feed:
         accounts = {device: account for device in devices if (account := account_of(device)) is not None}
         for device, account in accounts.items():
             past = self._histories.setdefault(device.name, history.History())
-            if account["pool"] == device.pool or device.in_use is None:  # else events tell of two allocators in turn
+            if account["pool"] == device.pool or device.in_use is None:  # otherwise events of two allocators alternate
                 past.take(changes.get(device.name, []), self._session.began)
             past.look(now - self._session.began, account["in_use"], account["pool"], account["peak"])
             past.thin(history.share(len(accounts)))
@@ -244,12 +244,12 @@ class Feed:
     # Memory by place
 
     def with_maps(self, state: State, only: Sequence[str] = (), fresh: bool = False) -> State:
-        """Returns the newest state with the memory maps of the devices that have one.
+        """Returns the newest state with the memory maps of all devices that provide one.
 
         Args:
-          state: what `state` returned last.
-          only: the devices that are shown; all when empty.
-          fresh: whether a map of many chunks is worth the wait.
+          state: the result of the last call of `state`.
+          only: devices to include; all if empty.
+          fresh: whether to wait for an up-to-date map even if it has many chunks.
         """
         shown_devices = [device for device in state["devices"] if not only or device["name"] in only]
         maps = self._look_at_maps([device["name"] for device in shown_devices if device["memory"] is not None], fresh)
@@ -263,13 +263,13 @@ class Feed:
 
         def holder(region: int, chunk: Any) -> str | None:
             label, names = self._holders.get((name, region, chunk.offset), (None, ""))
-            return names if label == chunk.label else ""  # another tensor is there by now: nobody has looked yet
+            return names if label == chunk.label else ""  # a different tensor is stored there now: not searched yet
 
         words = self._words[name] = Words(self._words.get(name))
         return chunks.told(regions, limit, words, self._code_line, holder)
 
     def _look_at_maps(self, names: list[str], fresh: bool) -> dict[str, Sequence[Any]]:
-        """Returns the maps of devices that keep one; not the newest where that takes long, unless it must be fresh."""
+        """Returns the devices' maps. A map that takes long to read may be outdated unless `fresh` is true."""
         maps: dict[str, Sequence[Any]] = {}
         for name in names:
             regions, due = self._maps.get(name, ((), 0.0))
@@ -277,7 +277,7 @@ class Feed:
             if fresh or start >= due:
                 try:
                     regions = runtime.memory_map(name)
-                except ValueError:  # an allocator that keeps no map, or a device that is gone
+                except ValueError:  # the allocator has no map, or the device was removed
                     continue
                 now = time.monotonic()
                 self._maps[name] = (regions, now + MAP_PART * (now - start))
@@ -285,15 +285,15 @@ class Feed:
         return maps
 
     def name_holders(self, seconds: float) -> None:
-        """Finds out who holds the chunks that are in use; takes about so many seconds.
+        """Searches for what holds the chunks in use, for about `seconds` seconds.
 
-        Of very many chunks the maps alone take longer: then the next looks are left out, as with a map that takes long.
+        With very many chunks, reading the maps alone takes longer. The next searches are then skipped.
         """
         start = time.monotonic()
         if start < self._holders_again:
             return
         names, complete = holder_names(self._session, seconds)
-        missing = None if complete else ""  # what there was no time for has no holder yet; it is not without one
+        missing = None if complete else ""  # no holder searched yet, for lack of time, differs from no holder found
         maps = self._look_at_maps(
             [device.name for device in runtime.devices() if account_of(device) is not None], fresh=True
         )
@@ -315,7 +315,7 @@ class Feed:
 
 
 def _phases(events: Iterable[runtime.Event]) -> dict[str, list[int]]:
-    """Returns how many ops of each phase each device ran, without those that are folded."""
+    """Returns the number of ops of each phase that each device ran, not counting folded ones."""
     phases: dict[str, list[int]] = {}
     for event in events:
         if isinstance(event, runtime.OpExecuted) and not FOLDED.match(event.op):
@@ -325,19 +325,19 @@ def _phases(events: Iterable[runtime.Event]) -> dict[str, list[int]]:
 
 
 def _compiling() -> str:
-    """Returns which GPUs compile kernels at this moment, which makes a cell wait; mostly none."""
+    """Returns the GPUs that are compiling kernels now, which delays the cell; usually none."""
     return ", ".join(dict.fromkeys(short(kernel.device) for kernel in runtime.compiling()))
 
 
 def _path_elsewhere(counts: Mapping[str, list[Count]]) -> list[list[str]]:
-    """Returns the rules by which most of the ops came elsewhere that are not where they were asked for."""
+    """Returns the rules that moved the largest number of ops away from the device they requested."""
     elsewhere = (row for name, rows in counts.items() for row in rows if not is_as_asked(row[2], name))
     _, _, reason = max(elsewhere, key=lambda row: row[1], default=("", 0, runtime.Reason("")))
     return [list(rule) for rule in reason.path]
 
 
 def _work(counts: list[Count], seconds: Mapping[tuple[str, runtime.Reason], float], last: str | None) -> State:
-    """Returns how many ops a device ran, which of them took most of its time and which was the last: none is folded."""
+    """Returns a device's number of ops, those that took most of its time, and the last one; none of them folded."""
     named_counts = [row for row in counts if not FOLDED.match(row[0])]
     main_op = max(named_counts, key=lambda row: (seconds.get((row[0], row[2]), 0.0), row[1]), default=("", 0, None))[0]
     return {
@@ -348,7 +348,7 @@ def _work(counts: list[Count], seconds: Mapping[tuple[str, runtime.Reason], floa
 
 
 def _seconds(snapshot: runtime.Snapshot) -> dict[str, dict[tuple[str, runtime.Reason], float]]:
-    """Returns the modelled seconds of each device, by op and reason."""
+    """Returns the modelled seconds of each device by op and reason."""
     seconds: dict[str, dict[tuple[str, runtime.Reason], float]] = {}
     for (op, device, reason), modelled in snapshot.modelled.items():
         seconds.setdefault(short(device), {})[op, reason] = modelled
@@ -356,7 +356,7 @@ def _seconds(snapshot: runtime.Snapshot) -> dict[str, dict[tuple[str, runtime.Re
 
 
 def _last_ops(events: Sequence[runtime.Event]) -> dict[str, str]:
-    """Returns which op ran last on each device, of those that are not folded."""
+    """Returns the last op on each device that is not folded."""
     return {
         short(event.device): event.op
         for event in events
@@ -365,7 +365,7 @@ def _last_ops(events: Sequence[runtime.Event]) -> dict[str, str]:
 
 
 def _counts(snapshot: runtime.Snapshot) -> dict[str, list[Count]]:
-    """Returns the ops that each device was given, by op and reason."""
+    """Returns the ops that each device ran, by op and reason."""
     counts: dict[str, list[Count]] = {}
     for (op, device, reason), count in snapshot.ops.items():
         counts.setdefault(short(device), []).append((op, count, reason))

@@ -1,25 +1,25 @@
-"""How full was a device over time, in no more points than a small curve can show?"""
+"""A device's memory use over time, thinned to the number of points that a small curve can show."""
 
 from __future__ import annotations
 
 from nbtf import runtime
 
 MOST = 120
-"""Points of one device."""
+"""Maximum number of points for one device."""
 
 ALL = 240
-"""Points of all devices together, where each may have some: a message is sent ten times a second."""
+"""Maximum number of points for all devices together; a message is sent ten times per second."""
 
 FEWEST = 30
 NEW = 20
-"""Points that one look may add."""
+"""Maximum number of points that one read adds."""
 
 RECENT = 4
-"""One part in so many of the points is never thinned: what happened just now."""
+"""The newest 1/`RECENT` of the points is never thinned."""
 
 
 class History:
-    """In use and pool of one device, the oldest first. The highest points are kept."""
+    """Memory in use and pool of one device, oldest first. Thinning keeps the highest points."""
 
     def __init__(self) -> None:
         """Starts empty."""
@@ -27,11 +27,11 @@ class History:
         self._peak = 0
 
     def take(self, events: list[runtime.Allocated | runtime.Freed], since: float) -> None:
-        """Adds what events told; of many the highest ones.
+        """Adds the values of events; of many events, only the highest values.
 
         Args:
-          events: in the order in which they were told.
-          since: when the clock of the view began, in seconds since the epoch.
+          events: in the order in which they occurred.
+          since: when the view's clock began, in seconds since the epoch.
         """
         step = -(-len(events) // NEW) or 1
         for at in range(0, len(events), step):
@@ -39,14 +39,14 @@ class History:
             self._add(event.time - since, event.in_use, event.pool)
 
     def look(self, seconds: float, in_use: int, pool: int, peak: int) -> None:
-        """Adds what the device says of itself, and a peak that no event told."""
+        """Adds what the device currently reports, and a peak that no event reported."""
         if peak > self._peak and all(peak > point[1] for point in self.points):
             self._add(seconds, peak, max(pool, peak))
         self._peak = peak
         self._add(seconds, in_use, pool)
 
     def thin(self, limit: int) -> None:
-        """Keeps at most some points: the recent ones all, of the others the highest of each stretch of time."""
+        """Keeps at most `limit` points: all recent ones, and the highest of each stretch of time among the others."""
         if len(self.points) <= limit:
             return
         recent = limit // RECENT
@@ -67,11 +67,11 @@ class History:
         if points and points[-1] == point:
             return
         if len(points) > 1 and points[-1][1:] == points[-2][1:] == point[1:]:
-            points[-1] = point  # a flat line is its two ends
+            points[-1] = point  # a flat line needs only its two ends
         else:
             points.append(point)
 
 
 def share(devices: int) -> int:
-    """Returns how many points each of some devices may have."""
+    """Returns the maximum number of points for each of `devices` devices."""
     return max(FEWEST, min(MOST, ALL // max(1, devices)))

@@ -1,4 +1,4 @@
-"""What does `--live` answer: the live view, or the table with a line that says why not?"""
+"""The answer to `--live`: the live view, or a table with a line that explains why it is not live."""
 
 from __future__ import annotations
 
@@ -13,24 +13,24 @@ from nbtf.notebook.views.pump import pump_of
 def live(
     session: Session, view_name: str, table: Callable[[], Table], only: tuple[str, ...] = (), in_cell: bool = False
 ) -> Any:
-    """Returns the view of a session, each time the same one; a table where nothing can be live.
+    """Returns a session's view, the same one at each call; a table if nothing can be live.
 
     Args:
-      session: whose view it is.
+      session: the session that the view shows.
       view_name: `DeviceMap` or `MemoryView`.
-      table: makes what stands in for it.
-      only: the devices that are shown; all when empty.
-      in_cell: whether it stays in its cell, also where the page has panels.
+      table: makes the table that replaces the view.
+      only: devices to show; all if empty.
+      in_cell: whether the view stays in its cell even if the page has panels.
 
     Raises:
-      ModuleNotFoundError: anywidget is not installed.
+      ModuleNotFoundError: if anywidget is not installed.
     """
     pump = pump_of(session)
     if pump.mode == "off":
         picture = table()
         picture.notes.append(f"Not live: {pump.why_off}.")
         return picture
-    from nbtf.notebook.views import widgets  # late: only who wants a live view needs anywidget
+    from nbtf.notebook.views import widgets  # imported late: only live views need anywidget
 
     shared_view = pump.shared.get((view_name, only))
     if shared_view is None or shared_view.gone:

@@ -1,7 +1,7 @@
-"""What does a page get of the timeline of a long recording? The longest ops of a part, and how busy the devices were.
+"""The data of a long recording's timeline: the longest ops of a part, and how busy the devices were otherwise.
 
-All of it would be too much for a page and its server. What has no row of its own is summed up in columns: some hundred
-for the part that is shown, some for all of it. When a reader zooms, the page asks for the next part.
+The complete timeline would be too large for a page and its server. Pieces without a row of their own are summed up in
+columns: several hundred for the visible part, several hundred for the rest. Zooming requests the next part.
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ from nbtf.notebook.stills.stacks import Colouring, busy_between, colouring, span
 from nbtf.notebook.views.timeline_data import CodeLine, packed, timeline_data
 
 MOST_PIECES = 1200
-"""Ops and copies of an answer that have a row of their own: 40 bytes each."""
+"""Ops and copies per answer that have a row of their own: 40 bytes each."""
 
 SHORTEST_ROW = 1 / 500
-"""Of its part that a piece is long which has a row where there are more: some 2 px."""
+"""If there are more, a piece needs this share of the part's length to get a row: about 2 px."""
 
 MOST_COLUMNS = 640
 MOST_SHARES = 12_000
-"""Of all columns of an answer's part, and of its whole, together: 3 bytes each."""
+"""Columns per answer, for the visible part and for the whole together: 3 bytes each."""
 
 SHARE_UNIT = 16383
-"""What stands for a column that is full of a piece; a host may copy to four cards at once."""
+"""Value of a column that one piece fills; a host may copy to four cards at once."""
 
 MOST_EXCHANGES = 100
 
@@ -41,7 +41,7 @@ class LongTimeline:
     """The ops and copies of a schedule as columns of numbers."""
 
     def __init__(self, schedule: Schedule, code_line: CodeLine) -> None:
-        """Takes what ran and when."""
+        """Converts the ops and copies of a schedule."""
         self._schedule, self._code_line = schedule, code_line
         self._colours = colouring(schedule)
         both = schedule.ops, schedule.copies
@@ -52,11 +52,11 @@ class LongTimeline:
         self._rows = _rows(schedule, self._colours)
 
     def data(self, begin: float = 0.0, end: float = float("inf")) -> dict[str, Any]:
-        """Returns what `static/timeline_scene.js` takes: all of it roughly, and a part more exactly.
+        """Returns the input of `static/timeline_scene.js`: everything coarsely, and one part in more detail.
 
         Args:
-          begin: of the part, in seconds.
-          end: of the part; it may lie behind the end of all.
+          begin: start of the part, in seconds.
+          end: end of the part; it may lie beyond the end of the recording.
         """
         duration = self._schedule.seconds
         window = max(0.0, min(begin, duration)), min(max(end, 0.0), duration)
@@ -77,7 +77,7 @@ class LongTimeline:
         }
 
     def _spans(self, window: Span) -> Iterator[tuple[Span, int]]:
-        """Yields a part, what is before it and what is behind it, each with its number of columns."""
+        """Yields the part before a window, the window and the part after it, each with its number of columns."""
         duration = self._schedule.seconds
         column_limit = max(2, min(MOST_COLUMNS, MOST_SHARES // max(1, 2 * len(self._rows))))
         for span in ((0.0, window[0]), window, (window[1], duration)):
@@ -88,7 +88,7 @@ class LongTimeline:
                 )
 
     def _longest_in(self, window: Span) -> tuple[NDArray[np.int64], int]:
-        """Returns the numbers of the longest pieces of a part, in order, and how many other ops there have a mark."""
+        """Returns the numbers of a part's longest pieces, in order, and how many of its other ops are not folded."""
         inside = np.flatnonzero((self._start <= window[1]) & (self._end >= window[0]) & ~self._folded)
         numbers, lengths = inside, (self._end - self._start)[inside]
         if len(numbers) > MOST_PIECES:
@@ -102,9 +102,9 @@ class LongTimeline:
         """Returns how busy each device was in each column of a span, by colour.
 
         Args:
-          span: from when to when.
-          columns: how many.
-          drawn: what does not count.
+          span: start and end.
+          columns: number of columns.
+          drawn: pieces to leave out, because they have their own rows.
         """
         edges: Numbers = np.linspace(*span, columns + 1)
         shares: dict[tuple[int, str], Numbers] = {}
@@ -126,7 +126,7 @@ class LongTimeline:
 
 
 def _rows(schedule: Schedule, colours: Colouring) -> Rows:
-    """Returns when pieces of each device and colour start, and when they end."""
+    """Returns the start and end times of each device's pieces, by colour."""
     return {
         (lane, token): span
         for lane, name in enumerate(schedule.lanes)

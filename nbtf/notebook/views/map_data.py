@@ -1,4 +1,4 @@
-"""What does a page need to draw the device map? The facts of the still, as plain data."""
+"""The facts of the still device map as plain data, from which a page draws its own map."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from nbtf.notebook.views.steps import reason_in_words
 
 
 def map_data(facts: MapFacts) -> dict[str, Any]:
-    """Returns what `static/map_picture.js` takes.
+    """Returns the input of `static/map_picture.js`.
 
     Args:
-      facts: of a recording, from `map_facts`.
+      facts: facts of a recording, from `map_facts`.
     """
     return {
         "hosts": [_device(host) for host in facts.hosts],

@@ -1,7 +1,7 @@
-"""How is a recording saved as one HTML file, which opens without a kernel, a server or a network?
+"""Saves a recording as one HTML file, which opens without a kernel, a server or a network.
 
-The file has the views' program and the recording's data in it, and the still: a reader without scripts sees that. Its
-security policy lets those texts in by their hashes and nothing else: what an op or a file is called can start nothing.
+The file contains the views' program, the recording's data and the still picture, which readers without scripts see.
+Its security policy allows exactly those texts, by their hashes: the name of an op or a file can execute nothing.
 """
 
 from __future__ import annotations
@@ -38,18 +38,18 @@ def save_page(
     code_line: CodeLine = code_lines.in_file,
     memory: Sequence[Scene] = (),
 ) -> None:
-    """Saves what a recording holds as one HTML file.
+    """Saves a recording as one HTML file.
 
     Args:
-      record: a recording, which has the memory of simulated GPUs too, or what it has until now.
-      path: the file; one that is there is replaced when the new one is complete.
-      code_line: says a line of the program in words.
-      memory: of devices, from `memory_data`, where `record` cannot tell it.
+      record: a recording, or a snapshot of its current state. Only a recording includes the memory of simulated GPUs.
+      path: the file; an existing one is replaced once the new one is complete.
+      code_line: formats a line of the program as text.
+      memory: memory data of devices, from `memory_data`, if `record` cannot provide it.
 
     Raises:
-      TypeError: it is no recording.
-      ValueError: nothing ran.
-      OSError: the file cannot be written.
+      TypeError: if `record` is not a recording.
+      ValueError: if nothing ran.
+      OSError: if the file cannot be written.
 
     >>> import pathlib, tempfile
     >>> with tf.runtime.recording() as record:
@@ -67,9 +67,9 @@ def save_page(
 
 
 def nothing_ran(record: object, noun: str) -> str:
-    """Returns what is said of a recording without ops and copies, and who worked unheard meanwhile."""
+    """Returns the message for a recording without ops and copies; it names libraries that worked unrecorded."""
     silence = record.watch.silence() if isinstance(record, runtime.Recording) else ""
-    text = f"Nothing ran while this was recorded: a {noun} shows ops and copies, so run some first."
+    text = f"Nothing ran while this was recorded. A {noun} shows ops and copies: run some first."
     return f"{text} {silence}" if silence else text
 
 
@@ -79,7 +79,7 @@ def page(
     memory: Sequence[Scene] = (),
     record: object = None,
 ) -> str:
-    """Returns the text of the file; the recording that it is of says why nothing ran."""
+    """Returns the text of the file; `record` is used for the message if nothing ran."""
     schedule = timed(snapshot)
     if not schedule.lanes:
         raise ValueError(nothing_ran(record, "page"))
@@ -88,12 +88,12 @@ def page(
 
 
 def scene_data(schedule: Schedule, memory: Sequence[Scene], code_line: CodeLine) -> Scene:
-    """Returns what the views of a page draw, by the name of each view (see `static/tabs.js`).
+    """Returns the data that the views of a page draw, by name of view (see `static/tabs.js`).
 
     Args:
       schedule: what ran and when.
-      memory: of devices, from `memory_data`.
-      code_line: says a line of the program in words.
+      memory: memory data of devices, from `memory_data`.
+      code_line: formats a line of the program as text.
     """
     scene: Scene = {"timeline": timeline_data(schedule, code_line)}
     return scene | ({"memory": list(memory)} if memory else {})
@@ -122,10 +122,10 @@ def _html(schedule: Schedule, scene: Scene, code_line: CodeLine) -> str:
 
 
 def _inert(data: Any) -> str:
-    """Returns data as JSON that ends no script and begins no comment of the page."""
+    """Returns data as JSON that cannot end a script or begin a comment in the page."""
     return json.dumps(data, separators=(",", ":")).replace("<", "\\u003c")
 
 
 def _source(text: str) -> str:
-    """Returns how a security policy names a text of the page that may run."""
+    """Returns the hash by which a security policy allows a text of the page to run."""
     return f"'sha256-{b64encode(sha256(text.encode()).digest()).decode('ascii')}'"

@@ -1,24 +1,24 @@
-"""For how long did the program work, and for how long did it wait for a processor?"""
+"""How long did the program work, and how long did it wait for a processor?"""
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
 _PATH = "/proc/self/schedstat"
-"""Of the main thread, in which cells run. Source: `Documentation/scheduler/sched-stats.rst` of Linux."""
+"""Statistics of the main thread, in which cells run. Source: `Documentation/scheduler/sched-stats.rst` of Linux."""
 
 
 class Work(NamedTuple):
-    """Seconds since the program's main thread has begun: in which it worked, and in which it waited for its turn.
+    """Seconds that the program's main thread has worked, and has waited for a processor, since it started.
 
-    What it slept is in neither, nor what it waited for a file or a lock.
+    Time spent sleeping, or waiting for a file or a lock, is in neither.
     """
 
     worked: float
     waited: float
 
     def since(self, earlier: Work) -> Work:
-        """Returns what came after an earlier look.
+        """Returns the seconds that were added since an earlier measurement.
 
         >>> Work(worked=3.0, waited=1.0).since(Work(worked=1.0, waited=0.5))
         Work(worked=2.0, waited=0.5)
@@ -27,7 +27,7 @@ class Work(NamedTuple):
 
 
 def main_thread_work() -> Work:
-    """Returns it as the system counts it; nothing where that does not say."""
+    """Returns the main thread's times as the system counts them; zeros if the system does not report them."""
     try:
         with open(_PATH, encoding="ascii") as file:
             worked, waited, _ = map(int, file.read().split())

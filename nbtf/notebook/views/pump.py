@@ -1,4 +1,4 @@
-"""When is a view told something: from a thread, between two ops, or not at all?"""
+"""Updates the live views: from a thread, between two ops, or not at all."""
 
 from __future__ import annotations
 
@@ -20,25 +20,25 @@ from nbtf.notebook.views.feed import HEARTBEAT, Feed, State
 from nbtf.notebook.views.processor import main_thread_work
 
 INTERVAL = 0.1
-"""Seconds between two messages to one view while a cell runs; so many times longer where several views are open."""
+"""Seconds between two messages to one view while a cell runs; multiplied by the number of open views."""
 
 IDLE = 0.5
-"""Seconds between two looks while no cell runs."""
+"""Seconds between two checks while no cell runs."""
 
 RATE = 40 * 1024
-"""Bytes a second that are sent to all views together while a cell runs, without what goes around a message."""
+"""Bytes per second sent to all views together while a cell runs, not counting message overhead."""
 
 PART = 25
-"""A message waits until the program has worked so many times as long as the last one took to make: it has 4 %."""
+"""A message waits until the program has worked this many times as long as the last one took: messages get 4 %."""
 
 LONGEST_DELAY = 0.15
-"""Seconds by which a message comes later, at the most, where a busy computer lets the program work only at times."""
+"""Maximum extra delay of a message, in seconds, on a busy computer where the program itself often waits."""
 
 HOLDER_SECONDS = 0.1
-"""How long a cell's end may take to find out who holds memory."""
+"""How long the search for memory holders may take at the end of a cell."""
 
 thread_time = getattr(time, "thread_time", time.process_time)
-"""Seconds that this thread worked, without those in which it waited for the user's; browsers have no such clock."""
+"""Seconds that this thread worked, without its waiting for the user's thread; browsers have no such clock."""
 
 MOST_FAILURES = 3
 MODES = ("thread", "inline", "off")
@@ -46,17 +46,17 @@ NEVER = float("inf")
 
 
 class Model(Protocol):
-    """What is fed: a widget, as far as this file needs to know it."""
+    """A model that receives states: the part of a widget that this file needs."""
 
     audience: Audience
     maps: bool
-    """Whether it shows memory maps, and who holds the memory."""
+    """Whether it shows memory maps and what holds the memory."""
     only: tuple[str, ...]
-    """The devices that it shows; all when empty."""
+    """The devices that it shows; all if empty."""
     scope: str
-    """From when on it shows what ran: one of `scopes.SCOPES`."""
+    """Which ops it shows: one of `scopes.SCOPES`."""
     shown_in: runtime.Scene | None
-    """The run of the cell that has shown it last."""
+    """The run of the cell that last displayed it."""
     state: State
     """Setting it sends it."""
 
@@ -66,31 +66,31 @@ class Model(Protocol):
         ...
 
     def did_not_load(self) -> None:
-        """Shows what stands in for the view."""
+        """Shows the table that replaces the view."""
         ...
 
     def send_whole(self) -> None:
-        """Sends all of its state, though the page may have some of it."""
+        """Sends the complete state, even if the page has parts of it."""
         ...
 
     def renew_still(self) -> None:
-        """Has the notebook's file show the view as it is now."""
+        """Updates the picture that the notebook's file stores for the view."""
         ...
 
     def follow(self) -> None:
-        """Goes to the cell that begins, where nothing else keeps it in sight."""
+        """Moves to the cell that begins, unless something else keeps the view in sight."""
         ...
 
 
 class Pump:
-    """Feeds the views of a session: at most every tenth of a second, only what has changed, only while someone looks.
+    """Updates a session's views: at most ten times per second, only with changes, and only while a view is displayed.
 
-    Whatever goes wrong in here does not reach the user's cell, and nothing is printed from the thread. What goes wrong
-    again and again is tried between ops, and then left until the next cell, which says so.
+    No failure in here reaches the user's cell, and the thread prints nothing. After repeated failures the pump updates
+    between ops instead, and after more of them it pauses until the next cell, which prints a message.
     """
 
     def __init__(self, session: Session) -> None:
-        """Chooses the mode; starts nothing before someone looks."""
+        """Chooses the mode; starts nothing until a view is displayed."""
         self.session = session
         self.mode, self.why_off = self._chosen = _mode(session.shell)
         self.feed: Feed = Feed(session)
@@ -101,16 +101,16 @@ class Pump:
         self._program = main_thread_work()
         self._failures = 0
         self.failure: Exception | None = None
-        """What went wrong last."""
+        """The last failure, not yet reported."""
         self._unsaid = self._said = ""
         self.shared: dict[tuple[str, tuple[str, ...]], Any] = {}
-        """The models that magics show, by kind and devices: each is shown again, not made again."""
+        """Models that magics display, by kind and devices: each is displayed again instead of made anew."""
         self._wake = new_event()
         self._stopped = False
         self._thread: threading.Thread | None = None
         self._deafen: Callable[[], object] | None = None
         self._patience = Patience()
-        self._in_first_cell = session.cell is None  # the one that loads the extension is not told to hooks
+        self._in_first_cell = session.cell is None  # IPython does not run hooks for the cell that loads the extension
         for event, hook in (("pre_run_cell", self._cell_begins), ("post_run_cell", self._cell_ends)):
             session.on_stop(session.hooks.add(event, hook))
         session.on_stop(self.stop)
@@ -118,25 +118,25 @@ class Pump:
 
     @property
     def busy(self) -> bool:
-        """Whether a cell runs."""
+        """Whether a cell is running."""
         return self.session.cell is not None or self._in_first_cell
 
-    # Who looks
+    # Displayed views
 
     def add(self, maps: bool, only: tuple[str, ...]) -> State:
-        """Returns the state of this moment, for a model that is about to be made."""
+        """Returns the current state, for a model that is about to be created."""
         with self._lock:
             self._state = self.feed.state(self.busy, self._stopped)
             return self.feed.with_maps(self._state, only, fresh=True) if maps else self._state
 
     def feeds(self, model: Model) -> None:
-        """Feeds one more model from now on."""
+        """Updates one more model from now on."""
         with self._lock:
             self._models = [*self._models, model]
             model.audience.told, self._sent = model.state["rev"], monotonic()
 
     def shown(self, model: Model) -> None:
-        """Takes down that a model was put into a cell's output, and tells it what there is."""
+        """Records that a model was put into a cell's output, and sends it the current state."""
         model.audience.shown()
         scenes = self.session.recorder.scenes
         model.shown_in = scenes[-1] if scenes else None
@@ -144,28 +144,28 @@ class Pump:
         self.tick(wait=True)
 
     def report(self, model: Model, more: int, panels: bool | None = None) -> None:
-        """Takes down what a front end says: one more view of a model, or one less. Any thread may."""
+        """Records a front end's report: one view of a model more or less. Callable from any thread."""
         model.audience.report(more, panels)
         self._audience_changed()
-        if self.mode == "inline" and not self.busy:  # there may be no next op for long
+        if self.mode == "inline" and not self.busy:  # the next op may be far away
             self.tick()
 
     def choose(self, model: Model, scope: str) -> None:
-        """Shows a model what ran in a scope from now on."""
+        """Changes the scope of ops that a model shows."""
         model.scope, model.audience.told = scope, 0
         self.tick(wait=True)
 
     def steps_about(self, model: Model, step: int, until: int | None) -> State:
-        """Returns steps of what a model shows, for a page that replays them; see `Feed.steps_about`."""
+        """Returns steps of a model's scope, for a page that replays them; see `Feed.steps_about`."""
         return self.feed.steps_about(step, until, model.scope, model.shown_in)
 
     def repeat(self, model: Model) -> None:
-        """Sends a model's state once more, all of it: a page has missed what was sent before."""
+        """Sends a model's complete state again, because a page has missed a message."""
         with self._lock:
             model.send_whole()
 
     def _audience_changed(self) -> None:
-        """Begins to feed, or stops, as someone looks or nobody does."""
+        """Starts or stops updates when the first view is displayed or the last one is closed."""
         if self.mode == "off" or self._stopped:
             return
         looked_at = any(model.audience.looking for model in self._models)
@@ -179,16 +179,16 @@ class Pump:
     # Sending
 
     def tick(self, wait: bool = False, holders: bool = False) -> None:
-        """Sends what has changed.
+        """Sends changes to the views.
 
         Args:
-          wait: whether it must be sent now: else nothing is done while another thread sends.
-          holders: whether to look for who holds the memory, where a view shows it.
+          wait: whether to wait while another thread is sending; otherwise the call is skipped then.
+          holders: whether to search for what holds the memory, if a view shows it.
         """
         if self.mode == "off" or self._stopped or not self._lock.acquire(blocking=wait):
             return
         try:
-            self._due = monotonic() + INTERVAL  # also when it fails
+            self._due = monotonic() + INTERVAL  # even if sending fails
             self._send(holders)
             self._failures, self._said = 0, ""
         except Exception as error:
@@ -200,7 +200,7 @@ class Pump:
             self._give_way()
 
     def _give_way(self) -> None:
-        """Goes on between ops where the thread has failed, and not before the next cell where that has failed, too."""
+        """Switches from the thread to updates between ops; if those fail as well, pauses until the next cell."""
         self.mode, self._thread, self._failures = "inline" if self.mode == "thread" else "off", None, 0
         self._unsaid = f"{type(self.failure).__name__}: {self.failure}"
         self.why_off = f"they failed until the next cell ({self._unsaid})"
@@ -209,11 +209,11 @@ class Pump:
         self._audience_changed()
 
     def _come_back(self) -> None:
-        """Feeds again as was chosen; says so once for each thing that went wrong."""
+        """Resumes in the chosen mode; prints a message once per kind of failure."""
         if not self._unsaid:
             return
         if self._unsaid != self._said:
-            say(f"Live views have failed: {self._unsaid}. They go on from this cell.")
+            say(f"Live views failed: {self._unsaid}. They resume with this cell.")
         self._said, self._unsaid, self._failures = self._unsaid, "", 0
         self.mode, self.why_off = self._chosen
         self._audience_changed()
@@ -223,12 +223,12 @@ class Pump:
         looked_at = [model for model in self._models if model.audience.looking]
         if holders and any(model.maps for model in looked_at):
             self.feed.name_holders(HOLDER_SECONDS)
-        began = thread_time()  # without the look for holders, or the next cell would be late
+        began = thread_time()  # excludes the search for holders, which would delay the next cell's updates
         if looked_at and self.feed.changed(self.busy):
             self._state = self.feed.state(self.busy)
         late = [model for model in looked_at if model.audience.told != self._state["rev"]]
         for model in late:
-            self._tell(model, fresh=False)  # at the end of a cell its maps are new: the look for holders took them
+            self._tell(model, fresh=False)  # the search for holders has just read the maps at the end of a cell
         now = monotonic()
         if late:
             self._sent = now
@@ -242,7 +242,7 @@ class Pump:
         self._due = now + pause if looked_at else NEVER
 
     def _delay(self, work: float) -> float:
-        """Returns how long the program waits for a processor in so much work, as it did since the last message."""
+        """Returns how long the program waits for a processor per amount of work, as it did since the last message."""
         earlier, self._program = self._program, main_thread_work()
         worked, waited = self._program.since(earlier)
         return min(LONGEST_DELAY, work * waited / worked if worked else waited)
@@ -258,12 +258,12 @@ class Pump:
         self._thread = threading.Thread(target=self._run, name="nbtf-views", daemon=True)
         try:
             self._thread.start()
-        except Exception:  # a browser has no threads, and some containers allow no more
+        except Exception:  # browsers have no threads, and some containers allow no more of them
             self._thread, self.mode = None, "inline"
 
     def _run(self) -> None:
         thread = self._thread
-        while not self._stopped and self._thread is thread:  # another one comes after failures
+        while not self._stopped and self._thread is thread:  # after failures, a different thread takes over
             self._wake.wait(self._pause())
             self._wake.clear()
             if not self._stopped and self._thread is thread and monotonic() >= self._due:
@@ -284,7 +284,7 @@ class Pump:
     # Between ops
 
     def _listen(self, wanted: bool) -> None:
-        """Has events told or not: while they are, an op takes some microseconds longer."""
+        """Registers or removes the event observer; while registered, each op takes a few microseconds longer."""
         if wanted and self._deafen is None:
             self._deafen = runtime.observe(self._hear)
         elif not wanted and self._deafen is not None:
@@ -309,7 +309,7 @@ class Pump:
             for model in [model for model in self._models if model.audience.give_up()]:
                 model.did_not_load()
             self._audience_changed()
-        if info.store_history:  # else it is a question of the front end's, and no cell
+        if info.store_history:  # otherwise it is an internal request of the front end, not a cell
             self._for_each(lambda model: model.follow())
         self._wake.set()
 
@@ -319,10 +319,10 @@ class Pump:
         self._in_first_cell = False
         self.tick(wait=True, holders=True)
         self._for_each(lambda model: model.renew_still())
-        self._patience.cell_ends()  # last: a front end hears nothing before that
+        self._patience.cell_ends()  # last, because a front end receives nothing before that
 
     def _for_each(self, change: Callable[[Model], None]) -> None:
-        """Changes what a notebook shows of each model. Where that fails the views go on."""
+        """Changes what a notebook shows for each model. A failure does not stop the views."""
         if self.mode == "off" or self._stopped:
             return
         try:
@@ -332,12 +332,12 @@ class Pump:
             self.failure = error
 
     def begin_child(self) -> None:
-        """Feeds nobody in a forked process: the views are those of the other one, and so was the thread."""
+        """Stops updates in a forked process: views and thread belong to the parent process."""
         self._stopped, self._thread, self._models = True, None, []
         self._listen(False)
 
     def stop(self) -> None:
-        """Ends the thread, and says so to all views."""
+        """Ends the thread, and notifies all views."""
         self._end_thread()
         atexit.unregister(self._end_thread)
         self._listen(False)
@@ -347,12 +347,12 @@ class Pump:
                 for model in self._models:
                     if not model.gone:
                         self._tell(model, fresh=True)
-        except Exception as error:  # a view that cannot be told says by itself that it is not live
+        except Exception as error:  # an unreachable view reports by itself that it is not live  # words: ok
             self.failure = error
 
 
 def _show(model: Model, state: State) -> None:
-    """Gives a model the next of its states, which have numbers: a page notices where it has missed one."""
+    """Sets a model's next state. States are numbered, so that a page notices when it has missed one."""
     model.state = state | {"message": model.state["message"] + 1}
 
 
@@ -367,21 +367,21 @@ if hasattr(os, "register_at_fork"):
 
 
 def pump_of(session: Session) -> Pump:
-    """Returns what feeds the views of a session."""
+    """Returns the pump of a session."""
     if session.pump is None:
         session.pump = Pump(session)
     return session.pump
 
 
 def _mode(shell: Any) -> tuple[str, str]:
-    """Returns the mode, and why it is `off` if it is."""
+    """Returns the mode and, if it is `off`, the reason."""
     wished = os.environ.get("NBTF_LIVE", "").strip().lower()
     if wished in MODES:
         return wished, f"NBTF_LIVE={wished}"
     if wished:
-        say(f"NBTF_LIVE={wished} is not known; it may be {', '.join(MODES)}. Live views choose by themselves now.")
-    if sys.platform == "emscripten" or "google.colab" in sys.modules:  # no threads; updates of threads are not shown
+        say(f"NBTF_LIVE={wished} is unknown. Expected one of {', '.join(MODES)}. The mode is chosen automatically.")
+    if sys.platform == "emscripten" or "google.colab" in sys.modules:  # no threads, or updates of threads are not shown
         return "inline", ""
     if getattr(shell, "kernel", None) is None:
-        return "off", "no notebook kernel runs this"
+        return "off", "this Python is not a notebook kernel"
     return "thread", ""

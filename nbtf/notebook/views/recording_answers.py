@@ -1,4 +1,4 @@
-"""What does a page ask about a recording that a notebook shows, and what is it answered?"""
+"""Answers to a page that displays a recording in a notebook."""
 
 from __future__ import annotations
 
@@ -16,32 +16,32 @@ from nbtf.notebook.views.map_data import map_data
 from nbtf.notebook.views.page import CodeLine, Scene, scene_data
 
 MOST_EVENTS = 20_000
-"""Of a recording that a page gets as a whole: half a megabyte."""
+"""Ops and copies up to which a page gets the complete recording: half a megabyte."""
 
 PROGRAM = "recording_view"
 
 MOST_STEPS = 2_000
-"""Of a device's memory that a page gets of a longer recording, the last ones: a quarter of a megabyte."""
+"""Last memory steps of each device that a page gets of a longer recording: a quarter of a megabyte."""
 
 Memory = Callable[[int | None], Sequence[Scene]]
-"""Returns what `memory_data` says of each device, of so many steps at the most."""
+"""Returns `memory_data` for each device, with at most the given number of steps."""
 
 
 class RecordingAnswers:
-    """Answers of one recording; each is plain data. What takes long is done when it is asked for."""
+    """Answers questions about one recording with plain data. Slow answers are computed on request."""
 
     def __init__(self, snapshot: runtime.Snapshot, memory: Memory, code_line: CodeLine) -> None:
-        """Takes what is asked about.
+        """Prepares answers about a recording.
 
         Args:
-          snapshot: of the recording.
-          memory: returns what `memory_data` says of each device.
-          code_line: says a line of the program in words.
+          snapshot: snapshot of the recording.
+          memory: returns `memory_data` for each device.
+          code_line: formats a line of the program as text.
         """
         self.snapshot: runtime.Snapshot = snapshot
         self._memory = memory
         self._code_line = code_line
-        self._devices = runtime.devices()  # those of today: a restart may bring others
+        self._devices = runtime.devices()  # the current ones: a restart may replace them
 
     @cached_property
     def schedule(self) -> Schedule:
@@ -49,15 +49,15 @@ class RecordingAnswers:
         return timed(self.snapshot)
 
     def answer(self, question: dict[str, Any]) -> Scene:
-        """Returns what a page asked for.
+        """Returns the answer to a page's question.
 
         Args:
-          question: `what` says for what: `"program"`, with a `language`, for the program of the view, its style and its
-            words; `"scene"` for the data of its views, `"memory"` for what of these takes long and is `coming`;
-            `"timeline"` for what is between two moments, `from` and `to` in seconds.
+          question: `what` names the request. `"program"`, with a `language`: the view's program, style and words.
+            `"scene"`: the data of its views. `"memory"`: the slow part of that data, marked `coming` in the scene.
+            `"timeline"`: what ran between two moments, `from` and `to`, in seconds.
 
         Raises:
-          ValueError: another question.
+          ValueError: if the question is of another kind.
         """
         match question:
             case {"what": "program", "language": str(language)}:
@@ -70,7 +70,7 @@ class RecordingAnswers:
             case {"what": "timeline", "from": int() | float() as begin, "to": int() | float() as end}:
                 return self._long.data(begin, end)
             case _:
-                raise ValueError(f"A page asks for a program, a scene or a part of its timeline, got {question!r}")
+                raise ValueError(f"Unknown question {question!r}. Expected a program, a scene or part of a timeline.")
 
     def _scene(self) -> Scene:
         placed: Scene = {"map": map_data(map_facts(self.snapshot, self._devices))}
@@ -84,7 +84,7 @@ class RecordingAnswers:
 
 
 def program_data(language: str) -> Scene:
-    """Returns the program of the view, its style, and its words for a page in some language."""
+    """Returns the view's program, its style, and its words in the page's language."""
     modules = esm.in_order(PROGRAM, PROGRAM)
     script = f"{esm.joined(modules)}\nexport {{ showRecording, speakIn }};\n"
     words = catalogue.translation(catalogue.asked_for() or language, catalogue.sections_in(script))

@@ -1,4 +1,4 @@
-"""How does a notebook show a recording? As a picture, which comes alive where it is seen and the kernel answers."""
+"""Shows a recording in a notebook: as a picture that becomes interactive when it is seen and the kernel answers."""
 
 from __future__ import annotations
 
@@ -24,27 +24,27 @@ from nbtf.notebook.views.page import CodeLine, nothing_ran
 from nbtf.notebook.views.recording_answers import Memory, RecordingAnswers, program_data
 
 MOST_VIEWS = 32
-"""Recordings of a session that are answered about; older ones stay as their pages have them."""
+"""Number of recordings per session that the kernel answers for; pages keep what they have of older ones."""
 
 LOADER = "recording_loader"
 
 Record = runtime.Recording | runtime.Snapshot | CellRecording
-"""What has ops and copies, and knows of memory."""
+"""Anything with ops, copies and memory."""
 
 
 class RecordingView(widgets.Widget):
-    """Shows a recording as the views of its page: a timeline, and of simulated GPUs the memory step by step.
+    """Shows a recording interactively: a timeline and, for simulated GPUs, the memory step by step.
 
-    A cell that ends with a recording shows the same once `%load_ext nbtf` has run. Brush, wheel and keys choose the
-    part that is shown; the page draws by itself, also while a cell runs. A stored notebook has the still picture, and
-    neither program nor data of the view: they come from the kernel when a reader sees the picture.
+    After `%load_ext nbtf`, a cell that ends with a recording shows the same view. Zoom with the brush, the mouse wheel
+    or the keyboard; this works even while a cell runs. A saved notebook stores only the still picture: the view's
+    program and data come from the kernel when a reader sees the picture.
 
     Args:
-      record: a recording, or what it had at some moment; then without memory.
+      record: a recording, or a snapshot of one, which lacks the memory.
 
     Raises:
-      TypeError: it is no recording.
-      ValueError: nothing ran.
+      TypeError: if `record` is not a recording.
+      ValueError: if nothing ran.
 
     >>> with tf.runtime.recording() as record:
     ...     c = tf.matmul([[1.0]], [[2.0]])
@@ -57,12 +57,12 @@ class RecordingView(widgets.Widget):
     program: Any = widgets.traitlets.Unicode().tag(sync=True)
     """The name of the program that draws it, which a page loads once."""
     still: Any = widgets.traitlets.Unicode().tag(sync=True)
-    """The address of the picture, where a page has no other."""
+    """The address of the picture, for pages that have no other copy of it."""
     about: Any = widgets.traitlets.Unicode().tag(sync=True)
-    """What the picture says, in words."""
+    """The picture's description as text."""
 
     def __init__(self, record: Record) -> None:
-        """Shows what was recorded until now."""
+        """Shows what has been recorded so far."""
         self.record = record
         code_line = _code_line()
         self._answers = RecordingAnswers(*_facts(record, code_line), code_line)
@@ -78,14 +78,14 @@ class RecordingView(widgets.Widget):
         getattr(self, "on_msg")(self._answer_page)  # noqa: B009  # ipywidgets does not type it
 
     def __repr__(self) -> str:
-        """Returns how much was taken down."""
+        """Returns the number of recorded ops and copies."""
         return in_words(self._answers.snapshot)
 
     def shows(self, record: Record) -> bool:
-        """Tells whether this is the view of a recording, all of it, and answers.
+        """Returns whether this view shows all of a recording and still answers for it.
 
         Args:
-          record: that a view is wanted of.
+          record: the recording to be shown.
 
         >>> with tf.runtime.recording() as record:
         ...     c = tf.matmul([[1.0]], [[2.0]])
@@ -97,11 +97,11 @@ class RecordingView(widgets.Widget):
         return is_same and self.comm is not None and _event_count(record) == self._answers.snapshot.heard
 
     def _address(self) -> str:
-        """Returns the picture as an address, where an output is a document of its own and has no other."""
+        """Returns the picture as an address, for outputs that are separate documents without another copy of it."""
         return f"data:image/svg+xml,{quote(to_svg(self._picture))}" if outputs_stand_alone() else ""
 
     def _repr_mimebundle_(self, **kwargs: Any) -> Any:
-        """Returns the picture, with the name by which a page finds it; the widget itself where the page cannot."""
+        """Returns the picture, named so that a page can find it; the widget itself if the page cannot."""
         picture = bundle_of(self._picture, self.ident) | {"text/plain": repr(self)}
         if not outputs_stand_alone():
             return picture, {}
@@ -110,7 +110,7 @@ class RecordingView(widgets.Widget):
         return data | picture, metadata
 
     def _answer_page(self, _: Any, content: Any, __: Any) -> None:
-        """Answers a question of a page; it comes late, or on another thread."""
+        """Answers a page's question, which may arrive late or on another thread."""
         match content:
             case {"kind": "ask", "number": int(number)}:
                 widgets.send_answer(self, number, lambda: self._answers.answer(content))
@@ -119,14 +119,14 @@ class RecordingView(widgets.Widget):
 
 
 _VIEWS: WeakKeyDictionary[Session, list[RecordingView]] = WeakKeyDictionary()
-"""What each session has shown of late, the newest last."""
+"""The recordings that each session has shown recently, newest last."""
 
 
 def view_of(record: Record, session: Session) -> RecordingView:
-    """Returns the view of a recording, the same one while its session has not shown many others since.
+    """Returns the view of a recording; the same one, unless its session has shown many others since.
 
     Raises:
-      ValueError: nothing ran.
+      ValueError: if nothing ran.
     """
     views = _VIEWS.setdefault(session, [])
     newest = next((view for view in views if view.shows(record)), None) or RecordingView(record)
@@ -137,15 +137,15 @@ def view_of(record: Record, session: Session) -> RecordingView:
 
 
 def open_cell(session: Session, device: str = "", times: Span | None = None) -> dict[str, Any] | None:
-    """Makes the view of a run of a cell, for a page that opens it.
+    """Creates the view of a cell's run, for a page that opens it.
 
     Args:
-      session: that heard it.
-      device: that the reader has chosen, a short name; empty for none.
-      times: of which the reader wants to see more, in seconds since the epoch.
+      session: the session that recorded it.
+      device: the device that the reader has chosen, a short name; empty for none.
+      times: start and end of what the reader wants to see, in seconds since the epoch.
 
     Returns:
-      What a live view tells its page (see `View._take_message`); None where nothing ran.
+      The message that a live view sends its page (see `View._take_message`); None if nothing ran.
     """
     record = cell_recording(session, times)
     if record is None:
@@ -156,13 +156,13 @@ def open_cell(session: Session, device: str = "", times: Span | None = None) -> 
 
 
 def bundle_of(picture: Picture, name: str) -> dict[str, str]:
-    """Returns a still picture for front ends; as HTML it has a name, by which the page's program finds it."""
+    """Returns a still picture for front ends; its HTML has a name by which the page's program finds it."""
     named = to_html(picture).replace("<img ", f"<img data-nbtf-recording='{name}' ", 1)
     return {"image/svg+xml": to_svg(picture), "text/html": named}
 
 
 def _facts(record: Record, code_line: CodeLine) -> tuple[runtime.Snapshot, Memory]:
-    """Returns the events of a recording, and what tells the memory of its devices."""
+    """Returns the events of a recording, and a function that returns the memory of its devices."""
     if isinstance(record, runtime.Snapshot):
         return record, lambda _: ()
     if isinstance(record, CellRecording):
@@ -172,18 +172,18 @@ def _facts(record: Record, code_line: CodeLine) -> tuple[runtime.Snapshot, Memor
 
 
 def _event_count(record: Record) -> int:
-    """Returns how many events a recording has by now."""
+    """Returns how many events a recording has so far."""
     if isinstance(record, runtime.Recording):
         return record.snapshot(0).heard
     return (record if isinstance(record, runtime.Snapshot) else record.snapshot()).heard
 
 
 def in_words(snapshot: runtime.Snapshot) -> str:
-    """Returns how much was taken down, as a recording prints it."""
+    """Returns the number of recorded ops and copies, as a recording prints it."""
     ops, copies = snapshot.executed, sum(snapshot.copies.values())
     return f"Recording: {counted(ops, 'op')}, {counted(copies, 'copy', 'copies')}"
 
 
 def _code_line() -> CodeLine:
-    """How lines are told: in a notebook by the number of the cell."""
+    """Returns the function that formats code lines: in a notebook, by the number of the cell."""
     return next((session.code_line for session in SESSIONS.values()), code_lines.in_file)

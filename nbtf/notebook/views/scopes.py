@@ -1,4 +1,4 @@
-"""From when on does a view show what ran: in the last cell, since the view was shown, or all on this machine?"""
+"""Which ops does a view show: those of the last cell, those since it was displayed, or all since the last restart?"""
 
 from __future__ import annotations
 
@@ -7,30 +7,30 @@ from typing import NamedTuple
 from nbtf import runtime
 
 SCOPES = CELL, HERE, ALL = "cell", "here", "all"
-"""What a reader may choose."""
+"""The scopes that a reader may choose."""
 
 
 class Beginning(NamedTuple):
-    """Where a scope begins: what was heard before it, and the cell that begins there if one does."""
+    """The start of a scope: what was recorded before it and, if a cell begins there, that cell."""
 
     before: runtime.Snapshot
     first: int
-    """The least number of an event."""
+    """The smallest number of an event."""
     cell: str = ""
 
     def rest(self, snapshot: runtime.Snapshot) -> runtime.Snapshot:
-        """Returns what a snapshot has of the scope, totals and events."""
+        """Returns the part of a snapshot in the scope: totals and events."""
         since = snapshot.since(self.before)
         return since._replace(events=snapshot.events[max(0, len(snapshot.events) - since.heard) :])
 
 
 def beginning(recorder: runtime.Recorder, scope: str, shown_in: runtime.Scene | None) -> Beginning:
-    """Returns where a scope begins; a restart begins all of them anew.
+    """Returns where a scope begins; a restart resets all of them.
 
     Args:
-      recorder: of the session.
+      recorder: the session's recorder.
       scope: one of `SCOPES`.
-      shown_in: the run of the cell that has shown the view, if there was one.
+      shown_in: the run of the cell that displayed the view, if any.
     """
     machine = Beginning(recorder.totals_before_machine(), recorder.machine_first)
     if scope == CELL:
@@ -43,7 +43,7 @@ def beginning(recorder: runtime.Recorder, scope: str, shown_in: runtime.Scene | 
 
 
 def _last_cell(recorder: runtime.Recorder, machine: Beginning) -> Beginning:
-    """Returns the beginning of the last run of a cell in which anything was heard."""
+    """Returns the beginning of the last run of a cell in which anything was recorded."""
     event_count, last = recorder.snapshot(0).heard, machine
     for scene in reversed(recorder.scenes):
         totals = recorder.totals_before(scene)

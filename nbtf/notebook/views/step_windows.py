@@ -1,8 +1,8 @@
-"""What does a page get of the steps of a long recording, when it replays one? Some of them, and what was before these.
+"""The part of a long recording's steps that a page replays, with a summary of the steps before it.
 
-A step is an op, or a copy, as a row of `steps.COLUMNS`; constants and the copies of single values are none. The columns
-of a recording (`Snapshot.work`) are read once for each replay. What was at a step follows from them by counting, which
-takes a nanosecond a step: no states are kept.
+A step is an op or a copy, as a row of `steps.COLUMNS`; constants and copies of single values are not steps. The columns
+of a recording (`Snapshot.work`) are read once per replay. The situation at any step follows from them by counting,
+which takes a nanosecond per step: no states are stored.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ from nbtf.notebook.views.steps import (
 )
 
 WINDOW = 750
-"""Steps of an answer: less than 100 KB."""
+"""Steps per answer: less than 100 KB."""
 
 FULL_STEPS = 200
-"""Steps before the one that a page asks for, of those that it gets: it may go back."""
+"""Number of steps in an answer before the requested one, because the replay may go back."""
 
 
 class StepWindows:
-    """The steps of what was heard from some event on, as a page asks for them."""
+    """The recorded steps from some event on, in windows that a page requests."""
 
     def __init__(
         self,
@@ -50,11 +50,11 @@ class StepWindows:
         """Reads the columns once.
 
         Args:
-          snapshot: of the recorder, with the totals of what is shown.
-          first: the least number of an event that is shown.
-          cells: the first number of an event that each cell can have, and the name of the cell.
-          code_line: tells a code line in words.
-          since: when the clock of the view began, in seconds since the epoch.
+          snapshot: snapshot of the recorder, with the totals of the visible part.
+          first: smallest number of an event that is shown.
+          cells: first event number that each cell can have, and the name of the cell.
+          code_line: formats a code line as text.
+          since: when the view's clock began, in seconds since the epoch.
         """
         self._work = snapshot.work
         self._code_line = code_line
@@ -68,21 +68,21 @@ class StepWindows:
         self._cells = {begin: name for begin, (_, name) in zip(begins, cells, strict=True) if begin < len(rows)}
 
     def __len__(self) -> int:
-        """Returns how many steps there are."""
+        """Returns the number of steps."""
         return len(self._rows)
 
     def window(self, step: int) -> dict[str, Any]:
-        """Returns the steps about one, and what was before the first of them.
+        """Returns the steps around a given step, and a summary of what happened before the first of them.
 
         Args:
-          step: its number, from 0 on; the last where there are fewer.
+          step: its number, from 0; the last step if there are fewer.
 
         Returns:
           `steps` with their `words`; `begin`, the number of the first, and `count`, how many there are in all; `cells`,
-          by the numbers of their first steps; `cut`, whether there were others that are no longer kept, and `known`,
-          the milliseconds of the first that is; `levels`, by device, as `[step, in use, pool]` wherever that changed,
-          from before the first step on; and `before`, what had run in the first step's cell, the newest last: `counts`
-          as `[device, op, how often, why]`, `copies`, and the `small` among them.
+          by the numbers of their first steps; `cut`, whether earlier steps are no longer kept, and `known`, the
+          milliseconds of the first kept one; `levels`, by device, as `[step, in use, pool]` for each change, starting
+          before the first step; and `before`, what had run in the first step's cell, the newest last: `counts` as
+          `[device, op, how often, why]`, `copies`, and the `small` among them.
         """
         begin = max(0, min(step - FULL_STEPS, len(self) - WINDOW))
         numbers, words = range(begin, min(begin + WINDOW, len(self))), Words()
@@ -117,7 +117,7 @@ class StepWindows:
         return max(0, int((self._work.time[row] - self._since) * 1000))
 
     def _op_behind(self, row: int) -> str | None:
-        """Returns the op that needed a copy: the next on its line."""
+        """Returns the op that needed a copy: the next one on its line."""
         site = self._work.facts[int(self._work.fact[row])].event.site
         following: list[int] = self._work.fact[row + 1 : row + 1 + FULL_STEPS].tolist()
         for event in [self._work.facts[fact].event for fact in following]:
@@ -133,7 +133,7 @@ class StepWindows:
         return (int(in_use[at]), int(pool[at])) if at >= 0 else NOBODY
 
     def _levels_in(self, device: str, numbers: range) -> list[list[int]]:
-        """Returns how full a device was before a part, and whenever that changed in it."""
+        """Returns a device's memory before a range of steps, and at each change within it."""
         seqs, in_use, pool = self._levels[device]
         ends = self._seq[[max(0, numbers.start - 1), *numbers]] if numbers else self._seq[:0]
         if not numbers.start and len(ends):
@@ -145,7 +145,7 @@ class StepWindows:
         return [[int(step) - 1, int(used[step]), int(pools[step])] for step in changed]
 
     def _before(self, begin: int) -> dict[str, list[list[Any]]]:
-        """Returns what ran in the cell of a step before it."""
+        """Returns a summary of what ran in a step's cell before the step."""
         first = max((cell for cell in self._cells if cell <= begin), default=0)
         facts = self._facts[first:begin]
         times, last = np.bincount(facts, minlength=1), np.zeros(len(self._work.facts) + 1, np.int64)
@@ -171,5 +171,5 @@ class StepWindows:
 
 
 def _add(sums: dict[Any, list[int]], key: tuple[str, ...], *amounts: int) -> None:
-    """Adds to some sums, and puts them last."""
+    """Adds amounts to the sums of a key, and moves the key to the end."""
     sums[key] = [a + b for a, b in zip(sums.pop(key, [0] * len(amounts)), amounts, strict=True)]

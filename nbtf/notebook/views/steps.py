@@ -1,4 +1,4 @@
-"""What happened, as rows of a view: one for each op, one for each copy."""
+"""Events as rows of a view: one for each op, one for each copy."""
 
 from __future__ import annotations
 
@@ -29,43 +29,43 @@ COLUMNS = (
 )
 
 MOST = 200
-"""Rows of a state."""
+"""Maximum number of rows in a state."""
 
 NEWEST = 20
-"""Rows of a state while a cell runs, of which a loop makes thousands between two messages."""
+"""Maximum number of rows while a cell runs; a loop makes thousands between two messages."""
 
 EVENTS = 1000
-"""Events that are looked at: an op is told by four with what it frees, a copy by three, so that these make all rows."""
+"""Events to read: an op has four with what it frees, a copy three, so these are enough for all rows."""
 
 NEWEST_EVENTS = 200
-"""Likewise, while a cell runs."""
+"""Events to read while a cell runs."""
 
 CONSTANT = "_EagerConst"
-"""An op that is no step: a Python value becomes a tensor."""
+"""An op that is not a step: it turns a Python value into a tensor."""
 
 SINGLE = 4
-"""Bytes of a Python value on its way to a device, or back, that is no step: a number."""
+"""Size of a Python value whose copy to or from a device is not a step: a single number."""
 
 OP, COPY, FAILED = 0, 1, 2
 NOBODY = (-1, -1)
-"""In use and pool where nobody told them."""
+"""Placeholder for memory in use and pool if no event reported them."""
 
 REMEMBERED = 4096
-"""Texts kept by each cache: more than a state shows, so that a view costs little while a loop runs."""
+"""Texts in each cache: more than a state shows, so that a view costs little while a loop runs."""
 
 
 def is_step(event: runtime.Event) -> bool:
-    """Tells whether an op or a copy is a step: constants are none, and no numbers on their way to a device or back."""
+    """Returns whether an op or a copy is a step: constants are not, nor are single numbers that are copied."""
     if isinstance(event, runtime.Copied):
         return event.kind == "move" or event.nbytes > SINGLE
     return not isinstance(event, runtime.OpExecuted | runtime.OpPlaced) or event.op != CONSTANT
 
 
 class Words:
-    """Texts by number, each held once and cut to what a view shows."""
+    """Texts by number, each stored once and cut to the length that a view shows."""
 
     def __init__(self, previous: Words | None = None) -> None:
-        """Starts with the texts of an earlier state: those that it needed keep their numbers."""
+        """Starts with the texts that an earlier state used; they keep their numbers."""
         self.all: list[str] = [] if previous is None else list(previous.all)
         self._numbers: dict[str, int] = (
             {} if previous is None else {text: previous._numbers[text] for text in previous._used}
@@ -90,7 +90,7 @@ class Words:
 
 @lru_cache(REMEMBERED)
 def reason_in_words(op: str, device: str, reason: runtime.Reason) -> str:
-    """Returns why an op was placed where it was, without the device."""
+    """Returns why an op was placed on its device, without naming the device."""
     return runtime.in_words(op, device, reason).partition(": ")[2]
 
 
@@ -101,7 +101,7 @@ def described(shape: tuple[int, ...], dtype: str) -> str:
 
 
 class _Step(NamedTuple):
-    """An op or a copy: the event that told its end, or its beginning if it has no end."""
+    """An op or a copy: the event that reported its end, or its beginning if it has no end."""
 
     seq: int
     kind: int
@@ -111,7 +111,7 @@ class _Step(NamedTuple):
 
 
 class _Story:
-    """Puts the events of each op together. Those of several threads may be mixed: they are told apart by code line."""
+    """Groups the events of each op. Events of several threads may alternate; code lines distinguish them."""
 
     def __init__(self) -> None:
         self.steps: list[_Step] = []
@@ -128,14 +128,14 @@ class _Story:
             self._end(event)
         elif kind is runtime.Copied:
             self._copies[event.target, event.site] = len(self.steps)
-            # What was taken for it was told before, except by a real card.
+            # Its allocation was reported before, except on a real card.
             memory = NOBODY if event.kind == "read" else self._memory.pop((event.target, event.site), NOBODY)
             self.steps.append(_Step(event.seq, COPY, event, copied_for(event, self._doing.get(event.site)), memory))
         elif kind is runtime.Allocated:
             self._allocated(event)
 
     def finish(self) -> list[_Step]:
-        """Adds the ops that have no end: they failed. What still runs is not recorded yet."""
+        """Adds the ops without an end: they failed. Ops that are still running are not recorded yet."""
         for placed in [one for some in self._waiting.values() for one in some]:
             why = reason_in_words(placed.op, placed.device, placed.reason)
             self.steps.append(_Step(placed.seq, FAILED, placed, why, NOBODY))
@@ -150,7 +150,7 @@ class _Story:
         placed = self._waiting.get((event.op, event.device, event.site))
         memory = self._memory.pop((event.device, event.site), NOBODY)
         self._doing.pop(event.site, None)
-        if placed:  # else it was placed before the events that are looked at
+        if placed:  # otherwise it was placed before the events that are read
             why = reason_in_words(event.op, event.device, placed.pop().reason)
             self.steps.append(_Step(event.seq, OP, event, why, memory))
 
@@ -164,7 +164,7 @@ class _Story:
 
 
 def copied_for(event: Any, op: str | None) -> str | None:
-    """Returns what a value was copied for, in words; `op` is the one that runs on its line, if any does."""
+    """Returns why a value was copied, as text; `op` is the op on its line, if any."""
     if event.node:
         return {"move": "input of ", "upload": "value of ", "read": "fetched: "}[event.kind] + event.node
     if event.kind == "move":
@@ -179,16 +179,16 @@ def steps(
     since: float,
     limit: int = MOST,
 ) -> tuple[list[list[Any]], bool]:
-    """Returns the last rows, the oldest first, as `COLUMNS` names them, and whether there are others before them.
+    """Returns the last rows, oldest first, in the order of `COLUMNS`, and whether earlier rows were left out.
 
     Constants have no rows.
 
     Args:
-      events: in the order in which they were told.
-      words: takes the texts; rows hold their numbers.
-      code_line: tells a code line in words.
-      since: when the clock of the view began, in seconds since the epoch.
-      limit: rows at the most.
+      events: in the order in which they occurred.
+      words: table of texts; rows hold their numbers.
+      code_line: formats a code line as text.
+      since: when the view's clock began, in seconds since the epoch.
+      limit: maximum number of rows.
     """
     story = _Story()
     for event in events:
@@ -213,16 +213,16 @@ def row_of(
     words: Words,
     code_line: Callable[[runtime.Site], str],
 ) -> list[Any]:
-    """Returns a step as `COLUMNS` names it.
+    """Returns a step in the order of `COLUMNS`.
 
     Args:
       row_type: `OP`, `COPY` or `FAILED`.
-      event: that told it, or another like it.
-      timed: its number, milliseconds since the view's clock began, and seconds that it took.
-      reason: in words.
+      event: the event that reported it, or a similar one.
+      timed: its number, its time in milliseconds since the view's clock began, and its duration in seconds.
+      reason: as text.
       memory: bytes in use and in the pool afterwards.
-      words: takes the texts.
-      code_line: tells a code line in words.
+      words: table of texts.
+      code_line: formats a code line as text.
     """
     of, (seq, ms, seconds) = words.of, timed
     op, device, target, out, nbytes, modelled = "copy", "", None, None, 0, False
@@ -245,7 +245,7 @@ def row_of(
         of(out),
         nbytes,
         *memory,
-        float(f"{seconds:.3g}"),  # as exact as it is of use; all digits would double the message
+        float(f"{seconds:.3g}"),  # three digits are enough; all of them would double the size of the message
         int(modelled),
         of(event.node),
     ]

@@ -1,4 +1,4 @@
-"""What does a page need of a recording to draw its timeline? Columns of numbers, and each text once."""
+"""The data of a recording from which a page draws its timeline: columns of numbers, and each text once."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ CodeLine = Callable[[runtime.Site], str]
 
 
 def timeline_data(schedule: Schedule, code_line: CodeLine, colours: Colouring | None = None) -> dict[str, Any]:
-    """Returns what `static/timeline_scene.js` takes: some 33 letters for an op, 46 for a copy.
+    """Returns the input of `static/timeline_scene.js`: about 33 characters per op, 46 per copy.
 
     Args:
       schedule: what ran and when.
-      code_line: says a line of the program in words.
-      colours: of the ops; those of the schedule when None.
+      code_line: formats a line of the program as text.
+      colours: of the ops; those of the schedule if None.
     """
     colours = colours or colouring(schedule)
     ops, copies, by_lane = schedule.ops, schedule.copies, [schedule.ops_on(lane) for lane in schedule.lanes]
@@ -78,5 +78,5 @@ def _fact(work: Work, colours: Colouring, sites: dict[runtime.Site, int]) -> tup
 
 
 def packed(form: str, numbers: NDArray[Any]) -> str:
-    """Returns numbers as a page's typed arrays read them: little-endian, in base64."""
+    """Returns numbers as a page's typed arrays read them: little-endian, base64-encoded."""
     return b64encode(numbers.astype(f"<{form}").tobytes()).decode("ascii")

@@ -1,4 +1,4 @@
-"""The live views as widgets: what a notebook shows where it can, and what stands there where it cannot."""
+"""The live views as widgets, and the pictures and tables that replace them where widgets cannot be shown."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ try:
     from IPython import display, get_ipython
 except ModuleNotFoundError as error:
     raise ModuleNotFoundError(
-        f"The live views need {error.name}, which is not installed: {pip_install('lab')}", name=error.name
+        f"The live views need {error.name}, which is not installed. {pip_install('lab')}", name=error.name
     ) from error
 
 from nbtf import runtime
@@ -34,31 +34,31 @@ from nbtf.notebook.views.audience import Audience
 from nbtf.notebook.views.difference import difference
 from nbtf.notebook.views.pump import Pump, pump_of
 
-STILL = "A still picture of the moment this was shown: the live view stands here in a notebook that runs."
-STRIP = "A strip of the live view: it stands in the cell that runs."
-FOLLOWS = {"nbtf": {"follows": True}}  # the metadata of an output that goes from cell to cell: none of them made it
+STILL = "A still picture of the moment this was shown. In a running notebook, the live view appears here."
+STRIP = "A strip of the live view. It appears in the cell that is running."
+FOLLOWS = {"nbtf": {"follows": True}}  # metadata of an output that moves from cell to cell and belongs to none
 MOST_EVENTS = 10_000
-"""Of a session whose events are looked at for the picture of a GPU's memory; each cell's end may draw it."""
+"""Events of a session up to which the picture of a GPU's memory is drawn; each cell's end may draw it."""
 
 MOST_STEPS = 1000
-"""Of a GPU's memory, in a picture of all of them."""
+"""Memory steps of a GPU in the picture of all its steps."""
 
 WHOLE_AFTER = 4
-"""So many times as long as a state may its differences be; then it is sent whole, for pages that missed one unasked."""
+"""Once the differences sum up to this many times a state's size, the whole state is sent, for pages that missed one."""
 
 STILL_TYPES = ("text/html", "text/plain")
-"""What a page is sent of a picture, which may be large: the HTML has the SVG in it."""
+"""The formats of a picture that a page receives; pictures may be large, and the HTML contains the SVG."""
 
 LARGEST_PART = 96_000
-"""Bytes of an answer that go into one message."""
+"""Maximum size of an answer's part in one message, in bytes."""
 
-MISSING = "the live view did not load: anywidget is needed where JupyterLab runs, not only in this kernel"
+MISSING = "the live view did not load. Install anywidget where JupyterLab runs, not only in this kernel"
 
 
 class Widget(anywidget.AnyWidget):
-    """What a notebook shows by its bundle, with a picture for those who cannot show the widget."""
+    """A widget that displays itself by its bundle, with a picture for front ends that cannot show widgets."""
 
-    _ipython_display_ = None  # ipywidgets 7 has a method here, which shows the widget alone
+    _ipython_display_ = None  # ipywidgets 7 has a method here that shows only the widget
 
 
 class View(Widget):
@@ -66,9 +66,9 @@ class View(Widget):
 
     state: Any = traitlets.Dict().tag(sync=True)
     texts: Any = traitlets.Dict().tag(sync=True)
-    """What it says in other languages than English, by the name under which it was asked for."""
+    """Its words in languages other than English, by the requested name of the language."""
     docked: Any = traitlets.Bool(default_value=False).tag(sync=True)
-    """Whether it goes into a panel of the page, where the page has panels."""
+    """Whether it moves into a panel of the page, if the page has panels."""
     ident: Any = traitlets.Unicode().tag(sync=True)
     """The name of the model, by which the page finds it."""
     maps = False
@@ -77,16 +77,16 @@ class View(Widget):
     drawn_by = ""
     """The view that this file exports."""
     shrinks = False
-    """Whether it is a strip where the page has no panels."""
+    """Whether it shrinks to a strip in pages without panels."""
 
     def __init__(self, only: tuple[str, ...] = ()) -> None:
-        """Shows what there is, and is fed from now on.
+        """Shows the current state, and is updated from now on.
 
         Args:
-          only: the devices that it shows; all when empty.
+          only: devices to show; all if empty.
 
         Raises:
-          RuntimeError: the extension is not loaded.
+          RuntimeError: if the extension is not loaded.
         """
         session = _session(type(self).__name__)
         self.session = session
@@ -102,7 +102,7 @@ class View(Widget):
         self._esm, self._css = esm.script(self.module, self.drawn_by), esm.style(self.module)
         self._sent = state = self._pump.add(self.maps, only)
         self._whole, self._differences = len(json.dumps(state)), 0  # bytes of the last whole state, and sent since
-        # A page has one style for each name: an older one, saved in a notebook, must not take this one's place.
+        # A page has one style per name: the style of an older view, saved in a notebook, must not replace this one.
         style = f"{type(self).__module__}.{type(self).__name__}-{crc32(self._css.encode()):08x}"
         super().__init__(state=state, texts=self._texts(state["lang"]), _anywidget_id=style)
         self.ident = self.model_id
@@ -115,21 +115,21 @@ class View(Widget):
         return self.comm is None
 
     def table(self) -> Table:
-        """Returns the same as a table, as it is now."""
+        """Returns the current state as a table."""
         raise NotImplementedError
 
     def still(self) -> Picture | None:
-        """Returns a picture of what it shows now; None where its table says as much."""
+        """Returns a picture of the current state; None if the table is enough."""
         return None
 
     def renew_still(self) -> None:
-        """Draws its picture in the notebook anew: by a page that shows the view, else where the result is kept.
+        """Replaces the picture that the notebook stores, through a page that shows the view or by renewing the result.
 
-        A page stores the picture and goes on showing the view, which it would draw again if the result were renewed;
-        nbclient, which writes files without a page, renews it. One that may still come hears of it both ways. A
-        picture stays as it is once the runtime was restarted, or once the view was shown elsewhere.
+        A page stores the picture and keeps showing the view; renewing the result would make the page draw the view
+        again. nbclient writes files without a page, so there the result is renewed. If a page may still connect, both
+        happen. The picture is final once the runtime was restarted or the view was shown elsewhere.
         """
-        is_read_only = self.audience.views and self.audience.without_panels  # such a page cannot change the file
+        is_read_only = self.audience.views and self.audience.without_panels  # such pages cannot change the file
         if is_read_only or not self._output or self._drawn_at == self._moment():
             return
         if self.shown_in is not None and self.session.recorder.scenes[-1].machine != self.shown_in.machine:
@@ -142,48 +142,48 @@ class View(Widget):
             _publish(data, metadata, transient={"display_id": self._output}, update=True)
 
     def _send_renewed(self) -> None:
-        """Has pages store the picture, if it is newer than that with which the view was shown."""
+        """Asks pages to store the picture, if it is newer than the one with which the view was shown."""
         if self._renewed:
             content = {"kind": "drawn", "count": self._count, "data": self._renewed}
             getattr(self, "send")(content)  # noqa: B009  # ipywidgets does not type it
 
     def follow(self) -> None:
-        """Shows its strip in the cell that begins, and nowhere else, where the page has no panel for the view."""
+        """Shows its strip in the cell that begins, and only there, if the page has no panel for the view."""
         if not (self.shrinks and self.docked and self.audience.without_panels) or self.gone:
             return
         self._remove_strip()
-        self._pump.tick(wait=True)  # it begins with what there is now
+        self._pump.tick(wait=True)  # the strip begins with the current state
         inherited: Any = super()
         data, metadata = inherited._repr_mimebundle_()
         self._strip = uuid4().hex
         _publish(data | {"text/plain": STRIP}, metadata | FOLLOWS, transient={"display_id": self._strip})
 
     def _remove_strip(self) -> None:
-        """Leaves nothing of the strip in the cell that it was shown in last."""
+        """Removes the strip from the cell that showed it last."""
         name, self._strip = self._strip, ""
         if name:
             _publish({"text/html": "", "text/plain": ""}, FOLLOWS, transient={"display_id": name}, update=True)
 
     def did_not_load(self) -> None:
-        """Shows the table, and why it is no live view."""
+        """Shows the table, and the reason for not being live."""
         _show(self.table())
         say(MISSING)
 
     def _take_message(self, _: Any, content: Any, __: Any) -> None:
-        """Takes a message of a front end; it comes late, or on another thread.
+        """Handles a message of a front end, which may arrive late or on another thread.
 
-        `{kind: "open", device, times}` asks for the recording of a cell: of the last that ran something, or of the one
-        that ran at `times`, two moments of the kernel's clock in seconds (as `wall` of a state), with what `device` did
-        then. Both may be left out. The answer is `{kind: "opened", ident, cell, device, span}`: the page shows the
-        model `ident` (see `static/opened.js`).
+        `{kind: "open", device, times}` requests the recording of a cell: of the last one that ran something, or of the
+        one that ran at `times`, two moments of the kernel's clock in seconds (as `wall` of a state), with the work of
+        `device` at that time. Both are optional. The answer is `{kind: "opened", ident, cell, device, span}`: the page
+        then shows the model `ident` (see `static/opened.js`).
         """
         match content:
             case {"kind": "view", "n": 1 | -1 as more, **page}:
                 panels = page.get("panels")
                 self._pump.report(self, more, panels if isinstance(panels, bool) else None)
                 if more > 0:
-                    getattr(self, "send")({"kind": "fed"})  # noqa: B009  # a view that is only saved hears nothing, and stays where it is
-                    self._send_renewed()  # cells may have ended before the page had loaded it
+                    getattr(self, "send")({"kind": "fed"})  # noqa: B009  # a saved view without a kernel gets no answer
+                    self._send_renewed()  # cells may have ended before the page loaded it
             case {"kind": "ask", "number": int(number), "what": "steps", "step": int(step), **rest}:
                 send_answer(self, number, lambda: self._pump.steps_about(self, step, rest.get("until")))
             case {"kind": "whole"}:
@@ -198,25 +198,25 @@ class View(Widget):
                 pass
 
     def send_state(self, key: Any = None) -> None:
-        """Sends what has changed of a new state, and anything else as it is."""
+        """Sends the changes of a new state, and other values in full."""
         if key == "state":
             self._send_news()
         else:
             self._send_key(key)
 
     def send_whole(self) -> None:
-        """Sends all of the state."""
+        """Sends the complete state."""
         self._send_key("state")
         self._sent, self._differences = self.state, 0
         self._whole = self.audience.nbytes = len(json.dumps(self.state))
 
     def _send_key(self, key: Any) -> None:
-        """Sends the values of some traits."""
+        """Sends the values of given traits."""
         inherited: Any = super()
         inherited.send_state(key)
 
     def _send_news(self) -> None:
-        """Sends what has changed; all now and then, and to those who save it without a page, as nbclient does."""
+        """Sends the changes; sends everything now and then, and always to front ends without a page (nbclient)."""
         previous, now = self._sent, self.state
         news = {"from": previous["message"], "to": now["message"], "difference": difference(previous, now)}
         nbytes = len(json.dumps(news))
@@ -228,8 +228,8 @@ class View(Widget):
         getattr(self, "send")({"kind": "difference", **news})  # noqa: B009  # ipywidgets does not type it
 
     def _open(self, request: dict[str, Any]) -> None:
-        """Has the page show the recording of a cell."""
-        from nbtf.notebook.views.recording_view import open_cell  # late: it is a view itself
+        """Makes the page show the recording of a cell."""
+        from nbtf.notebook.views.recording_view import open_cell  # imported late: it is a view as well
 
         match request:
             case {"times": [int() | float() as begin, int() | float() as end]}:
@@ -241,7 +241,7 @@ class View(Widget):
             getattr(self, "send")(opened)  # noqa: B009  # ipywidgets does not type it
 
     def _speak(self, name: str) -> None:
-        """Takes along the words of a language that a front end has asked for."""
+        """Adds the words of a language that a front end has requested."""
         if name not in self.texts:
             self.texts = self.texts | self._texts(name)
 
@@ -250,8 +250,8 @@ class View(Widget):
         return {} if translation is None else {name: translation}
 
     def _repr_mimebundle_(self, **kwargs: Any) -> Any:
-        """Returns the widget, and for those who cannot show it a picture and a text."""
-        self._remove_strip()  # it has followed into this cell, which now shows the view itself
+        """Returns the widget, with a picture and a text for front ends that cannot show it."""
+        self._remove_strip()  # the strip had moved into this cell, which now shows the whole view
         self._pump.shown(self)
         self._output, self._count = _name_output(self.session.shell)
         self._renewed = {}
@@ -264,22 +264,23 @@ class View(Widget):
         table, picture = self.table(), self.still()
         table.notes.append(STILL)
         drawn = {"text/html": table._repr_html_()}
-        if picture is not None:  # a page takes HTML before SVG, and SVG only where it trusts the notebook
+        if picture is not None:  # pages prefer HTML to SVG, and show SVG only in trusted notebooks
             drawn = {"text/html": to_html(picture), "image/svg+xml": to_svg(picture)}
         return data | drawn | {"text/plain": repr(table)}, metadata
 
     def _moment(self) -> object:
-        """Returns what is another thing as soon as the picture would be."""
+        """Returns a value that changes whenever the picture would."""
         return self.session.recorder.snapshot(0).heard, runtime.devices()
 
 
 class DeviceMap(View):
-    """Shows devices as rooms, live: the ops that ran in them and why, and what was copied between them.
+    """Shows all devices live: the ops that ran on each and why, and what was copied between them.
 
-    Needs `%load_ext nbtf`, which records; `%devices --live` shows the same. Looking starts no device.
+    Requires `%load_ext nbtf`, which starts the recording; `%devices --live` shows the same view. Showing it starts no
+    device.
 
     Raises:
-      RuntimeError: the extension is not loaded.
+      RuntimeError: if the extension is not loaded.
 
     >>> tf.runtime.restart()
     >>> _ = tf.runtime.simulate_gpus(2)
@@ -297,11 +298,11 @@ class DeviceMap(View):
     shrinks = True
 
     def __init__(self) -> None:
-        """Shows all devices."""
+        """Creates a view of all devices."""
         super().__init__()
 
     def still(self) -> Picture | None:
-        """Returns a room for each device, with what went between them; None before the first op.
+        """Returns a picture with a box for each device and the copies between them; None before the first op.
 
         >>> get_ipython().run_line_magic("load_ext", "nbtf")  # as `%load_ext nbtf` does
         >>> x = tf.zeros([2])
@@ -311,7 +312,7 @@ class DeviceMap(View):
         return map_of_session(self.session).picture if self.state["ops"] else None
 
     def table(self) -> Table:
-        """Returns the devices as `%devices` does.
+        """Returns the devices as a table, as `%devices` does.
 
         >>> get_ipython().run_line_magic("load_ext", "nbtf")  # as `%load_ext nbtf` does
         >>> tf.notebook.DeviceMap().table()
@@ -323,17 +324,18 @@ class DeviceMap(View):
 
 
 class MemoryView(View):
-    """Shows the memory of devices, live: how full they are, how full they were, and what is where on a simulated GPU.
+    """Shows the memory of devices live: how full they are, their history, and the memory map of simulated GPUs.
 
-    Needs `%load_ext nbtf`, which records; `%gpu_memory --live` shows the same. Looking starts no device.
+    Requires `%load_ext nbtf`, which starts the recording; `%gpu_memory --live` shows the same view. Showing it starts
+    no device.
 
     Args:
-      *devices: only these, such as `"GPU:1"`; all when none is given.
+      *devices: devices to show, such as `"GPU:1"`; all if none is given.
 
     Raises:
-      RuntimeError: the extension is not loaded.
-      ValueError: not the name of a device.
-      MissingDeviceError: a device that is not here.
+      RuntimeError: if the extension is not loaded.
+      ValueError: if an argument is not the name of a device.
+      MissingDeviceError: if a device does not exist.
 
     >>> tf.runtime.restart()
     >>> _ = tf.runtime.simulate_gpus(2)
@@ -351,14 +353,14 @@ class MemoryView(View):
     drawn_by: str = "memoryView"
 
     def __init__(self, *devices: str) -> None:
-        """Shows some devices, or all."""
+        """Creates a view of the given devices, or of all."""
         names = [full_name(device) for device in devices]
         for name in names:
             require(name, False, "tf.runtime.devices() lists them.")
         super().__init__(tuple(short(name) for name in names if name is not None))
 
     def still(self) -> Picture | None:
-        """Returns what was where in the GPU to which anything happened; of several, what is where, all to one scale.
+        """Returns a picture: the memory history if only one GPU was used, otherwise all current layouts.
 
         >>> tf.runtime.restart()
         >>> _ = tf.runtime.simulate_gpus(2)
@@ -379,7 +381,7 @@ class MemoryView(View):
         return overview
 
     def table(self) -> Table:
-        """Returns the memory as `%gpu_memory` does.
+        """Returns the memory as a table, as `%gpu_memory` does.
 
         >>> tf.runtime.restart()
         >>> _ = tf.runtime.simulate_gpus(2)
@@ -395,24 +397,24 @@ class MemoryView(View):
 
 
 def parts_of(answer: dict[str, Any]) -> Iterator[bytes]:
-    """Yields an answer in pieces that are small enough for a message each."""
+    """Yields an answer in parts that are small enough for one message each."""
     text = json.dumps(answer, separators=(",", ":"), ensure_ascii=False).encode()
     for begin in range(0, len(text), LARGEST_PART):
         yield text[begin : begin + LARGEST_PART]
 
 
 def send_answer(widget: anywidget.AnyWidget, number: int, answer: Callable[[], dict[str, Any]]) -> None:
-    """Sends a page what it has asked for, or why there is no answer; see `static/asker.js`.
+    """Sends the answer to a page's question, or the reason why there is none; see `static/asker.js`.
 
     Args:
-      widget: that was asked.
-      number: of the question.
-      answer: makes what is sent.
+      widget: the widget that received the question.
+      number: number of the question.
+      answer: returns the answer.
     """
     send: Any = getattr(widget, "send")  # noqa: B009  # ipywidgets does not type it
     try:
         pieces = list(parts_of(answer()))
-    except Exception as error:  # the page keeps what it has
+    except Exception as error:  # the page keeps its current data
         send({"kind": "answer", "number": number, "failed": f"{type(error).__name__}: {error}"})
         return
     for piece in pieces:
@@ -423,15 +425,15 @@ def _session(name: str) -> Session:
     shell = get_ipython()
     session = None if shell is None else SESSIONS.get(shell)
     if session is None:
-        raise RuntimeError(f"tf.notebook.{name} shows what the extension records: %load_ext nbtf first.")
+        raise RuntimeError(f"tf.notebook.{name} needs the extension, which records. Run %load_ext nbtf first.")
     return session
 
 
 def _name_output(shell: Any) -> tuple[str, int]:
-    """Gives the result that is being shown a name, by which it can be renewed, and returns it with the result's number.
+    """Names the result that is being displayed, so that it can be renewed; returns the name and the result's number.
 
-    The name is empty where it is no result. JupyterLab renews no results, so that it never draws a view twice;
-    nbclient does.
+    The name is empty if no result is being displayed. JupyterLab does not renew results, so it never draws a view
+    twice; nbclient does.
     """
     message: Any = getattr(shell.displayhook, "msg", None)
     if not message:

@@ -117,7 +117,7 @@ def test_computer_without_a_card_says_what_it_said(shell: Shell, monkeypatch: py
 
     table = shell.run("%gpu_memory --who").result
 
-    assert ["Only GPUs keep an account of their memory; none to show here."] == table.notes
+    assert ["No GPU is available. Memory is tracked only for GPUs."] == table.notes
 
 
 # Other libraries
@@ -138,7 +138,7 @@ def test_tensors_of_pytorch_are_found_by_name(shell: Shell, monkeypatch: pytest.
     assert {
         "x": ("cuda:0", 400 * MIB),
         "model[0].weight": ("cuda:0", 200 * MIB),
-        "PyTorch: arrays that no name leads to": ("cuda:0", 100 * MIB),
+        "PyTorch: arrays without a name": ("cuda:0", 100 * MIB),
         "PyTorch: kept for later arrays": ("cuda:0", 300 * MIB),
         "this process: CUDA's context, and libraries without a pool": ("card 0", 1048 * MIB),
     } == rows(table)

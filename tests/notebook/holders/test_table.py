@@ -352,7 +352,7 @@ def test_what_was_made_while_nobody_recorded_is_told_without_its_line(bare: Shel
     (row,) = [row for row in table.to_dict()["rows"] if row["nbytes"] >= BIG]
 
     assert ("x", "Fill", "[500, 100] float32", "") == (row["holder"], row["op"], row["tensor"], row["code"])
-    assert "Code lines are known of what was made while a recorder was on" in repr(table)
+    assert "Code lines are known only for tensors created while recording" in repr(table)
 
 
 def test_entries_of_a_list_are_one_row(shell: Shell) -> None:
@@ -415,7 +415,7 @@ def test_forgetting_says_what_it_freed(shell: Shell) -> None:
 
     out = shell.run("%gpu_memory --forget-last-error").out
     assert "The last error is forgotten: 1 MiB (1,048,576 B) of GPU:0 (simulated) freed.\n" == out
-    assert "There is no error to forget.\n" == shell.run("%gpu_memory --forget-last-error").out
+    assert "No error to forget.\n" == shell.run("%gpu_memory --forget-last-error").out
     assert "No traceback available to show." in shell.run("%tb").out
 
 

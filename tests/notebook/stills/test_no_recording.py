@@ -23,5 +23,5 @@ DRAWING = [
 @pytest.mark.parametrize("record", [None, 3, "record.html", [], object()], ids=type)
 @pytest.mark.parametrize("draw", DRAWING, ids=["map", "memory", "view", "page"])
 def test_it_is_refused_with_what_came(draw: Callable[[Any], object], record: object) -> None:
-    with pytest.raises(TypeError, match=r"`record` must be what tf\.runtime\.recording\(\) gives. Got "):
+    with pytest.raises(TypeError, match=r"`record` must be a recording from tf\.runtime\.recording\(\)\. Got "):
         draw(record)

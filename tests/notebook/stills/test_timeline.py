@@ -279,7 +279,7 @@ def test_modelled_and_measured_times_are_never_mixed(records: dict[str, tf.runti
     assert "simulated: times modelled, bytes exact" in said["step"]
     assert "times measured, bytes exact" in said["host"]
     assert "modelled" not in said["host"]
-    assert re.search(r"\d measured ops and copies are not on this clock", said["step"])
+    assert re.search(r"\d measured ops and copies are not on this time axis", said["step"])
 
 
 def test_without_phases_groups_are_lines_of_the_program(records: dict[str, tf.runtime.Recording]) -> None:

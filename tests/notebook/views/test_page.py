@@ -371,7 +371,7 @@ def test_wheel_and_brush_choose_the_window_and_a_click_an_op(
     shown.locator(".nbtf-time [data-op]").first.click()
     drawn(shown)
 
-    assert re.fullmatch(r"0 ns to 903 µs, \d+ ops below 2 px are drawn as density", whole)
+    assert re.fullmatch(r"0 ns to 903 µs, \d+ ops narrower than 2 px are drawn as density", whole)
     assert re.fullmatch(r"\S+ µs to 1\d\d µs", shown.locator(".nbtf-time-span").text_content())
     assert (sides["x"] + 100, 60) == pytest.approx((brushed["x"], brushed["width"]), abs=2)
     assert brush.bounding_box()["width"] == pytest.approx(40, abs=2)
@@ -496,7 +496,7 @@ def test_slash_filters_the_timeline(
     shown.get_by_role("slider", name="GPU:0").focus()
     shown.keyboard.press("/")
     shown.keyboard.type(text)
-    expected = f"{sum(map(fits, works))} of {len(works)} ops fit"
+    expected = f"matching: {sum(map(fits, works))} of {len(works)} ops"
     span.filter(has_text=expected).wait_for()
     shown.get_by_role("button", name="Table").click()
     drawn(shown)
@@ -570,7 +570,7 @@ def test_views_say_why_they_show_nothing(
 
     shown.get_by_role("tab", name=tab).click()
 
-    assert "No memory of a simulated GPU was taken here" in shown.get_by_role("tabpanel").inner_text()
+    assert "No simulated GPU allocated memory here" in shown.get_by_role("tabpanel").inner_text()
 
 
 def test_table_has_the_ops_of_the_window(

@@ -248,7 +248,7 @@ def test_keyboard_reaches_refusals_peaks_cells_and_chunks(shown: Callable[[str],
         said.append(page.locator(".nbtf-plane-detail").inner_text())
     assert sum(words.startswith("free: ") for words in said) == len(history.holes(turn))
     assert press(page, "ArrowDown", "ArrowDown", "Enter") == turn
-    assert "made in test_memory_pictures.py" in page.locator(".nbtf-plane-detail").inner_text()
+    assert "created in test_memory_pictures.py" in page.locator(".nbtf-plane-detail").inner_text()
 
 
 def test_pointer_drags_the_scrubber(shown: Callable[[str], Any], scenes: dict[str, Any]) -> None:
@@ -312,7 +312,7 @@ def test_click_on_a_box_says_who_made_and_who_freed_it(shown: Callable[[str], An
     detail = panel.locator(".nbtf-plane-detail")
     detail.filter(has_text="region").wait_for()
     assert largest.shape in detail.inner_text()
-    assert "made in test_memory_pictures.py" in detail.inner_text()
+    assert "created in test_memory_pictures.py" in detail.inner_text()
 
 
 def test_table_has_the_chunks_of_the_step(shown: Callable[[str], Any], scenes: dict[str, Any]) -> None:
@@ -326,7 +326,14 @@ def test_table_has_the_chunks_of_the_step(shown: Callable[[str], Any], scenes: d
     assert sum(len(region.chunks) for region in regions) == page.locator("tbody tr").count()
 
 
-BUTTONS = ("Previous step", "Next step", "Next step", "Previous refusal or peak", "Chunk below", "About the chunk")
+BUTTONS = (
+    "Previous step",
+    "Next step",
+    "Next step",
+    "Previous failed allocation or peak",
+    "Chunk below",
+    "Chunk details",
+)
 
 
 def test_buttons_do_what_keys_do(shown: Callable[[str], Any], scenes: dict[str, Any]) -> None:

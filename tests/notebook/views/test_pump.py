@@ -124,7 +124,7 @@ def test_unknown_mode_is_told_once(shell: Shell, monkeypatch: pytest.MonkeyPatch
 
     said = shell.run("%devices --live").out + shell.run("%devices --live").out
 
-    assert 1 == said.count("NBTF_LIVE=fast is not known; it may be thread, inline, off.")
+    assert 1 == said.count("NBTF_LIVE=fast is unknown. Expected one of thread, inline, off.")
 
 
 def test_thread_that_cannot_start_gives_way(start: Start, clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -386,7 +386,7 @@ def test_views_that_failed_come_back_at_the_next_cell_and_say_so_once(
     back = shell.run("a = tf.ones([2])").out
     later = shell.run("3").out
 
-    line = "Live views have failed: ValueError: broken. They go on from this cell."
+    line = "Live views failed: ValueError: broken. They resume with this cell."
     assert ("off", mode, 1) == (stood_still, pump.mode, sum(text.count(line) for text in [first, *again, back, later]))
     assert line in first
     assert model.told
@@ -407,7 +407,7 @@ def test_views_that_fail_once_more_say_so_once_more(
             broken.setattr(pump.feed, "changed", fail)
             for _ in range(MOST_FAILURES):
                 pump.tick(wait=True)
-        said.append(shell.run("1").out.count("have failed"))
+        said.append(shell.run("1").out.count("Live views failed"))
 
     assert [1, 1] == said
 

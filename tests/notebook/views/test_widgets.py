@@ -229,7 +229,7 @@ def test_front_ends_without_widgets_get_a_text(inline: Shell, line: str) -> None
 
     assert "GPU:1" in shown["text/html"]
     assert "GPU:1" in shown["text/plain"]
-    assert shown["text/plain"].endswith("the live view stands here in a notebook that runs.")
+    assert shown["text/plain"].endswith("In a running notebook, the live view appears here.")
     assert max(map(len, shown["text/plain"].splitlines())) < 120
 
 
@@ -375,7 +375,7 @@ def test_table_escapes_names(inline: Shell) -> None:
 
 @pytest.mark.parametrize(
     ("live", "why"),
-    [("", "Not live: no notebook kernel runs this."), ("off", "Not live: NBTF_LIVE=off.")],
+    [("", "Not live: this Python is not a notebook kernel."), ("off", "Not live: NBTF_LIVE=off.")],
 )
 @pytest.mark.parametrize("line", LINES[:2])
 def test_where_nothing_can_be_live_the_table_says_so(
@@ -411,7 +411,7 @@ def test_missing_front_end_is_told_with_a_table(inline: Shell) -> None:
 
     assert "GPU:1   simulated" in said
     assert said.endswith(
-        "the live view did not load: anywidget is needed where JupyterLab runs, not only in this kernel\n"
+        "the live view did not load. Install anywidget where JupyterLab runs, not only in this kernel\n"
     )
 
 
@@ -419,7 +419,7 @@ def test_without_the_extension_the_views_say_what_to_type(bare: Shell, sent: lis
     for name in ("DeviceMap", "MemoryView"):
         error = bare.run(f"tf.notebook.{name}()").error
 
-        assert f"tf.notebook.{name} shows what the extension records: %load_ext nbtf first." == str(error)
+        assert f"tf.notebook.{name} needs the extension, which records. Run %load_ext nbtf first." == str(error)
         assert isinstance(error, RuntimeError)
 
 
@@ -433,7 +433,7 @@ def test_without_anywidget_the_views_say_what_to_install(shell: Shell, monkeypat
         error = shell.run(line).error
 
         assert isinstance(error, ImportError)
-        assert f"The live views need anywidget, which is not installed: {pip_install('lab')}" == str(error)
+        assert f"The live views need anywidget, which is not installed. {pip_install('lab')}" == str(error)
 
 
 def test_loading_the_extension_does_not_load_anywidget(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -457,6 +457,6 @@ def test_watchdog_is_told_how_often_the_heart_beats(inline: Shell) -> None:
 
 def test_name_of_the_view_is_offered() -> None:
     assert {"DeviceMap", "MemoryView"} <= set(dir(tf.notebook))
-    assert re.match("Shows devices as rooms, live", tf.notebook.DeviceMap.__doc__ or "")
+    assert re.match("Shows all devices live", tf.notebook.DeviceMap.__doc__ or "")
     with pytest.raises(AttributeError, match="no attribute 'Map'"):
         tf.notebook.Map  # noqa: B018

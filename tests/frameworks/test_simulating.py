@@ -71,7 +71,7 @@ def test_nothing_imports_pytorch_that_has_not_been_imported() -> None:
 
 
 def test_an_unknown_library_is_refused_by_name() -> None:
-    with pytest.raises(ValueError, match="No simulated GPUs for 'theano'. Expected 'torch'"):
+    with pytest.raises(ValueError, match=r"No simulated GPUs for 'theano'\. Expected 'torch'"):
         tf.runtime.simulate_gpus(1, frameworks="theano")
     assert "NBTF_SIMULATE is 'theano'" in run("import nbtf", NBTF_SIMULATE="theano").stderr
 

@@ -25,7 +25,7 @@ _HOST_TYPES = frozenset({"cpu", "meta"})
 
 
 class TorchActivity(Activity):
-    """Counts ops with modes of PyTorch's dispatcher, on each thread and in the backward passes that it starts.
+    """Counts ops with modes of the PyTorch dispatcher, on each thread and in the backward passes that it starts.
 
     For a thread that began before the block, only allocations on a card are noticed.
     """
@@ -123,7 +123,7 @@ class TorchActivity(Activity):
         )
         devices = sorted(types - _HOST_TYPES - {"cuda"})
         if devices:
-            return f"the memory of PyTorch's {', '.join(devices)} is unknown"
+            return f"PyTorch's memory on {', '.join(devices)} is unknown"
         work = self.work() or (f"PyTorch ran {counted(op_count, 'op')}" if op_count else None)
         return None if self._library.has_cards or work is None else f"{work}, on no GPU that reports its memory"
 

@@ -1,4 +1,4 @@
-"""What has PyTorch's allocator allocated on real cards, freed and refused? Its own history, as entries of journals.
+"""The history of PyTorch's allocator on real cards (allocations, releases and refusals) as entries of journals.
 
 The history is read on request, and each entry gets the number of that moment. Order, addresses and sizes are exact; the
 position of an entry between two ops is unknown.

@@ -1,4 +1,4 @@
-"""The names of PyTorch's devices, and the devices of nbtf that they are."""
+"""The names of PyTorch devices, and their counterparts in nbtf."""
 
 from __future__ import annotations
 

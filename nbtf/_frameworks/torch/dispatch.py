@@ -56,7 +56,7 @@ _REGION = Operator(LibraryOp("torch.compile"), PLAIN)
 
 
 class Hearing:
-    """Observes the ops of a thread as a mode of PyTorch's dispatcher; records them while `RECORDING` is wanted."""
+    """Observes the ops of a thread as a mode of the PyTorch dispatcher; records them while `RECORDING` is wanted."""
 
     supports_higher_order_operators: ClassVar[bool] = True
 
@@ -209,7 +209,7 @@ class Hearing:
         observers.take((subject, next_number(), time(), call_site, first, began_at, seconds, None, None))
 
     def run_whole(self, name: str, run: Callable[[], Any], tensors: Sequence[Any]) -> Any:
-        """Runs what a card would do as one op, and notes it as such: what it is made of here is no op of its own."""
+        """Runs a function that a card would run as one op, and records it as one op, without the ops inside."""
         whole_op = _WholeOp(name)
         self._operators.setdefault(whole_op, Operator(LibraryOp(name), PLAIN))
 
@@ -343,7 +343,7 @@ class Hearing:
 
 
 class _WholeOp(NamedTuple):
-    """An op, given by its name, that is not one of PyTorch's own."""
+    """An op, given by its name, that PyTorch itself does not define."""
 
     name: str
 

@@ -1,4 +1,4 @@
-"""Starts and stops the observers of PyTorch's ops on each thread."""
+"""Starts and stops the observers of PyTorch ops on each thread."""
 
 from __future__ import annotations
 

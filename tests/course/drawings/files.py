@@ -38,6 +38,7 @@ DRAWINGS: Mapping[str, Drawing] = MappingProxyType(
         "12_is_my_gpu_used": several.used,
         "13_your_own_pytorch_notebook": libraries.pytorch,
         "14_one_machine_is_not_enough": several.hosts,
+        "15_when_a_machine_fails": several.failure,
         "16_asynchrony_and_timing": training.queue,
         "17_sixteen_bytes_per_parameter": training.parameter,
         "18_sharding": training.shards,

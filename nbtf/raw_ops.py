@@ -39,7 +39,7 @@ def _door(record: Op, parameters: str, **defaults: Any) -> Callable[..., Any]:
         try:
             bound = signature.bind(*args, **kwargs)
         except TypeError as error:
-            raise TypeError(f"{record.type}() takes {signature}: {error}") from None
+            raise TypeError(f"Invalid arguments for {record.type}{signature}: {error}") from None
         bound.apply_defaults()
         *values, name = bound.arguments.values()
         return record(*values[:count], name=name, **dict(zip(record.attrs, values[count:], strict=True)))

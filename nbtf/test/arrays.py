@@ -178,7 +178,7 @@ class ArrayAssertions(unittest.TestCase):
         if wrong.any():
             positions = [tuple(int(i) for i in position) for position in np.argwhere(wrong)[:10]]
             raise self.failureException(
-                f"{text}. {int(wrong.sum())} elements are not, among them those at {positions}: {array}"
+                f"{text}. {int(wrong.sum())} elements are not, for example at {positions}: {array}"
             )
 
     def assertAllGreater(self, a: Any, comparison_target: Any) -> None:

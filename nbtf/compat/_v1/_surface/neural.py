@@ -110,7 +110,7 @@ def dropout(
       x: float tensor.
       keep_prob: fraction of elements to keep; may be a tensor.
       noise_shape: shape of the random mask, which is broadcast to `x`'s shape.
-      seed: the random seed; None for a nondeterministic one.
+      seed: seed of the op; None uses only the graph's seed.
       rate: fraction of elements to drop: `1 - keep_prob`.
 
     Raises:

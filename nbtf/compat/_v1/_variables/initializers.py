@@ -121,7 +121,7 @@ class RandomUniform(_Random):
     Args:
       minval: lower limit.
       maxval: upper limit, exclusive; None means 1.
-      seed: the random seed; None for a nondeterministic one.
+      seed: seed of the op; None uses only the graph's seed.
     """
 
     _config = ("minval", "maxval", "seed")
@@ -143,7 +143,7 @@ class RandomNormal(_Random):
     Args:
       mean: mean of the distribution.
       stddev: standard deviation of the distribution.
-      seed: the random seed; None for a nondeterministic one.
+      seed: seed of the op; None uses only the graph's seed.
     """
 
     _config = ("mean", "stddev", "seed")
@@ -173,7 +173,7 @@ class VarianceScaling(_Random):
       scale: factor of the variance.
       mode: divisor of the variance: `"fan_in"`, `"fan_out"` or `"fan_avg"`.
       distribution: `"truncated_normal"`, `"untruncated_normal"` or `"uniform"`.
-      seed: the random seed; None for a nondeterministic one.
+      seed: seed of the op; None uses only the graph's seed.
 
     Raises:
       ValueError: if the mode or distribution is unknown, or the scale is not positive.
@@ -255,7 +255,7 @@ class UniformUnitScaling(_Random):
 
     Args:
       factor: factor of the limits.
-      seed: the random seed; None for a nondeterministic one.
+      seed: seed of the op; None uses only the graph's seed.
     """
 
     _config = ("factor", "seed")
@@ -274,7 +274,7 @@ class Orthogonal(_Random):
 
     Args:
       gain: factor of the matrix.
-      seed: the random seed; None for a nondeterministic one.
+      seed: the random seed; None for a random one.
     """
 
     _config = ("gain", "seed")

@@ -117,7 +117,7 @@ class Dropout(Layer):
     Args:
       rate: fraction of elements to drop.
       noise_shape: shape of the random mask; by default that of the input.
-      seed: the random seed; None for a nondeterministic one.
+      seed: seed of the op; None uses only the graph's seed.
     """
 
     def __init__(

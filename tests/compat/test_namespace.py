@@ -136,7 +136,7 @@ def test_functions_of_datasets_may_open_blocks() -> None:
 
 
 def test_datasets_of_placeholders_say_what_to_do() -> None:
-    with tf1.Graph().as_default(), pytest.raises(TypeError, match=r"'x:0'.*make the dataset of arrays, and feed"):
+    with tf1.Graph().as_default(), pytest.raises(TypeError, match=r"'x:0'.*Create the dataset from arrays, and feed"):
         tf1.data.Dataset.from_tensor_slices(tf1.placeholder(tf1.float32, [2], name="x"))
 
 

@@ -1,6 +1,6 @@
 """`import nbtf.compat.v1 as tf`: TensorFlow 1, where ops build the default graph from the import on.
 
-Importing this module is what switches to graphs: `nbtf.compat._v1`, which holds all names, checks whether the import
+Importing this module switches to graphs: `nbtf.compat._v1`, which holds all names, checks whether the import
 has happened. `tf.compat.v1` after `import nbtf as tf` has the same names but switches nothing.
 
 >>> import nbtf.compat.v1 as tf1

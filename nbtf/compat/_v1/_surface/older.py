@@ -75,7 +75,7 @@ def lin_space(start: Any, stop: Any, num: Any, name: str | None = None) -> Any:
     Args:
       start: first number.
       stop: last number.
-      num: number of numbers.
+      num: length of the sequence.
     """
     with opened("linspace", name):
         return nbtf.linspace(start, stop, num)

@@ -274,7 +274,7 @@ class Orthogonal(_Random):
 
     Args:
       gain: factor of the matrix.
-      seed: the random seed; None for a random one.
+      seed: the random seed; None draws one.
     """
 
     _config = ("gain", "seed")

@@ -1,22 +1,28 @@
 """In which messages do many devices add up what each of them has, and how long does that take? A model, never slept.
 
-An algorithm is a list of rounds. In a round all messages go at once; those that leave or enter a host share its link to
-the network in that direction. Adding is free: a card adds faster than any link brings. For n devices on equal links, S
-bytes, latency a and bandwidth b:
+An algorithm is a list of rounds. In a round all messages go at once; those that use the same link in the same direction
+share it. Adding is free: a GPU adds faster than any link delivers. For n devices on equal links, S bytes, latency a and
+bandwidth b:
 
     star             2 (n - 1) (a + S / b)                 each sends to the first, one after another, and gets the sum
     ring             2 (n - 1) a + 2 (n - 1) / n  S / b    parts go round twice
-    tree             2 ceil(log2 n) (a + S / b)            halves send to halves, and back
-    hierarchical     a tree inside each host, the better of ring and tree between the first devices of the hosts
+    tree             2 ceil(log2 n) a + 2 S / b            two trees, half of the bytes in each, in a pipeline
+    hierarchical     whole buffers up a tree inside each host, the better of ring and tree between the first devices
+                     of the hosts, and back
+
+The tree is NCCL's double binary tree: a device with two children in one tree has fewer in the other, so that all links
+are busy. Pieces flow without a stop, and only the first one waits at each level. NCCL links the GPUs of a host by a
+chain; here the trees go on inside the host. Two devices need S / b, as in the ring.
 
 Ring: Patarasuk and Yuan, "Bandwidth optimal all-reduce algorithms for clusters of workstations", J. Parallel Distrib.
-Comput. 69, 2009. Tree: Thakur, Rabenseifner and Gropp, "Optimization of collective communication operations in MPICH",
-Int. J. High Perform. Comput. Appl. 19(1), 2005.
+Comput. 69, 2009. Tree: Sanders, Speck and Träff, "Two-tree algorithms for full bandwidth broadcast, reduction and
+scan", Parallel Computing 35(12), 2009; NVIDIA NCCL since 2.4, src/graph/trees.cc. Hierarchical: Thakur, Rabenseifner
+and Gropp, "Optimization of collective communication operations in MPICH", IJHPCA 19(1), 2005.
 """
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Sequence
 from functools import lru_cache
 from typing import NamedTuple, TypeAlias
@@ -36,11 +42,16 @@ Message: TypeAlias = tuple[int, int, float]
 
 
 class Round(NamedTuple):
-    """Messages that go at once, so many times one after another; `seconds` is how long once takes."""
+    """Messages that go at once, so many times one after another; `seconds` is how long once takes.
+
+    `levels` is set where pieces flow from level to level without a stop: how many messages the first piece waits for,
+    inside hosts and between them.
+    """
 
     times: int
     messages: tuple[Message, ...]
     seconds: float = 0.0
+    levels: tuple[int, int] | None = None
 
 
 class Plan(NamedTuple):
@@ -50,7 +61,7 @@ class Plan(NamedTuple):
     >>> link = Link("", 1.0, 8.0, "")
     >>> names = [f"/job:worker/replica:0/task:{task}/device:GPU:0" for task in range(4)]
     >>> {algorithm: plan(algorithm, names, 32, Network(link, link, link)).seconds for algorithm in ALGORITHMS}
-    {'star': 30.0, 'ring': 12.0, 'tree': 20.0, 'hierarchical': 12.0}
+    {'star': 30.0, 'ring': 12.0, 'tree': 12.0, 'hierarchical': 12.0}
     """
 
     algorithm: str
@@ -79,11 +90,19 @@ def _plan(algorithm: str, devices: tuple[str, ...], nbytes: int, network: Networ
     if algorithm == AUTO:
         plans = [_plan(candidate, devices, nbytes, network) for candidate in (RING, TREE, HIERARCHICAL)]
         return min(plans, key=lambda candidate: candidate.seconds)
-    positions = range(len(devices))
-    rounds = (
-        _hierarchical(devices, nbytes, network) if algorithm == HIERARCHICAL else _FLAT[algorithm](positions, nbytes)
-    )
+    rounds = _rounds(algorithm, devices, nbytes, network)
     return Plan(algorithm, tuple(_timed(rounds, devices, network)))
+
+
+def _rounds(algorithm: str, devices: tuple[str, ...], nbytes: int, network: Network) -> list[Round]:
+    hosts: dict[str, list[int]] = {}
+    for position, device in enumerate(devices):
+        hosts.setdefault(task_of(device), []).append(position)
+    if algorithm == HIERARCHICAL:
+        return _hierarchical(list(hosts.values()), devices, nbytes, network)
+    if algorithm == TREE:
+        return _tree(list(hosts.values()), nbytes)
+    return (_star if algorithm == STAR else _ring)(range(len(devices)), nbytes)
 
 
 def _star(devices: Sequence[int], nbytes: int) -> list[Round]:
@@ -101,12 +120,53 @@ def _ring(devices: Sequence[int], nbytes: int) -> list[Round]:
     return [Round(2 * (count - 1), messages)]
 
 
-def _tree(devices: Sequence[int], nbytes: int) -> list[Round]:
-    upwards = _towards_first(devices, nbytes)
+def _tree(hosts: Sequence[Sequence[int]], nbytes: int) -> list[Round]:
+    """Returns a round towards the roots of two trees, each with half of the bytes, and a round back."""
+    messages: list[Message] = []
+    levels_inside = levels_between = 0
+    for is_second in (False, True):
+        roots: list[int] = []
+        for members in hosts:
+            parents = _parents(len(members), is_second)
+            messages += [(members[at], members[parent], nbytes / 2) for at, parent in parents.items()]
+            levels_inside = max(levels_inside, _depth(parents))
+            roots.append(next(member for at, member in enumerate(members) if at not in parents))
+        parents = _parents(len(roots), is_second)
+        messages += [(roots[at], roots[parent], nbytes / 2) for at, parent in parents.items()]
+        levels_between = max(levels_between, _depth(parents))
+    if not messages:
+        return []
+    upwards = [Round(1, tuple(messages), levels=(levels_inside, levels_between))]
     return [*upwards, *_back(upwards)]
 
 
-_FLAT = {STAR: _star, RING: _ring, TREE: _tree}
+def _parents(count: int, is_second: bool) -> dict[int, int]:
+    """Returns the parent of each node but the root in one of two binary trees; no node has two children in both.
+
+    In the first tree a node's level is the number of zeros that its position ends with in binary. The second one is its
+    mirror image, or for an odd number of nodes the first one moved by one.
+    """
+    parents: dict[int, int] = {}
+    for node in range(1, count):
+        lowest = node & -node
+        parent = (node ^ lowest) | (lowest << 1)
+        parents[node] = parent if parent < count else node ^ lowest
+    if not is_second:
+        return parents
+
+    def moved(node: int) -> int:
+        return (node + 1) % count if count % 2 else count - 1 - node
+
+    return {moved(node): moved(parent) for node, parent in parents.items()}
+
+
+def _depth(parents: dict[int, int]) -> int:
+    """Returns how many messages one after another lead from the farthest node to the root."""
+
+    def height(node: int) -> int:
+        return 1 + height(parents[node]) if node in parents else 0
+
+    return max(map(height, parents), default=0)
 
 
 def _towards_first(devices: Sequence[int], nbytes: int) -> list[Round]:
@@ -123,19 +183,16 @@ def _towards_first(devices: Sequence[int], nbytes: int) -> list[Round]:
 def _back(rounds: Sequence[Round]) -> list[Round]:
     """Returns rounds that send everything the other way, the last first."""
     return [
-        Round(each.times, tuple((target, source, nbytes) for source, target, nbytes in each.messages))
+        each._replace(messages=tuple((target, source, nbytes) for source, target, nbytes in each.messages))
         for each in reversed(rounds)
     ]
 
 
-def _hierarchical(devices: Sequence[str], nbytes: int, network: Network) -> list[Round]:
-    hosts: dict[str, list[int]] = {}
-    for position, device in enumerate(devices):
-        hosts.setdefault(task_of(device), []).append(position)
-    inside = _together([_towards_first(members, nbytes) for members in hosts.values()])
-    leaders = [members[0] for members in hosts.values()]
+def _hierarchical(hosts: Sequence[Sequence[int]], devices: Sequence[str], nbytes: int, network: Network) -> list[Round]:
+    inside = _together([_towards_first(members, nbytes) for members in hosts])
+    leaders = [members[0] for members in hosts]
     between = min(
-        (_ring(leaders, nbytes), _tree(leaders, nbytes)),
+        (_ring(leaders, nbytes), _tree([[leader] for leader in leaders], nbytes)),
         key=lambda rounds: sum(each.times * each.seconds for each in _timed(rounds, devices, network)),
     )
     return [*inside, *between, *_back(inside)]
@@ -152,23 +209,28 @@ def _together(several: Sequence[Sequence[Round]]) -> list[Round]:
 
 def _timed(rounds: Sequence[Round], devices: Sequence[str], network: Network) -> list[Round]:
     tasks = [task_of(device) for device in devices]
-    return [each._replace(seconds=_seconds(each.messages, devices, tasks, network)) for each in rounds]
+    return [each._replace(seconds=_seconds(each, devices, tasks, network)) for each in rounds]
 
 
-def _seconds(messages: Sequence[Message], devices: Sequence[str], tasks: Sequence[str], network: Network) -> float:
-    """Returns how long messages take that go at once."""
-    leaving: Counter[str] = Counter()
-    entering: Counter[str] = Counter()
-    for source, target, _ in messages:
-        if tasks[source] != tasks[target]:
-            leaving[tasks[source]] += 1
-            entering[tasks[target]] += 1
-    longest = 0.0
-    for source, target, nbytes in messages:
-        link = network.link(devices[source], devices[target])
-        if link is None:
-            continue
+def _seconds(each: Round, devices: Sequence[str], tasks: Sequence[str], network: Network) -> float:
+    """Returns how long the messages of a round take once: the slowest one, or the flow through the slowest link."""
+    leaving: defaultdict[tuple[bool, object], float] = defaultdict(float)
+    entering: defaultdict[tuple[bool, object], float] = defaultdict(float)
+    ways: list[tuple[bool, object, object]] = []
+    for source, target, nbytes in each.messages:
+        # GPUs of one host have links of their own; what leaves or enters a host shares its link to the network.
         is_between = tasks[source] != tasks[target]
-        sharers = max(leaving[tasks[source]], entering[tasks[target]]) if is_between else 1
-        longest = max(longest, link.seconds(nbytes, sharers))
-    return longest
+        way = (True, tasks[source], tasks[target]) if is_between else (False, source, target)
+        ways.append(way)
+        leaving[is_between, way[1]] += nbytes
+        entering[is_between, way[2]] += nbytes
+    latencies, flow, slowest = [0.0, 0.0], 0.0, 0.0
+    for (source, target, _), (is_between, sender, receiver) in zip(each.messages, ways, strict=True):
+        link = network.link(devices[source], devices[target])
+        if link is not None:
+            seconds = max(leaving[is_between, sender], entering[is_between, receiver]) / link.bandwidth
+            flow, slowest = max(flow, seconds), max(slowest, link.latency + seconds)
+            latencies[is_between] = max(latencies[is_between], link.latency)
+    if each.levels is None:
+        return slowest
+    return sum(levels * latency for levels, latency in zip(each.levels, latencies, strict=True)) + flow

@@ -1,6 +1,6 @@
-"""Other array libraries of this process: what do they have on the cards, and what can be known of their work?
+"""Other array libraries of this process: their memory on the cards, and the work that can be observed.
 
-Nothing is imported here that the user has not imported, and looking creates no CUDA context.
+This package imports nothing that the user has not imported, and creates no CUDA context.
 """
 
 from __future__ import annotations
@@ -11,11 +11,11 @@ from nbtf._frameworks.jax import Jax
 from nbtf._frameworks.torch import PyTorch
 
 FRAMEWORKS: tuple[type[Framework], ...] = (PyTorch, CuPy, Jax)
-"""A new library is one file and one entry here."""
+"""The supported libraries; a new one is one file and one entry here."""
 
 
 def frameworks() -> list[Framework]:
-    """Returns the array libraries that this process has imported, with what they tell of cards and arrays."""
+    """Returns the array libraries that this process has imported."""
     return [library for library in (framework.imported() for framework in FRAMEWORKS) if library is not None]
 
 
@@ -23,9 +23,9 @@ def library_name(module: str) -> str:
     """Returns the name of the library that is imported as a module: `PyTorch` for `torch`.
 
     Raises:
-      ValueError: there is none.
+      ValueError: if no supported library is imported by that name.
     """
     names = {framework.module_name: framework.name for framework in FRAMEWORKS}
     if module not in names:
-        raise ValueError(f"A library to leave out is one of {', '.join(names)}; got {module!r}.")
+        raise ValueError(f"Unknown library {module!r}. Libraries to leave out: {', '.join(names)}.")
     return names[module]

@@ -1,4 +1,4 @@
-"""What is asked of an array library beside nbtf, such as PyTorch?"""
+"""The interface of another array library, such as PyTorch, for nbtf."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ T = TypeVar("T")
 F = TypeVar("F")
 
 UNCOUNTED = -1
-"""`Holding.sharers` of a piece of memory of which its library does not tell how many share it."""
+"""Value of `Holding.sharers` if the library does not report how many arrays share a piece of memory."""
 
 
 class Pool(NamedTuple):
-    """What a library's allocator has on one card; in bytes.
+    """The memory of a library's allocator on one card, in bytes.
 
-    `device` is the card's name for that library: `cuda:0`. `in_use` is what arrays have of what was `taken` from the
-    card. `peak` is the most that ever was in use since somebody reset it; None where the library does not tell.
-    `returns` is the line that gives the card what no array uses.
+    `device` is the library's name of the card, such as `cuda:0`. `in_use` is the part of `reserved` that arrays use.
+    `peak` is the highest use since it was last reset; None if the library does not report it. `returns` is the line of
+    code that frees unused memory.
     """
 
     device: str
@@ -35,7 +35,7 @@ class Pool(NamedTuple):
 
 
 class Card(NamedTuple):
-    """A card as a library tells of it. `uuid` is as NVML spells it, `total` in bytes."""
+    """A card as a library reports it. `uuid` is spelled as in NVML, `total` is in bytes."""
 
     number: int
     model: str
@@ -44,12 +44,12 @@ class Card(NamedTuple):
 
 
 class Arrays(NamedTuple):
-    """The arrays of a library: their class, what tells which memory one holds, and how one is written in few words.
+    """The arrays of a library: their class, and functions that return an array's memory and short description.
 
-    `gradient` returns the array that another one keeps where Python cannot see it; None where it keeps none.
-    `is_pythons` tells whether arrays that share a piece of memory are held by Python's references alone, beside so many
-    others each. `saved` returns what an array keeps for its backward pass, `shards` the pieces beside the first of one
-    with parts on several cards.
+    `gradient` returns an array's gradient if Python's garbage collector cannot see it, None without one. `is_pythons`
+    returns whether only Python references, apart from a given number, keep alive arrays that share memory. `saved`
+    returns what an array keeps for its backward pass. `shards` returns the further pieces of an array with parts on
+    several cards.
     """
 
     library: str
@@ -62,16 +62,16 @@ class Arrays(NamedTuple):
     shards: Callable[[Any], Sequence[Holding]] = lambda array: ()
 
     def pieces(self, array: Any) -> list[Holding]:
-        """Returns all pieces of memory that an array holds; the first stands for it."""
+        """Returns all pieces of memory that an array holds; the first one represents the array."""
         first = self.holding(array)
         return [] if first is None else [first, *self.shards(array)]
 
 
 class Activity(ABC):
-    """Listens to what a library does between `start` and `stop`, on the thread that started it and those that join."""
+    """Observes a library's work between `start` and `stop`, on the thread that started it and threads that join."""
 
     complete = True
-    """Whether it has heard all threads of its block from their beginning on, and the others that it can hear."""
+    """Whether all observable work was observed, including threads of the block from their beginning."""
 
     @abstractmethod
     def start(self) -> None:
@@ -82,29 +82,29 @@ class Activity(ABC):
         """Ends."""
 
     def join(self) -> None:
-        """Listens to this thread, too, which has just begun; it must not raise."""
+        """Observes the current thread as well, which has just begun; must not raise."""
         return
 
     @property
     def recorder(self) -> str:
-        """What has the library's ops recorded in a program; empty where nothing does."""
+        """The expression that records the library's ops in a program; empty if there is none."""
         return ""
 
     @abstractmethod
     def work(self) -> str | None:
-        """Says what the library did, or may have done, that no recorder takes down; None for nothing."""
+        """Returns a description of work that was not recorded, certain or possible; None for no work."""
 
     @abstractmethod
     def unmeasured(self) -> str | None:
-        """Says why the memory of that work cannot be asked for; None where it can, or where there was no work."""
+        """Returns why the memory of that work is unknown; None if it is known, or without work."""
 
     def peaks(self) -> dict[str, int] | None:
-        """Returns the most that was in use on each card after an allocation meanwhile; None where nobody saw them."""
+        """Returns the highest use on each card after an allocation during the block; None if unknown."""
         return None
 
 
 class Listening(ABC):
-    """Has a library's ops recorded between `start` and `stop`, on the thread that started it and those that join."""
+    """Records a library's ops between `start` and `stop`, on the thread that started it and threads that join."""
 
     @abstractmethod
     def start(self) -> None:
@@ -112,68 +112,68 @@ class Listening(ABC):
 
     @abstractmethod
     def stop(self) -> None:
-        """Ends, also what an interrupt has begun in part."""
+        """Stops recording, including what an interrupted `start` has begun."""
 
     @abstractmethod
     def join(self) -> None:
-        """Listens to this thread, too, which has just begun; it must not raise."""
+        """Records the current thread as well, which has just begun; must not raise."""
 
     @abstractmethod
     def renew(self) -> None:
-        """Repairs what an interrupt may have cut short, on the thread that started it."""
+        """Repairs the effects of an interrupt, on the thread that called `start`."""
 
 
 class Framework(ABC):
-    """A library that this process has imported. No method starts a device, and none raises for what it cannot tell."""
+    """A library that this process has imported. No method starts a device or raises for unknown values."""
 
     name: ClassVar[str]
-    """As its users write it: `PyTorch`."""
+    """The name that its users write: `PyTorch`."""
     module_name: ClassVar[str]
-    """What they import."""
+    """The name of its module."""
     recorded: ClassVar[str] = ""
-    """What its `listening` has recorded, in words; empty where it has none."""
+    """Description of what `listening` records; empty if it records nothing."""
     tells_ops: ClassVar[bool] = False
-    """Whether its ops are among that."""
+    """Whether `listening` records ops."""
 
     def __init__(self, module: Any) -> None:
-        """Takes the module of the library."""
+        """Uses the imported module of the library."""
         self._module = module
 
     @classmethod
     def imported(cls) -> Self | None:
-        """Returns the library if somebody has imported it."""
+        """Returns the library if it has been imported, otherwise None."""
         module = sys.modules.get(cls.module_name)
         return None if module is None else cls(module)
 
     @abstractmethod
     def cards(self) -> list[Card]:
-        """Returns the cards that it has begun to use."""
+        """Returns the cards that the library has started to use."""
 
     @abstractmethod
     def pools(self) -> list[Pool]:
-        """Returns what its allocator has on the cards that it has begun to use."""
+        """Returns the pools of its allocator on the cards that it has started to use."""
 
     @abstractmethod
     def arrays(self) -> Arrays | None:
-        """Returns what its arrays are; None while it is half imported."""
+        """Returns the description of its arrays; None while its import is unfinished."""
 
     @abstractmethod
     def activity(self) -> Activity:
-        """Returns what listens to its work."""
+        """Returns an observer of its work."""
 
     def listening(self) -> Listening | None:
-        """Returns what has its ops recorded; None where it tells nobody which ops run."""
+        """Returns the object that records its ops; None if the library reveals none."""
         return None
 
     @abstractmethod
     def full_card(self, error: BaseException) -> str | None:
-        """Returns the card whose memory an error of this library says is full, such as `cuda:0`; None for others."""
+        """Returns the card that an out-of-memory error of this library names, such as `cuda:0`; None otherwise."""
 
 
 def cautious(fallback: Callable[[], F]) -> Callable[[Callable[P, T]], Callable[P, T | F]]:
-    """Has a look at a library return a fallback where the library raises.
+    """Makes a function return a fallback if the library raises an error.
 
-    Whatever it is, a half-finished import or a lost card: nobody has asked the library to work.
+    The cause does not matter, such as an unfinished import or a lost card: the user did not ask the library for work.
     """
 
     def decorate(look: Callable[P, T]) -> Callable[P, T | F]:
@@ -190,10 +190,10 @@ def cautious(fallback: Callable[[], F]) -> Callable[[Callable[P, T]], Callable[P
 
 
 def piece(ordinal: int, address: int, nbytes: int, sharers: int = UNCOUNTED) -> Holding | None:
-    """Returns the piece of a card's memory at an address; None for an empty one."""
+    """Returns the piece of a card's memory at an address; None for an empty piece."""
     return Holding(f"cuda:{ordinal}", 0, address, nbytes, nbytes, sharers) if address and nbytes else None
 
 
 def describe(array: Any) -> str:
-    """Returns shape and dtype of an array that writes them as NumPy does: `[2, 3] float32`."""
+    """Returns shape and dtype of an array with NumPy's attributes, such as `[2, 3] float32`."""
     return f"{list(array.shape)} {array.dtype}"

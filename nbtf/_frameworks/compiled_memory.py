@@ -1,4 +1,4 @@
-"""How much memory does a function need that JAX has compiled? What XLA has planned for it; nobody has measured that."""
+"""How much memory does a compiled JAX function need? The figures are XLA's plan; they are not measured."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from typing import Any, NamedTuple
 
 
 class CompiledMemory(NamedTuple):
-    """The memory that XLA has planned for a compiled function: bytes on each of `device_count` devices of a platform.
+    """The memory that XLA has planned for a compiled function, in bytes on each of `device_count` devices.
 
-    `reused` is what results take in the place of arguments that were donated. `peak` is the most at one moment; None
-    where this release of JAX, or this platform, does not tell.
+    `reused` is the part of the results that replaces donated arguments. `peak` is the highest use at any time; None if
+    this release of JAX, or this platform, does not report it.
     """
 
     platform: str
@@ -24,30 +24,30 @@ class CompiledMemory(NamedTuple):
 
     @property
     def at_most(self) -> int:
-        """All of it at one moment: arguments, results and temporaries, each place counted once, and the code."""
+        """Upper bound at any time: arguments, results, temporaries and code, with reused memory counted once."""
         return self.arguments + self.results - self.reused + self.temporaries + self.code
 
 
 def memory_of_compiled(compiled: Any) -> CompiledMemory:
-    """Returns what `tf.runtime.compiled_memory` does.
+    """Implements `tf.runtime.compiled_memory`.
 
     Raises:
-      TypeError: no function that JAX has compiled.
-      ValueError: this platform tells no plan.
+      TypeError: if `compiled` is not a compiled JAX function.
+      ValueError: if this platform does not report a plan.
     """
     stages = getattr(sys.modules.get("jax"), "stages", None)
     if stages is None or not isinstance(compiled, stages.Compiled):
         came = type(compiled).__name__
         if stages is not None and isinstance(compiled, stages.Wrapped):
-            came = "a function of jax.jit, for which nothing is planned before it is compiled for shapes"
+            came = "a function of jax.jit, which has no plan until it is compiled for shapes"
         elif stages is not None and isinstance(compiled, stages.Lowered):
-            came = "what lower() returns: .compile() it"
-        raise TypeError(f"A function that JAX has compiled is needed, jax.jit(f).lower(x).compile(). Got {came}")
+            came = "the result of lower(): call .compile() on it"
+        raise TypeError(f"`compiled` must be a compiled JAX function, jax.jit(f).lower(x).compile(). Got {came}")
     plan = compiled.memory_analysis()
     devices = compiled.runtime_executable().local_devices()
     platform = str(devices[0].platform)
     if plan is None:
-        raise ValueError(f"On {platform} XLA does not tell what memory it has planned.")
+        raise ValueError(f"XLA does not report its memory plan on {platform}.")
     return CompiledMemory(
         platform,
         len(devices),

@@ -1,4 +1,4 @@
-"""What does CuPy tell of its cards, its memory, its arrays and its work?"""
+"""CuPy's cards, memory, arrays and work."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from nbtf._runtime.holding import Holding
 
 
 class CuPy(Framework):
-    """CuPy, imported by the user or by nbtf, which has pools of its own: CuPy's default pool is the user's."""
+    """CuPy, imported by the user or by nbtf. nbtf has its own pools; CuPy's default pool is the user's."""
 
     name: ClassVar[str] = "CuPy"
     module_name: ClassVar[str] = "cupy"
     recorded: ClassVar[str] = "memory, but no kernels and no copies,"
 
     def cards(self) -> list[Card]:
-        """Returns the cards that it has begun to use."""
+        """Returns the cards that CuPy has started to use."""
         return [self._card(int(pool.device.removeprefix("cuda:"))) for pool in self.pools()]
 
     def _card(self, number: int) -> Card:
@@ -33,17 +33,17 @@ class CuPy(Framework):
             return Card(
                 number, facts["name"].decode(), f"GPU-{UUID(bytes=facts['uuid'][:16])}", facts["totalGlobalMem"]
             )
-        except Exception:  # older releases do not tell
+        except Exception:  # older releases do not report it
             return Card(number, "", None, None)
 
     @cautious(list[Pool])
     def pools(self) -> list[Pool]:
-        """Returns what its default pool has on each card that this process has begun to use."""
+        """Returns the default pool of each card that this process has started to use."""
         numbers = range(self._module.cuda.runtime.getDeviceCount())
         pools = [self._pool(number) for number in numbers if _has_begun(self._module, number)]
         return [pool for pool in pools if pool is not None and pool.reserved]
 
-    @cautious(lambda: None)  # without a driver that could tell, to enter a device may fail
+    @cautious(lambda: None)  # entering a device may fail without a driver
     def _pool(self, number: int) -> Pool | None:
         with self._module.cuda.Device(number):
             pool = self._module.get_default_memory_pool()
@@ -52,27 +52,27 @@ class CuPy(Framework):
 
     @cautious(lambda: None)
     def arrays(self) -> Arrays | None:
-        """Returns what its arrays are."""
+        """Returns the description of its arrays."""
         return Arrays(self.name, self._module.ndarray, _holding, describe, is_pythons=_is_pythons)
 
     def activity(self) -> Activity:
-        """Returns what listens to its pool."""
+        """Returns an observer of its pool."""
         return _Activity(self)
 
     def listening(self) -> Listening:
-        """Returns what has its memory recorded."""
+        """Returns the object that records CuPy's memory."""
         return CuPyListening(self._module)
 
     @cautious(lambda: None)
     def full_card(self, error: BaseException) -> str | None:
-        """Returns the card that was current when its pool ran out of memory."""
+        """Returns the card that was current when CuPy's pool ran out of memory."""
         full = isinstance(error, self._module.cuda.memory.OutOfMemoryError)
         return f"cuda:{self._module.cuda.Device().id}" if full else None
 
 
 @cautious(lambda: False)
 def _is_pythons(arrays: Sequence[Any], held_elsewhere: int = 0) -> bool:
-    """Tells whether nobody but these arrays points into the memory that they share."""
+    """Returns whether only these arrays point into the memory that they share."""
     gauge = [object()]
     alone = sys.getrefcount(gauge[0])
     pointers = list({id(array.data): array.data for array in arrays}.values())
@@ -83,7 +83,7 @@ def _is_pythons(arrays: Sequence[Any], held_elsewhere: int = 0) -> bool:
     )
 
 
-@cautious(lambda: None)  # a device that was lost
+@cautious(lambda: None)  # the device may be lost
 def _holding(array: Any) -> Holding | None:
     memory = array.data
     return piece(memory.device_id, memory.mem.ptr, memory.mem.size)
@@ -91,7 +91,7 @@ def _holding(array: Any) -> Holding | None:
 
 @cautious(lambda: False)
 def _has_begun(cupy: Any, number: int) -> bool:
-    """Says whether this process has begun to use a card. To enter one makes a context, some hundred MiB."""
+    """Returns whether this process has started to use a card. Entering a card would create a context of ~100 MiB."""
     state = context_state(number)
     if state is None and number == cupy.cuda.runtime.getDevice():
         driver = getattr(cupy.cuda, "driver", None)
@@ -100,7 +100,7 @@ def _has_begun(cupy: Any, number: int) -> bool:
 
 
 class _Activity(Activity):
-    """Listens to the memory that the default pool hands out on a thread; of kernels CuPy tells nobody."""
+    """Observes allocations of the default pool on a thread; CuPy does not reveal its kernels."""
 
     def __init__(self, library: CuPy) -> None:
         self._library, self._hook = library, _new_hook(library._module)
@@ -113,26 +113,26 @@ class _Activity(Activity):
 
     @cautious(lambda: None)
     def join(self) -> None:
-        """Adds a hook to this thread, which ends with it."""
+        """Adds a hook to this thread; the hook ends with the thread."""
         hook: Any = _new_hook(self._library._module)
         hook.__enter__()
         self._of_threads.append(hook)
 
     def stop(self) -> None:
-        """Removes the hook, unless another thread has it."""
+        """Removes the hook, unless another thread owns it."""
         if self._hook is not None:
             with suppress(KeyError):
                 self._hook.__exit__(None, None, None)
 
     def work(self) -> str | None:
-        """Says whether CuPy has begun to work in this process: which kernels ran when, it does not tell."""
+        """Returns whether CuPy may have worked in this process; it does not reveal which kernels ran when."""
         return "CuPy may have run kernels that were not recorded" if self._library.pools() else None
 
     def unmeasured(self) -> None:
-        """Says nothing: where it has worked its pool tells."""
+        """Returns None: the pool reports the memory of all work."""
 
     def peaks(self) -> dict[str, int] | None:
-        """Returns the most that was in use after any of the pool's allocations."""
+        """Returns the highest use after any allocation of the pool."""
         if self._hook is None or not self.complete:
             return None
         peaks = dict[str, int]()
@@ -149,17 +149,17 @@ def _new_hook(cupy: Any) -> Any:
 
 @cache
 def _hook_class(base: type[Any]) -> type[Any]:
-    """Returns a memory hook that looks at a pool after each allocation."""
+    """Returns the class of a memory hook that reads the pool after each allocation."""
 
     class PeakHook(base):
-        """Notes the most that was in use of the default pool, by card."""
+        """Tracks the highest use of the default pool, by card."""
 
         def __init__(self, pool: Any) -> None:
-            self.name = f"nbtf: peak of the default pool, {id(self)}"  # hooks that are nested need names of their own
+            self.name = f"nbtf: peak of the default pool, {id(self)}"  # nested hooks need different names
             self._pool, self.peaks = pool, dict[str, int]()
 
         def malloc_postprocess(self, **event: Any) -> None:
-            """Looks at the pool, on the card that is current."""
+            """Reads the pool of the current card."""
             device = f"cuda:{event['device_id']}"
             self.peaks[device] = max(self.peaks.get(device, 0), int(self._pool.used_bytes()))
 

@@ -1,4 +1,4 @@
-"""How is the memory recorded that CuPy hands out? Its kernels and copies it tells nobody, so they are not."""
+"""How is CuPy's memory recorded? By hooks of its pool; CuPy does not reveal kernels and copies."""
 
 from __future__ import annotations
 
@@ -22,22 +22,22 @@ from nbtf._runtime.notes import next_number, note_of_event
 _LIBRARY = "CuPy"
 
 _PIECES: dict[int, tuple[int, Allocated]] = {}
-"""What hooks have heard of and is not freed, by address, each with CuPy's number of its card."""
+"""Allocations seen by hooks and not yet freed, by address, each with CuPy's number of its card."""
 
 
 class CuPyListening(Listening):
-    """Has each piece of memory recorded that a pool of CuPy hands out, or takes back, on a thread that is heard."""
+    """Records each allocation and release of CuPy pools on the observed threads."""
 
     def __init__(self, cupy: Any) -> None:
-        """Takes CuPy's module."""
+        """Uses CuPy's module."""
         self._cupy = cupy
         self._hook: Any = None
 
     def start(self) -> None:
-        """Begins.
+        """Starts recording.
 
         Raises:
-          RuntimeError: this release has no hooks.
+          RuntimeError: if this release of CuPy has no hooks.
         """
         base = getattr(self._cupy.cuda, "MemoryHook", None)
         if base is None:
@@ -46,7 +46,7 @@ class CuPyListening(Listening):
         self._hook.__enter__()
 
     def stop(self) -> None:
-        """Ends, on the thread that has begun; other threads that were heard go on, and tell nobody."""
+        """Stops on the thread that called `start`; hooks on other threads stay and do nothing."""
         hook, self._hook = self._hook, None
         if hook is not None:
             hook.tell_freed()
@@ -56,37 +56,37 @@ class CuPyListening(Listening):
 
     @cautious(lambda: None)
     def join(self) -> None:
-        """Adds a hook to this thread, which ends with it."""
+        """Adds a hook to this thread; the hook ends with the thread."""
         if self._hook is not None:
             _hook_class(self._cupy.cuda.MemoryHook)(self._cupy, self._hook).__enter__()
 
     def renew(self) -> None:
-        """Does nothing: an interrupt takes no hook away."""
+        """Does nothing, because an interrupt removes no hook."""
 
 
 @cache
 def _hook_class(base: type[Any]) -> Callable[..., Any]:
-    """Returns a memory hook that takes notes. It is made here: whoever has no CuPy has no such class."""
+    """Returns a class of memory hooks that writes notes. It is created here because its base class is CuPy's."""
 
     class RecordingHook(base):
-        """Takes a note of each piece that the default pool hands out, and, with the next, of those that came back.
+        """Writes a note of each allocation of the default pool and, with the next one, of the releases before it.
 
-        Memory comes back in finalizers, at any moment: no note is taken there.
+        Releases happen in finalizers, at any moment, so no note is written there.
         """
 
         def __init__(self, cupy: Any, first: Any = None) -> None:
-            self.name = f"nbtf: memory, {id(self)}"  # hooks that are nested need names of their own
+            self.name = f"nbtf: memory, {id(self)}"  # nested hooks need different names
             self.is_on, self._first = True, first
             self._cupy, self._pool = cupy, cupy.get_default_memory_pool()
             self._used_before = 0
             self._freed = deque[tuple[int, Allocated]]()
 
         def malloc_preprocess(self, **event: Any) -> None:
-            """Looks how much of the pool is in use: where that stays, another pool is asked."""
+            """Reads the default pool's use: if it does not grow, the allocation is from another pool."""
             self._used_before = int(self._pool.used_bytes())
 
         def malloc_postprocess(self, **event: Any) -> None:
-            """Is told where a piece lies."""
+            """Receives the address of an allocation."""
             used = int(self._pool.used_bytes())
             if used == self._used_before or not self._tells():
                 return
@@ -100,13 +100,13 @@ def _hook_class(base: type[Any]) -> Callable[..., Any]:
             CURRENT.context.observers.take(note_of_event(piece))
 
         def free_postprocess(self, **event: Any) -> None:
-            """Is told that a piece is back."""
+            """Receives the address of a released allocation."""
             numbered_piece = _PIECES.pop(event["mem_ptr"], None)
             if numbered_piece is not None:
                 self._freed.append(numbered_piece)
 
         def tell_freed(self) -> None:
-            """Takes notes of what came back since the last look."""
+            """Writes notes of the releases since the last call."""
             for number, piece in drain(self._freed) if self._tells() else ():
                 with self._cupy.cuda.Device(number):
                     use = int(self._pool.used_bytes()), int(self._pool.total_bytes())
@@ -132,7 +132,7 @@ def _site(cupy: Any) -> Site:
 
 
 def _card(number: int) -> str:
-    """Returns the full name of a card: nbtf's where nbtf has it, else CuPy's own."""
+    """Returns the full name of a card: nbtf's name if nbtf uses the card, otherwise CuPy's."""
     for device in devices():
         if device.cuda == number and not device.simulated:
             return full_name("GPU", int(device.name.rpartition(":")[2]))

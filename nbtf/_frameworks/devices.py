@@ -1,4 +1,4 @@
-"""What stands in the notes of another library's ops: its devices, ops and dtypes, as far as a note needs them."""
+"""Devices, ops and dtypes of other libraries, with the attributes that notes of their ops need."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from nbtf._devices.catalog import Card
 
 
 class LibraryDevice:
-    """A device of another library. Its times are measured, and its memory is told by its own allocator."""
+    """A device of another library. Its times are measured, and its library's allocator reports its memory."""
 
     memory = None
-    """No account: see `Memory`."""
+    """Always None: see `Memory`."""
     tells_pieces = False
     models_time = False
     network = None
 
     def __init__(self, name: str, timing: str = "finished") -> None:
-        """Takes the full name, and what seconds are: `finished`, or `launch` where nobody waits for an op's end."""
+        """Uses the full name, and the meaning of times: `finished`, or `launch` if ops are not awaited."""
         self.name = name
         self.on_host = ":CPU:" in name
         self.timing = timing
@@ -27,43 +27,43 @@ class LibraryDevice:
     def time_of(
         self, op: LibraryOp, inputs: Sequence[Any], outputs: Sequence[Any], measured: float
     ) -> tuple[float, str]:
-        """Returns how long an op took, and what that is."""
+        """Returns the duration of an op, and its meaning."""
         return measured, self.timing
 
     def copy_time_of(self, nbytes: int, measured: float) -> tuple[float, bool]:
-        """Returns how long a copy took, and whether that is modelled."""
+        """Returns the duration of a copy, and whether it is modelled."""
         return measured, False
 
 
 class SimulatedCard(LibraryDevice):
-    """A simulated card that a library has: how long it would take is modelled where the op runs."""
+    """A simulated card used by a library; the op itself models how long the card would take."""
 
     models_time = True
 
     def __init__(self, name: str, card: Card) -> None:
-        """Takes the full name, and what the card is."""
+        """Uses the full name and the model of the card."""
         super().__init__(name, "modelled")
         self.card = card
 
     def time_of(
         self, op: LibraryOp, inputs: Sequence[Any], outputs: Sequence[Any], measured: float
     ) -> tuple[float, str]:
-        """Returns how long the card would take for an op; the time that this computer took is of no interest."""
+        """Returns the modelled duration of an op on the card, instead of the time measured on this machine."""
         return op.seconds, self.timing
 
     def copy_time_of(self, nbytes: int, measured: float) -> tuple[float, bool]:
-        """Returns how long the copy would take on the card's bus."""
+        """Returns the modelled duration of a copy over the card's bus."""
         return cost.copy_seconds(self.card, nbytes), True
 
 
 class LibraryOp(NamedTuple):
-    """An op of another library, by the name that its own tools tell: `aten::mm`."""
+    """An op of another library, under the name that the library's tools show: `aten::mm`."""
 
     type: str
     shares_memory: bool = True
-    """Its library's allocator tells of its memory, and not the op."""
+    """Always empty: the library's allocator reports the memory, not the op."""
     seconds: float = 0.0
-    """How long a simulated card would take for it."""
+    """Modelled duration on a simulated card, in seconds."""
 
 
 class LibraryDType(NamedTuple):
@@ -74,5 +74,5 @@ class LibraryDType(NamedTuple):
 
     @property
     def np_dtype(self) -> LibraryDType:
-        """What has the size of an item."""
+        """The object that has the item size."""
         return self

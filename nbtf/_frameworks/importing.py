@@ -1,4 +1,4 @@
-"""What happens at the moment a library is imported?"""
+"""Calls a function at the moment a library is imported."""
 
 from __future__ import annotations
 
@@ -13,28 +13,28 @@ if TYPE_CHECKING:
 
 
 def on_import(name: str, then: Callable[[], object]) -> tuple[Callable[[], None], Callable[[], None]]:
-    """Has a function called once, right after a library's own code has run.
+    """Makes a function be called once, right after a library's own code has run.
 
-    The library is found and loaded as it is without: its loader stands in for itself while it loads.
+    The library is found and loaded as usual; its loader is wrapped while it loads.
 
     Args:
-      name: of a package that nobody has imported yet.
-      then: what an error of it would break is the user's import, so it must not raise.
+      name: name of a package that has not been imported yet.
+      then: function to call; it must not raise, because an error would break the user's import.
 
     Returns:
-      What begins this, and what calls it off, which may come first: an interrupt can cut the beginning in two.
+      A function that starts this, and one that cancels it. The second may be called first, after an interrupt.
     """
     finder = _Finder(name, then)
 
     def call_off() -> None:
-        with suppress(ValueError):  # the import has taken it away
+        with suppress(ValueError):  # the import has removed it
             sys.meta_path.remove(finder)
 
     return lambda: sys.meta_path.insert(0, finder), call_off
 
 
 class _Finder:
-    """Finds one library, as the finders behind it do, until it is imported: others may look for it before."""
+    """Finds one library through the other finders until it is imported, even if its spec is requested before."""
 
     def __init__(self, name: str, then: Callable[[], object]) -> None:
         self._name, self._then = name, then
@@ -42,7 +42,7 @@ class _Finder:
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        """Returns the library's spec, whose loader calls the function; None for everything else."""
+        """Returns the library's spec with a loader that calls the function; None for everything else."""
         if fullname != self._name or self not in sys.meta_path:
             return None
         for finder in sys.meta_path[sys.meta_path.index(self) + 1 :]:
@@ -54,14 +54,14 @@ class _Finder:
         return None
 
     def imported(self) -> None:
-        """Calls the function, unless it was called before, or called off."""
+        """Calls the function, unless it was already called or cancelled."""
         if self in sys.meta_path:
             sys.meta_path.remove(self)
             self._then()
 
 
 class _Loader:
-    """Loads as another loader does, and tells the finder afterwards."""
+    """Loads like another loader and then notifies the finder."""
 
     def __init__(self, spec: ModuleSpec, loader: Any, finder: _Finder) -> None:
         self._spec, self._loader, self._finder = spec, loader, finder
@@ -70,11 +70,11 @@ class _Loader:
         return getattr(self._loader, name)
 
     def create_module(self, spec: ModuleSpec) -> ModuleType | None:
-        """Makes the module."""
+        """Creates the module."""
         return self._loader.create_module(spec)
 
     def exec_module(self, module: ModuleType) -> None:
-        """Runs the library's code, and then the function; from here on the module has its own loader."""
+        """Runs the library's code, then the function; afterwards the module has its own loader again."""
         self._spec.loader = module.__loader__ = self._loader
         self._loader.exec_module(module)
         self._finder.imported()

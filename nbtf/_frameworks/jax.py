@@ -1,4 +1,4 @@
-"""What does JAX tell of its cards, its memory, its arrays and its work?"""
+"""JAX's cards, memory, arrays and work."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ _CARDS = ("gpu", "cuda", "rocm")
 
 
 class Jax(Framework):
-    """JAX, as far as this process has imported it."""
+    """JAX, to the extent that this process has imported it."""
 
     name: ClassVar[str] = "JAX"
     module_name: ClassVar[str] = "jax"
 
     @property
     def started(self) -> bool:
-        """Whether it has begun to use devices; where a release does not tell, it has."""
+        """Whether JAX has started to use devices; True if a release does not reveal it."""
         backends = sys.modules.get("jax._src.xla_bridge")
         ask = getattr(backends, "backends_are_initialized", None)
         return True if ask is None else bool(ask())
@@ -30,12 +30,12 @@ class Jax(Framework):
 
     @cautious(list[Card])
     def cards(self) -> list[Card]:
-        """Returns the cards that it has begun to use."""
+        """Returns the cards that JAX has started to use."""
         return [Card(_ordinal(device), str(device.device_kind), None, None) for device in self._devices()]
 
     @cautious(list[Pool])
     def pools(self) -> list[Pool]:
-        """Returns what its allocator has on each card that tells."""
+        """Returns the pool of each card that reports its memory."""
         statistics = [(_ordinal(device), device.memory_stats()) for device in self._devices()]
         return [
             Pool(
@@ -51,17 +51,17 @@ class Jax(Framework):
 
     @cautious(lambda: None)
     def arrays(self) -> Arrays | None:
-        """Returns what its arrays are, each part on its card."""
+        """Returns the description of its arrays, each part on its card."""
         concrete = getattr(sys.modules.get("jaxlib._jax"), "ArrayImpl", None) or self._module.Array
         return Arrays(self.name, concrete, _holding, describe, shards=_further_shards)
 
     def activity(self) -> Activity:
-        """Returns what knows whether it has begun to work."""
+        """Returns an observer that knows only whether JAX has started."""
         return _Activity(self)
 
     @cautious(lambda: None)
     def full_card(self, error: BaseException) -> str | None:
-        """Returns its first card for an error that says that memory was exhausted."""
+        """Returns JAX's first card for an error about exhausted memory, otherwise None."""
         errors = self._module.errors.JaxRuntimeError
         full = isinstance(error, errors) and str(error).startswith("RESOURCE_EXHAUSTED")
         cards = self.cards()
@@ -72,7 +72,7 @@ def _ordinal(device: Any) -> int:
     return int(getattr(device, "local_hardware_id", None) or device.id)
 
 
-@cautious(lambda: None)  # a deleted or donated array
+@cautious(lambda: None)  # the array may be deleted or donated
 def _holding(array: Any) -> Holding | None:
     return _piece(array.addressable_shards[0])
 
@@ -83,30 +83,30 @@ def _further_shards(array: Any) -> list[Holding]:
 
 
 def _piece(shard: Any) -> Holding | None:
-    """Returns the memory of a part of an array, which is a copy where the array is replicated."""
+    """Returns the memory of a part of an array; parts of a replicated array are copies."""
     if shard.device.platform not in _CARDS:
         return None
     return piece(_ordinal(shard.device), shard.data.unsafe_buffer_pointer(), shard.data.nbytes)
 
 
 class _Activity(Activity):
-    """Knows no more than whether JAX has begun to use devices: of compiled functions that run it tells nobody."""
+    """Knows only whether JAX has started to use devices, because JAX does not reveal its compiled functions."""
 
     def __init__(self, library: Jax) -> None:
         self._library = library
 
     def start(self) -> None:
-        """Does nothing: there is nothing to listen to."""
+        """Does nothing, because there is nothing to observe."""
 
     def stop(self) -> None:
         """Does nothing."""
 
     def work(self) -> str | None:
-        """Says whether it may have worked."""
+        """Returns a sentence if JAX may have worked."""
         return "JAX may have run functions that were not recorded" if self._library.started else None
 
     def unmeasured(self) -> str | None:
-        """Says that its devices tell no memory, where that is so."""
+        """Returns a sentence if JAX's devices report no memory."""
         if self.work() is None or self._library.pools():
             return None
-        return f"{self.work()}, on devices that tell no memory"
+        return f"{self.work()}, on devices that report no memory"

@@ -1,4 +1,4 @@
-"""What happens at the beginning of each thread?"""
+"""Calls a function at the start of each thread."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from typing import Any
 
 
 def on_new_threads(then: Callable[[], object]) -> tuple[Callable[[], None], Callable[[], None]]:
-    """Has a function called on each thread that begins now or later, before its code runs.
+    """Makes a function be called on each thread that starts from now on, before its code runs.
 
-    Python's place for that is the profiler of new threads: it is there for one call, and the one before comes after it.
+    It uses Python's profiler of new threads for one call, and then restores the previous profiler.
 
     Args:
-      then: what an error of it would break is the user's thread, so it must not raise.
+      then: function to call; it must not raise, because an error would break the user's thread.
 
     Returns:
-      What begins this, and what calls it off, which may come first: an interrupt can cut the beginning in two.
+      A function that starts this, and one that cancels it. The second may be called first, after an interrupt.
     """
     outer_profile, is_on = threading.getprofile(), True
 
@@ -30,7 +30,7 @@ def on_new_threads(then: Callable[[], object]) -> tuple[Callable[[], None], Call
 
     def call_off() -> None:
         nonlocal is_on
-        is_on = False  # where a profiler came later, it may go on calling `begin`
+        is_on = False  # a profiler installed later may still call `begin`
         if threading.getprofile() is begin:
             threading.setprofile(outer_profile)
 

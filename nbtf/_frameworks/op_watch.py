@@ -1,4 +1,4 @@
-"""How are the ops of other array libraries recorded for a while, also of those that are imported meanwhile?"""
+"""Records the ops of other array libraries for a while, including libraries that are imported meanwhile."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from nbtf._frameworks.new_threads import on_new_threads
 
 
 def watchable(module: str) -> type[Framework]:
-    """Returns the library that is imported as a module, and tells what it does: its ops, or its memory alone.
+    """Returns the library of a module name, if its ops or its memory can be recorded.
 
     Raises:
-      ValueError: there is none.
+      ValueError: if the name is unknown, or the library reveals nothing.
     """
     names = [framework.module_name for framework in FRAMEWORKS if framework.recorded]
     for framework in FRAMEWORKS:
@@ -24,16 +24,16 @@ def watchable(module: str) -> type[Framework]:
             return framework
         if framework.module_name == module:
             raise ValueError(
-                f"{framework.name} tells nobody which ops it runs; what can be watched: {', '.join(names)}."
+                f"{framework.name} does not reveal its ops. Libraries that can be watched: {', '.join(names)}."
             )
-    raise ValueError(f"A library to watch is one of {', '.join(names)}; got {module!r}.")
+    raise ValueError(f"Unknown library {module!r}. Libraries that can be watched: {', '.join(names)}.")
 
 
 class OpWatch:
-    """Has the ops of libraries recorded: on the thread that starts it, and on those that begin meanwhile."""
+    """Records the ops of libraries on the starting thread and on threads that start meanwhile."""
 
     def __init__(self, libraries: Collection[type[Framework]], on_begin: Callable[[type[Framework]], object]) -> None:
-        """Takes the libraries, and what is told of each that begins: now, or with its import."""
+        """Uses the libraries, and a function to call for each one whose recording starts, now or at its import."""
         self._libraries, self._on_begin = libraries, on_begin
         self._listening: list[Listening] = []
         self._undo: list[Callable[[], object]] = []
@@ -42,22 +42,22 @@ class OpWatch:
     def of_all(
         cls, without: Collection[str] = (), on_begin: Callable[[type[Framework]], object] = lambda framework: None
     ) -> OpWatch:
-        """Returns a watch of all that can be watched, but for the libraries of some modules."""
+        """Returns a watch of all libraries that can be watched, except those of some modules."""
         libraries = [each for each in FRAMEWORKS if each.tells_ops and each.module_name not in without]
         return cls(libraries, on_begin)
 
     def start_if_possible(self) -> None:
-        """Begins where that is possible; else checks say that ops were not recorded."""
+        """Starts if possible; otherwise checks report that ops were not recorded."""
         try:
             self.start()
         except RuntimeError:
             self.stop()
 
     def start(self) -> None:
-        """Begins.
+        """Starts recording.
 
         Raises:
-          RuntimeError: a release does not tell what is needed.
+          RuntimeError: if a library's release lacks a necessary hook.
         """
         self._do(*on_new_threads(self._join))
         for framework in self._libraries:
@@ -67,7 +67,7 @@ class OpWatch:
                 self._do(*on_import(framework.module_name, lambda framework=framework: self._begin_late(framework)))
 
     def _do(self, begin: Callable[[], Any], undo: Callable[[], Any]) -> None:
-        """Begins something; whatever an interrupt lets happen of it is undone."""
+        """Starts something, and undoes it if an interrupt stops it half-way."""
         self._undo.append(undo)
         begin()
 
@@ -80,21 +80,21 @@ class OpWatch:
             self._on_begin(framework)
 
     def _begin_late(self, framework: type[Framework]) -> None:
-        with suppress(RuntimeError):  # the user has imported a library, and asked for nothing here
+        with suppress(RuntimeError):  # the user only imported a library and requested no recording
             self._begin(framework)
 
     def _join(self) -> None:
-        """Listens to a thread that begins."""
+        """Records a thread that starts."""
         for listening in tuple(self._listening):
             listening.join()
 
     def renew(self) -> None:
-        """Repairs what an interrupt of the program may have cut short."""
+        """Repairs the effects of an interrupt."""
         for listening in self._listening:
             listening.renew()
 
     def stop(self) -> None:
-        """Ends, once: the last that began first."""
+        """Stops recording, in reverse order; further calls do nothing."""
         while self._undo:
             self._undo[-1]()
             self._undo.pop()

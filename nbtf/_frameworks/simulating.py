@@ -13,24 +13,24 @@ if TYPE_CHECKING:
     from nbtf._runtime.configuration import Configuration
 
 SIMULATE = "NBTF_SIMULATE"
-"""The environment variable that names them."""
+"""The environment variable with their names."""
 
 _OF_JAX = (
-    " JAX makes several devices of this computer's CPU itself, without the memory of cards: "
+    " JAX can split this machine's CPU into several devices, which have no card memory: "
     "XLA_FLAGS=--xla_force_host_platform_device_count=4 before it is imported."
 )
 _NAMES = {"torch": "PyTorch"}
 
 
 def simulated_libraries(frameworks: str | Sequence[str]) -> tuple[str, ...]:
-    """Returns the libraries that somebody names.
+    """Returns the libraries named by the user.
 
     Args:
-      frameworks: a name, several with commas between them, or a sequence of names.
+      frameworks: a name, several names separated by commas, or a sequence of names.
 
     Raises:
-      TypeError: not names.
-      ValueError: a library that cannot have simulated GPUs.
+      TypeError: if `frameworks` is neither a string nor a sequence of strings.
+      ValueError: if a library cannot have simulated GPUs.
 
     >>> simulated_libraries("torch"), simulated_libraries([])
     (('torch',), ())
@@ -41,9 +41,7 @@ def simulated_libraries(frameworks: str | Sequence[str]) -> tuple[str, ...]:
     names = tuple(dict.fromkeys(filter(None, stripped)))
     unknown = [name for name in names if name not in _NAMES]
     if unknown:
-        refusal = (
-            f"There are no simulated GPUs for {', '.join(map(repr, unknown))}; expected {', '.join(map(repr, _NAMES))}."
-        )
+        refusal = f"No simulated GPUs for {', '.join(map(repr, unknown))}. Expected {', '.join(map(repr, _NAMES))}."
         raise ValueError(refusal + _OF_JAX * ("jax" in unknown))
     return names
 
@@ -52,7 +50,7 @@ def libraries_from_environment(environ: Mapping[str, str]) -> tuple[str, ...]:
     """Returns the libraries that NBTF_SIMULATE names.
 
     Raises:
-      ValueError: it names another one.
+      ValueError: if the variable contains another name.
 
     >>> libraries_from_environment({"NBTF_SIMULATE": "torch"})
     ('torch',)
@@ -64,7 +62,7 @@ def libraries_from_environment(environ: Mapping[str, str]) -> tuple[str, ...]:
 
 
 def library_names(libraries: Sequence[str]) -> str:
-    """Returns what their users call them.
+    """Returns the names that their users write.
 
     >>> library_names(["torch"])
     'PyTorch'
@@ -73,12 +71,12 @@ def library_names(libraries: Sequence[str]) -> str:
 
 
 def share_simulated_gpus(libraries: Sequence[str], configuration: Configuration) -> None:
-    """Gives libraries the simulated GPUs of a configuration, and takes them from the others.
+    """Gives the simulated GPUs of a configuration to the named libraries, and removes them from all others.
 
-    A library that nobody has imported gets them when it is imported.
+    A library that has not been imported gets them at its import.
 
     Raises:
-      NotImplementedError: a build of a library does not let its GPUs be simulated.
+      NotImplementedError: if a library's build does not allow simulated GPUs.
     """
     configuration.shares_simulated_gpus = False
     name = "nbtf._frameworks.torch.simulation.switch"
@@ -88,7 +86,7 @@ def share_simulated_gpus(libraries: Sequence[str], configuration: Configuration)
     from nbtf._frameworks.torch.simulation.switch import SWITCH  # late: `import nbtf` does without it
 
     simulated_cards = [card for card in cards if card.simulated]
-    configuration.shares_simulated_gpus = bool(simulated_cards)  # before: the cards have their names by it
+    configuration.shares_simulated_gpus = bool(simulated_cards)  # first, because it determines the names of the cards
     try:
         SWITCH.on(simulated_cards)
     except BaseException:
@@ -97,22 +95,22 @@ def share_simulated_gpus(libraries: Sequence[str], configuration: Configuration)
 
 
 def names_of_devices(libraries: Sequence[str], count: int) -> str:
-    """Says by which names libraries have simulated GPUs, and which libraries are not there to have them.
+    """Returns a sentence with the device names in the libraries, and the libraries that are not installed.
 
     >>> names_of_devices(["torch"], 4).startswith("PyTorch has them as cuda:0 to cuda:3.")
     True
     """
     names = "cuda:0" if count == 1 else f"cuda:0 to cuda:{count - 1}"
     missing = [library for library in libraries if library not in sys.modules and find_spec(library) is None]
-    absence = f" {library_names(missing)} is not installed here: pip install {' '.join(missing)}." if missing else ""
+    absence = f" {library_names(missing)} is not installed: pip install {' '.join(missing)}." if missing else ""
     return f"{library_names(libraries)} has them as {names}.{absence}"
 
 
 def share_from_environment() -> None:
-    """Gives the libraries that NBTF_SIMULATE names the GPUs that NBTF_SIMULATED_GPUS asks for, and says so once.
+    """Gives the libraries in NBTF_SIMULATE the GPUs in NBTF_SIMULATED_GPUS, and announces it once.
 
     Raises:
-      ValueError: one of the variables cannot be read.
+      ValueError: if one of the variables is invalid.
     """
     from nbtf._runtime.context import CURRENT
 

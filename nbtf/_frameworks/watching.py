@@ -1,4 +1,4 @@
-"""What did other array libraries do while a recording was on, and what of it could nobody see?"""
+"""What did other array libraries do during a recording, and which part of it could not be observed?"""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from nbtf._frameworks.importing import on_import
 from nbtf._frameworks.new_threads import on_new_threads
 from nbtf._runtime.expectations import MemoryUse
 
-SINCE_START = "of the whole process: {} tells no peak of a block"
+SINCE_START = "of the whole process: {} reports no peak of a block"
 
 
 class _Watched(NamedTuple):
-    """A library, what listens to it, and its pools when that began."""
+    """A library, its observer, and its pools at the start."""
 
     library: Framework
     activity: Activity
@@ -24,13 +24,13 @@ class _Watched(NamedTuple):
 
 
 class FrameworkWatch:
-    """Listens to every library that is imported when it starts, and to those that are imported while it listens.
+    """Observes every library that is imported at its start or later.
 
-    It hears the thread on which it starts, and those that begin meanwhile.
+    It covers the thread on which it starts, and threads that start meanwhile.
     """
 
     def __init__(self) -> None:
-        """Listens to nothing yet."""
+        """Creates an inactive watch."""
         self._watched: list[_Watched] = []
         self._undo: list[Callable[[], object]] = []
         self._memory: list[MemoryUse] | None = None
@@ -47,7 +47,7 @@ class FrameworkWatch:
                 self._do(*on_import(framework.module_name, lambda framework=framework: self._begin(framework)))
 
     def _do(self, begin: Callable[[], None], undo: Callable[[], None]) -> None:
-        """Begins something; whatever an interrupt lets happen of it is undone."""
+        """Starts something, and undoes it if an interrupt stops it half-way."""
         self._undo.append(undo)
         begin()
 
@@ -61,13 +61,13 @@ class FrameworkWatch:
         self._do(watched.activity.start, watched.activity.stop)
 
     def _join(self) -> None:
-        """Listens to a thread that begins."""
+        """Observes a thread that starts."""
         self._threads.add(get_ident())
         for watched in tuple(self._watched):
             watched.activity.join()
 
     def stop(self) -> None:
-        """Ends, once: the last that began first."""
+        """Stops, in reverse order; further calls do nothing."""
         try:
             self._memory = self.memory()
         finally:
@@ -76,17 +76,17 @@ class FrameworkWatch:
                 self._undo.pop()
 
     def memory(self) -> list[MemoryUse]:
-        """Returns what happened to the libraries' memory on each card, by the end or by now."""
+        """Returns the libraries' memory use on each card, up to the end or until now."""
         if self._memory is not None:
             return self._memory
         return [use for watched in self._watched for use in _memory(watched)]
 
     def unrecorded(self, without: Collection[str]) -> list[str]:
-        """Returns what the libraries did that no recorder took down; `without` names modules not to look at."""
+        """Returns descriptions of work that was not recorded; `without` names modules to leave out."""
         return _sentences(self._watched, without, lambda activity: activity.work())
 
     def silence(self) -> str:
-        """Says why a recording may have heard nothing: who worked meanwhile, and how that is recorded; else nothing."""
+        """Returns why a recording may be empty: the libraries that worked, and how to record them; else nothing."""
         works = [(watched.activity.work(), watched.activity.recorder) for watched in self._watched]
         texts = [
             f"{work}.{f' In a program {recorder} records its ops.' if recorder else ''}"
@@ -96,7 +96,7 @@ class FrameworkWatch:
         return " ".join(texts)
 
     def unmeasured(self, without: Collection[str]) -> list[str]:
-        """Returns whose memory could not be asked for, and why; `without` names modules not to look at."""
+        """Returns the libraries whose memory is unknown, and why; `without` names modules to leave out."""
         return _sentences(self._watched, without, lambda activity: activity.unmeasured())
 
 
@@ -122,7 +122,7 @@ def _memory(watched: _Watched) -> list[MemoryUse]:
             if pool_before is not None and pool_before.peak == pool.peak > max(start, pool.in_use):
                 note = SINCE_START.format(watched.library.name)
         elif peaks is None:
-            peak, note = pool.reserved, f"what {watched.library.name} has taken from the card: it tells no peak"
+            peak, note = pool.reserved, f"what {watched.library.name} has reserved on the card: it reports no peak"
         reached = max(peak, start, pool.in_use)
         uses.append(MemoryUse(pool.device, False, start, reached, pool.in_use, watched.library.name, note))
     return uses

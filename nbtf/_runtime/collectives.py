@@ -85,10 +85,11 @@ def _messages(reduction: Plan, names: Sequence[str]) -> list[tuple[str, str, int
     """Returns source, target, bytes, relative start and duration of each message."""
     messages: list[tuple[str, str, int, float, float]] = []
     offset = 0.0
-    for times, sent, seconds in reduction.rounds:
-        duration = times * seconds
+    for each in reduction.rounds:
+        duration = each.times * each.seconds
         messages += [
-            (names[source], names[target], round(times * nbytes), offset, duration) for source, target, nbytes in sent
+            (names[source], names[target], round(each.times * nbytes), offset, duration)
+            for source, target, nbytes in each.messages
         ]
         offset += duration
     return messages

@@ -92,7 +92,7 @@ def _rules(value: object) -> tuple[str, ...]:
     for rule in rules:
         pattern, _, device = str(rule).partition("=")
         if not pattern or not device:
-            raise ValueError(f"A rule reads OP=DEVICE, such as MatMul=GPU:1; got {rule!r}.")
+            raise ValueError(f"Invalid rule {rule!r}. Expected OP=DEVICE, such as MatMul=GPU:1.")
     return tuple(map(str, rules))
 
 

@@ -6,9 +6,11 @@ from collections.abc import Sequence
 from enum import Enum
 from math import prod
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from nbtf._devices.base import Device
 from nbtf._devices.collectives import AUTO, HIERARCHICAL, RING, STAR
+from nbtf._devices.names import task_of
 from nbtf._ops.arrays.broadcasting import reshape
 from nbtf._ops.arrays.identity import identity
 from nbtf._ops.arrays.joining import concat, split
@@ -20,6 +22,7 @@ from nbtf._ops.ragged_and_sparse.indexed_slices import IndexedSlices, join_indic
 from nbtf._ops.reductions.means_and_extremes import reduce_prod
 from nbtf._ops.reductions.sums import reduce_sum
 from nbtf._ops.structure import flatten, pack_sequence_as
+from nbtf._ops.variables.resource import read_variable
 from nbtf._runtime.arguments import check_has, check_number
 from nbtf._runtime.context import CURRENT
 from nbtf._runtime.conversion import as_tensor
@@ -34,8 +37,9 @@ from nbtf.distribute.direct import sums_on_all
 from nbtf.distribute.values import DistributedValues, Mirrored, mapped
 
 CPU = "/job:localhost/replica:0/task:0/device:CPU:0"
+_THIS_TASK = task_of(CPU)
 _MOST_LINES = 10
-"""How often a process tells of its reductions."""
+"""How often a process logs its reductions, as in TensorFlow."""
 
 
 class ReduceOp(Enum):
@@ -295,16 +299,40 @@ def reduced_over(reduce_op: ReduceOp, value: DistributedValues, axis: Any) -> An
     values: Sequence[Any] = value.values
     _log_reduction(CPU, (CPU,))
     if axis is None:
-        return reduce_values(reduce_op, values, CPU)
+        return _broadcast(reduce_values(reduce_op, values, CPU))
     sums = [_sum(replica_value, axis) for replica_value in values]
     if reduce_op is ReduceOp.SUM:
-        return reduce_values(reduce_op, sums, CPU)
+        return _broadcast(reduce_values(reduce_op, sums, CPU))
     with device(CPU):
         total = add_n(sums)
         counts = [_count(replica_value, axis) for replica_value in values]
         if all([isinstance(count, int) for count in counts]):
             return truediv(total, sum(counts))
         return truediv(total, cast(add_n(counts), total.dtype))
+
+
+def _broadcast(total: Any) -> Any:
+    """Returns a sum as TensorFlow does: its broadcast to CPU:0 is an op of its own even when the sum is there."""
+    if isinstance(total, IndexedSlices):
+        return total
+    with device(CPU):
+        return identity(total)
+
+
+def copies_reduced(reduce_op: ReduceOp, copies: Sequence[Any]) -> Tensor:
+    """Returns sum or mean of a variable's copies, as TensorFlow does: read on their devices, added up on one.
+
+    That is the device of the current `tf.device` block, or CPU:0. On tasks of a cluster nothing is sent to this
+    program: the copies are added up where an op without a device runs.
+    """
+    if any([task_of(copy.device) != _THIS_TASK for copy in copies]):
+        return combined(reduce_op, [read_variable(copy) for copy in copies])
+    scope = SCOPE()
+    target = (scope.request.name if scope is not None and scope.request is not None else None) or CPU
+    _log_reduction(target, (target,))
+    values = [read_variable(copy) for copy in copies]
+    with device(target):
+        return identity(combined(reduce_op, values))  # the identity: TensorFlow's broadcast
 
 
 def _count(value: Any, axis: Any) -> Any:
@@ -322,12 +350,14 @@ def _sum(value: Any, axis: Any) -> Tensor:
         return reduce_sum(tensor, axis)
 
 
-_lines_logged = [0]
+_lines_logged: WeakKeyDictionary[Any, int] = WeakKeyDictionary()
+"""How often each runtime has logged a reduction: `tf.runtime.restart()` counts afresh, as a new process does."""
 
 
 def _log_reduction(device_name: str, targets: tuple[str, ...]) -> None:
-    if _lines_logged[0] < _MOST_LINES:
-        _lines_logged[0] += 1
+    count = _lines_logged.get(CURRENT.context, 0)
+    if count < _MOST_LINES:
+        _lines_logged[CURRENT.context] = count + 1
         get_logger().info("Reduce to %s then broadcast to %r.", device_name, targets)
 
 

@@ -20,7 +20,7 @@ from nbtf._runtime.tensor import Tensor
 from nbtf._shapes import TensorShape
 from nbtf._types import DType
 from nbtf.distribute.contexts import ReplicaContext, current
-from nbtf.distribute.reduction import ReduceOp, combined, copy_value_to, reduce_values
+from nbtf.distribute.reduction import ReduceOp, copies_reduced, copy_value_to, reduce_values
 from nbtf.distribute.values import DistributedValues, Mirrored, PerReplica, of_replica, replica_number
 
 if TYPE_CHECKING:
@@ -268,7 +268,7 @@ class SyncOnReadVariable(DistributedVariable):
         return super()._read() if isinstance(current(), ReplicaContext) else self._total()
 
     def _total(self) -> Tensor:
-        """Returns what the copies are together, on the current device.
+        """Returns what the copies are together, on the requested device, or on the CPU.
 
         Raises:
           ValueError: if the variable has no aggregation, in TensorFlow's words.
@@ -276,7 +276,7 @@ class SyncOnReadVariable(DistributedVariable):
         self._check_aggregation()
         if self._aggregation is VariableAggregation.ONLY_FIRST_REPLICA:
             return read_variable(self._values[0])
-        return combined(_REDUCE[self._aggregation], [read_variable(copy) for copy in self._values])
+        return copies_reduced(_REDUCE[self._aggregation], self._values)
 
     def _check_aggregation(self) -> None:
         if self._aggregation is VariableAggregation.NONE:

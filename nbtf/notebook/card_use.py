@@ -15,7 +15,7 @@ SECOND = 1.0
 
 _MIB = 1 << 20
 
-_NOT_TOLD = "what single processes have is not told"
+_NOT_TOLD = "memory per process is not reported"
 
 
 class CardUse(NamedTuple):
@@ -165,7 +165,9 @@ class CardUses:
             number=number,
             external=sum([device.external for device in group]),
             watts=None if card.power is None else round(card.power),
-            why=reason if card.used is not None else f"the card's memory is not told ({card.missing.get('used', '')})",
+            why=reason
+            if card.used is not None
+            else f"the card's memory is not reported ({card.missing.get('used', '')})",
         )
 
 

@@ -80,7 +80,7 @@ def _cards(session: Session) -> tuple[list[dict[str, Any]], list[str]]:
     """Returns a row for each real card of this machine, and notes: free cards, and how each card's use adds up."""
     cards = [card[0] for card in real_cards(session, ())]
     if not cards:
-        return [], ["No GPU is available. Only GPUs have memory accounts."]
+        return [], ["No GPU is available. Memory is tracked only for GPUs."]
     uses = [session.cards.use([card]) for card in cards]
     rows = [
         {"device": card.name, "kind": "real", "memory_limit": use.total, "process": use.process, "whole": use.used}

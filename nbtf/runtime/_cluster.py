@@ -20,7 +20,7 @@ class AllReduceTimes(NamedTuple):
     >>> _ = tf.runtime.simulate_cluster(hosts=8, gpus=8, model="H100", link="100Gb/s")
     8 simulated hosts, 64 simulated GPUs (NVIDIA H100 80GB HBM3, 79.6 GiB each), 100Gb/s between hosts: ...
     >>> times = tf.runtime.all_reduce_times(100_000_000)
-    >>> times.chosen, times.star > times.tree > times.ring > times.hierarchical
+    >>> times.chosen, times.star > times.ring > times.tree > times.hierarchical
     ('hierarchical', True)
     >>> _ = tf.runtime.simulate_gpus(0)
     No simulated GPUs.
@@ -55,9 +55,9 @@ def all_reduce_times(nbytes: int, devices: int | Iterable[str] | None = None) ->
     >>> for count in (8, 64, 1024):
     ...     times = tf.runtime.all_reduce_times(25_000_000, count)
     ...     print(f"{count:4}: star {times.star:.4f} ring {times.ring:.4f} tree {times.tree:.4f} s, {times.chosen}")
-       8: star 0.0008 ring 0.0001 tree 0.0004 s, ring
-      64: star 0.2264 ring 0.0057 tree 0.0124 s, hierarchical
-    1024: star 4.0933 ring 0.0326 tree 0.0285 s, hierarchical
+       8: star 0.0008 ring 0.0001 tree 0.0001 s, tree
+      64: star 0.2264 ring 0.0057 tree 0.0041 s, hierarchical
+    1024: star 4.0933 ring 0.0326 tree 0.0042 s, tree
     >>> _ = tf.runtime.simulate_gpus(0)
     No simulated GPUs.
     """

@@ -45,7 +45,7 @@ def compiled_memory(compiled: Any) -> CompiledMemory:
 
     >>> tf.runtime.compiled_memory(abs)
     Traceback (most recent call last):
-    TypeError: A function that JAX has compiled is needed, jax.jit(f).lower(x).compile(). Got builtin_function_or_method
+    TypeError: `compiled` must be a compiled JAX function, jax.jit(f).lower(x).compile(). Got builtin_function_or_method
     """
     from nbtf._frameworks.compiled_memory import memory_of_compiled  # imported late: `import nbtf` does without it
 

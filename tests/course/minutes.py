@@ -3,7 +3,7 @@
 A lesson takes a minute per `WORDS_A_MINUTE` words, `SECONDS_A_CELL` per code cell and `MINUTES_AN_EXERCISE` per
 exercise. Folded text, folded cells and everything below a collapsed heading are optional, so they are left out.
 
-    python -m tests.course.minutes    # prints a line for each lesson: calculated, stated
+    python -m tests.course.minutes    # prints a line for each lesson: calculated, stated, listed on the start page
 """
 
 from __future__ import annotations
@@ -26,9 +26,7 @@ _NOT_READ = re.compile(
 )
 """Folded text, code, descriptions of pictures, and the addresses of links."""
 _STATED = re.compile(r"^\*(\d+) minutes · ", re.MULTILINE)
-_ROW = re.compile(r"^\| .* \| (.*\.ipynb.*) \| (\d+) \|$", re.MULTILINE)
-_PART = re.compile(r"\bpart\b|\bsection\b")
-"""A row that recommends a part of a lesson."""
+_ROW = re.compile(r"^\| \[\d\d\]\((\w+)\.ipynb\) \| .* \| (\d+) \|$", re.MULTILINE)
 
 
 def cells_of(path: Path) -> list[dict[str, Any]]:
@@ -70,28 +68,16 @@ def stated(path: Path) -> int:
     return int(found[1])
 
 
-def rows() -> list[tuple[list[Path], int]]:
-    """Returns the rows of the start page's table that name whole lessons: the lessons, and the minutes."""
-    text = "\n".join(map(source, cells_of(START)))
-    return [(_lessons_of(cell), int(count)) for cell, count in _ROW.findall(text) if not _PART.search(cell)]
-
-
-def _lessons_of(cell: str) -> list[Path]:
-    """Returns the lessons that a cell of the table links to; `01 to 06` is a range."""
-    numbers = [int(number) for number in re.findall(r"\]\((\d\d)\w+\.ipynb\)", cell)]
-    if re.search(r"\) to \[", cell):
-        numbers = list(range(numbers[0], numbers[-1] + 1))
-    return [path for path in lessons() if int(path.stem[:2]) in numbers]
+def listed() -> dict[str, int]:
+    """Returns the minutes in the start page's table, by lesson."""
+    return {lesson: int(count) for lesson, count in _ROW.findall("\n".join(map(source, cells_of(START))))}
 
 
 def main() -> None:
     """Prints the table."""
-    print(f"{'lesson':35} {'calculated':>10} {'stated':>7}")
+    print(f"{'lesson':35} {'calculated':>10} {'stated':>7} {'in 00':>7}")
     for path in lessons():
-        print(f"{path.stem:35} {minutes(path):10.1f} {stated(path):7}")
-    print(f"\n{'row of 00':35} {'calculated':>10} {'stated':>7}")
-    for paths, count in rows():
-        print(f"{' '.join(path.stem[:2] for path in paths):35} {sum(map(minutes, paths)):10.1f} {count:7}")
+        print(f"{path.stem:35} {minutes(path):10.1f} {stated(path):7} {listed().get(path.stem, '')!s:>7}")
 
 
 if __name__ == "__main__":

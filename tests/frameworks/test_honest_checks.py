@@ -126,7 +126,7 @@ def test_peak_that_is_not_of_the_block_says_so() -> None:
     with pytest.raises(runtime.ExpectationError) as caught:
         record.expect_memory(at_most="16MiB")
 
-    assert caught.value.lines[-1].endswith("(of the whole process: JAX tells no peak of a block)")
+    assert caught.value.lines[-1].endswith("(of the whole process: JAX reports no peak of a block)")
 
 
 def test_cpu_builds_have_no_memory_to_ask_for(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -141,9 +141,9 @@ def test_cpu_builds_have_no_memory_to_ask_for(monkeypatch: pytest.MonkeyPatch) -
 
     assert (
         "- memory of everything that ran",
-        "+ not checked: PyTorch ran 1 op, not recorded, on no GPU whose memory could be asked for. "
+        "+ not checked: PyTorch ran 1 op, not recorded, on no GPU that reports its memory. "
         "Move that out of the block, or check without torch.",
-        "+ not checked: JAX may have run functions that were not recorded, on devices that tell no memory. "
+        "+ not checked: JAX may have run functions that were not recorded, on devices that report no memory. "
         "Move that out of the block, or check without jax.",
     ) == caught.value.lines
 
@@ -159,7 +159,7 @@ def test_name_that_is_no_library_is_refused() -> None:
     with runtime.recording() as record:
         pass
 
-    with pytest.raises(ValueError, match=r"^A library to leave out is one of torch, cupy, jax; got 'numpy'\.$"):
+    with pytest.raises(ValueError, match=r"^Unknown library 'numpy'\. Libraries to leave out: torch, cupy, jax\.$"):
         record.expect("MatMul=CPU:0", without=["numpy"])
 
 

@@ -57,11 +57,11 @@ def test_plan_of_a_compiled_function_is_a_table_that_says_what_it_is(tmp_path: P
     assert (arguments, -reused) == (parts["arguments"], parts["results in the place of donated arguments"])
     assert any("Planned, not measured" in note for note in notes)
     assert any("compiled for the CPU" in note for note in notes)
-    assert "a function of jax.jit, for which nothing is planned" in said
-    assert "what lower() returns: .compile() it" in said
+    assert "a function of jax.jit, which has no plan" in said
+    assert "the result of lower(): call .compile() on it" in said
     assert "no variable missing" in said
 
 
 def test_what_jax_has_not_compiled_is_refused() -> None:
-    with pytest.raises(TypeError, match=r"A function that JAX has compiled is needed.* Got list"):
+    with pytest.raises(TypeError, match=r"must be a compiled JAX function.* Got list"):
         tf.runtime.compiled_memory([])

@@ -43,7 +43,7 @@ def test_a_library_that_is_not_here_is_said_to_be_missing(monkeypatch: pytest.Mo
 
     sentence = simulating.names_of_devices(["torch"], 1)
 
-    assert "PyTorch has them as cuda:0. PyTorch is not installed here: pip install torch." == sentence
+    assert "PyTorch has them as cuda:0. PyTorch is not installed: pip install torch." == sentence
 
 
 def test_the_compiler_can_be_loaded_while_gpus_are_simulated() -> None:
@@ -71,7 +71,7 @@ def test_nothing_imports_pytorch_that_has_not_been_imported() -> None:
 
 
 def test_an_unknown_library_is_refused_by_name() -> None:
-    with pytest.raises(ValueError, match="no simulated GPUs for 'theano'; expected 'torch'"):
+    with pytest.raises(ValueError, match=r"No simulated GPUs for 'theano'\. Expected 'torch'"):
         tf.runtime.simulate_gpus(1, frameworks="theano")
     assert "NBTF_SIMULATE is 'theano'" in run("import nbtf", NBTF_SIMULATE="theano").stderr
 

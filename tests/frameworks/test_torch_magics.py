@@ -56,4 +56,4 @@ def test_cell_that_was_interrupted_is_watched_no_longer(shell: Shell) -> None:
 
 
 def test_library_that_cannot_be_watched_is_refused(shell: Shell) -> None:
-    assert "A library to watch is one of" in str(shell.run("%placement_log watch numpy").error)
+    assert "Libraries that can be watched:" in str(shell.run("%placement_log watch numpy").error)

@@ -321,7 +321,7 @@ def test_tensor_that_is_wanted_elsewhere_is_moved() -> None:
     assert [] == copies_of(lambda: x.to(torch.float64))
 
 
-@pytest.mark.parametrize(("workers", "text"), [(2, "began 2 workers, whose ops nobody records"), (0, "")])
+@pytest.mark.parametrize(("workers", "text"), [(2, "started 2 workers, whose ops are not recorded"), (0, "")])
 def test_a_check_says_that_workers_of_a_loader_were_not_heard(workers: int, text: str) -> None:
     loader = torch.utils.data.DataLoader(torch.arange(4), num_workers=workers)
 
@@ -342,7 +342,7 @@ def test_a_check_says_that_workers_from_before_its_block_were_not_heard(persiste
         batches = list(loader if persistent_before else earlier)
 
     assert (4 if persistent_before else 3) == len(batches)
-    assert f"took {len(batches)} batches from workers begun earlier" in " ".join(record.watch.unrecorded([]))
+    assert f"took {len(batches)} batches from earlier workers" in " ".join(record.watch.unrecorded([]))
     del earlier
 
 
@@ -383,7 +383,7 @@ def test_memory_of_watched_ops_was_not_asked_for_either() -> None:
     with runtime.recording() as record, runtime.watch("torch"):
         torch.ones(2)
 
-    with pytest.raises(runtime.ExpectationError, match="PyTorch ran 1 op, on no GPU whose memory could be asked for"):
+    with pytest.raises(runtime.ExpectationError, match="PyTorch ran 1 op, on no GPU that reports its memory"):
         record.expect_memory(at_most="1GiB")
 
 
@@ -443,7 +443,7 @@ def test_lines_of_a_long_loop_do_not_fill_the_memory(monkeypatch: pytest.MonkeyP
 
 @pytest.mark.parametrize(
     ("library", "words"),
-    [("jax", "JAX tells nobody which ops it runs"), ("numpy", "A library to watch is one of torch")],
+    [("jax", "JAX does not reveal its ops"), ("numpy", "Libraries that can be watched: torch")],
 )
 def test_library_that_cannot_be_watched_is_refused(library: str, words: str) -> None:
     with pytest.raises(ValueError, match=words), runtime.watch(library):

@@ -74,7 +74,7 @@ def test_in_a_container_the_rest_is_one_term_and_says_why(shell: Shell, monkeypa
 
     assert note.endswith(
         "= 1,024 MiB pool of nbtf + 986 MiB context of this process, and other processes. These cannot be separated: "
-        "what single processes have is not told (this is a container with process numbers of its own)."
+        "memory per process is not reported (this is a container with process numbers of its own)."
     )
 
 
@@ -82,8 +82,8 @@ def test_in_a_container_the_rest_is_one_term_and_says_why(shell: Shell, monkeypa
     ("processes", "why"),
     [
         ([(700_001, MIB)], "the driver does not list this process"),
-        ([(os.getpid(), None)], "what single processes have is not told"),
-        (None, "what single processes have is not told (Not Supported)"),
+        ([(os.getpid(), None)], "memory per process is not reported"),
+        (None, "memory per process is not reported (Not Supported)"),
     ],
 )
 def test_process_that_the_driver_does_not_tell_is_no_guess(
@@ -118,7 +118,7 @@ def test_without_nvml_the_table_has_nbtfs_figures_and_says_what_to_install(
 
     assert (device.in_use, None, None) == tuple(table.rows[0][name] for name in ("in_use", "process", "whole"))
     why = f"NVML's Python module is not installed: {pip_install('nvml')}"
-    assert table.notes[0].endswith(f"is unknown: the card's memory is not told ({why}).")
+    assert table.notes[0].endswith(f"is unknown: the card's memory is not reported ({why}).")
 
 
 def test_cards_that_nbtf_cannot_use_are_told_all_the_same(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -126,7 +126,7 @@ def test_cards_that_nbtf_cannot_use_are_told_all_the_same(shell: Shell, monkeypa
 
     assert [
         "card 0 (0000:80:00.0): nvidia-smi shows 3,072 of 24,576 MiB = 3,072 MiB context of this process, and other "
-        "processes. These cannot be separated: what single processes have is not told (Not Supported).",
+        "processes. These cannot be separated: memory per process is not reported (Not Supported).",
     ] == shell.run("%gpu_memory").result.notes
 
 
@@ -209,7 +209,7 @@ def test_nvml_that_fails_leaves_the_magics_alone(shell: Shell, monkeypatch: pyte
     card = FakeCard(0)
     use_cards(shell, monkeypatch, [gpu(0, card)], card, broken=NVMLError("Driver Not Loaded"))
 
-    assert "the figure of nvidia-smi is unknown: the card's memory is not told (Driver Not Loaded)." in repr(
+    assert "the figure of nvidia-smi is unknown: the card's memory is not reported (Driver Not Loaded)." in repr(
         shell.run("%gpu_memory").result
     )
     assert "cuda:0 = GPU:0 here (0000:80:00.0)" in repr(shell.run("%devices").result)

@@ -34,7 +34,7 @@ def test_devices_show_memory_and_ops_once_they_are_used(shell: Shell) -> None:
 def test_machine_without_a_gpu_says_so(shell: Shell) -> None:
     with machine(0):
         assert ["No GPU is available: ops run on CPU:0."] == shell.run("%devices").result.notes
-        assert "No GPU is available. Only GPUs have memory accounts." == repr(shell.run("%gpu_memory").result)
+        assert "No GPU is available. Memory is tracked only for GPUs." == repr(shell.run("%gpu_memory").result)
 
 
 def test_cards_are_shown_with_the_devices_made_of_them(shell: Shell) -> None:

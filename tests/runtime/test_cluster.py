@@ -324,7 +324,7 @@ def test_a_cluster_is_simulated_without_a_thread_a_socket_or_a_process() -> None
     ran = subprocess.run([sys.executable, "-c", IN_A_PAGE], capture_output=True, text=True, check=True)
     summed, chosen, *modules = ran.stdout.splitlines()[-1].split()
 
-    assert (4, "hierarchical") == (int(summed), chosen)  # once on each card: all gradients are one pack
+    assert (4, "tree") == (int(summed), chosen)  # once on each card: all gradients are one pack
     assert {"nbtf"} == {name for name in modules if name not in sys.stdlib_module_names} - {
         "numpy",
         "cython_runtime",  # of NumPy's random numbers

@@ -1,4 +1,4 @@
-"""What is PyTorch to nbtf? Nothing here imports it; what needs its classes is loaded once the user has imported it."""
+"""PyTorch as an array library beside nbtf. No module here imports PyTorch; those that need it load after the user's."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What did PyTorch do in a block, and what of it was not recorded?"""
+"""What did PyTorch do in a block, and which part of it was not recorded?"""
 
 from __future__ import annotations
 
@@ -25,23 +25,23 @@ _HOST_TYPES = frozenset({"cpu", "meta"})
 
 
 class TorchActivity(Activity):
-    """Counts ops by modes of PyTorch's dispatcher: of each thread, and of the backward passes that it starts.
+    """Counts ops with modes of the PyTorch dispatcher, on each thread and in the backward passes that it starts.
 
-    Of a thread that began earlier only what it allocates on a card is noticed.
+    For a thread that began before the block, only allocations on a card are noticed.
     """
 
     def __init__(self, library: PyTorch, torch: Any) -> None:
-        """Takes the library, and its module."""
+        """Uses the library and its module."""
         self._library, self._torch = library, torch
         self._own: Hearing | None = None
         self._before: dict[Hearing, tuple[int, int]] = {}
-        """What hears the block, with how many ops it had heard, and not noted, before."""
+        """The observers of the block's threads, each with its earlier counts of ops and of unrecorded ops."""
         self._allocations = 0
         self._at_end: tuple[int, int, int, int, int] | None = None
         self._workers = 0, 0
 
     def start(self) -> None:
-        """Begins to hear this thread; from now on PyTorch counts its peaks anew."""
+        """Starts observing this thread, and resets PyTorch's peaks."""
         self._before = {hearing: (hearing.heard, hearing.unrecorded) for hearing in tuple(OF_THREADS)}
         self._own = self._begin()
         if self._own is not None:
@@ -56,7 +56,7 @@ class TorchActivity(Activity):
 
     @cautious(lambda: None)
     def join(self) -> None:
-        """Hears this thread until it ends."""
+        """Observes this thread until it ends."""
         hearing = hear_whole_thread(self._torch)
         self._before.setdefault(hearing, (hearing.heard, hearing.unrecorded))
 
@@ -66,7 +66,7 @@ class TorchActivity(Activity):
             self._torch.cuda.reset_peak_memory_stats(number)
 
     def stop(self) -> None:
-        """Ends; threads that go on count no more for this block."""
+        """Stops; threads that continue no longer count for this block."""
         self._at_end = self._counts()
         if self._own is not None:
             self.complete &= not self._is_lost(self._own)
@@ -74,7 +74,7 @@ class TorchActivity(Activity):
 
     @cautious(lambda: False)
     def _is_lost(self, hearing: Hearing) -> bool:
-        """Tells whether an interrupt has taken away what heard this thread."""
+        """Returns whether an interrupt has removed the observer of this thread."""
         return hearing is hearing_of_thread(self._torch) and not is_heard(self._torch, hearing)
 
     @cautious(lambda: None)
@@ -82,9 +82,9 @@ class TorchActivity(Activity):
         end_hearing(self._torch, hearing)
 
     def _counts(self) -> tuple[int, int, int, int, int]:
-        """Returns how many ops ran, how many of them unrecorded, and how often memory of a card was asked for.
+        """Returns the numbers of ops, unrecorded ops, and requests for memory of a card.
 
-        And how many processes loaders of data have begun, and how many batches came from such.
+        The last two numbers are the worker processes started by data loaders, and the batches that workers sent.
         """
         starts = tuple(self._before.items())
         op_count = sum([hearing.heard - earlier for hearing, (earlier, _) in starts])
@@ -97,47 +97,46 @@ class TorchActivity(Activity):
 
     @property
     def recorder(self) -> str:
-        """What has its ops recorded in a program."""
+        """The expression that records PyTorch's ops in a program."""
         return 'tf.runtime.watch("torch")' if can_note(self._torch) else ""
 
     def work(self) -> str | None:
-        """Says how many ops ran that were not recorded."""
+        """Returns a sentence about the ops that were not recorded."""
         op_count, unrecorded, allocations, workers, batches = self._counts()
         if unrecorded:
             hint = " (%placement_log watch torch records them)" if can_note(self._torch) else ""
             return f"PyTorch ran {counted(unrecorded, 'op')}, not recorded{hint}"
         if workers:
-            return f"PyTorch's DataLoader began {counted(workers, 'worker')}, whose ops nobody records (num_workers=0)"
+            started = counted(workers, "worker")
+            return f"PyTorch's DataLoader started {started}, whose ops are not recorded (num_workers=0)"
         if batches:
             took = "a batch" if batches == 1 else f"{batches:,} batches"
-            return (
-                f"PyTorch's DataLoader took {took} from workers begun earlier, whose ops nobody records (num_workers=0)"
-            )
+            return f"PyTorch's DataLoader took {took} from earlier workers, whose ops are not recorded (num_workers=0)"
         is_sure = self._own is not None and self.complete and (op_count or not allocations)
         return None if is_sure else "PyTorch may have run ops that were not recorded"
 
     def unmeasured(self) -> str | None:
-        """Says which of its devices tell no memory."""
+        """Returns a sentence about its devices that report no memory."""
         op_count = self._counts()[0]
         types = set[str]().union(
             *[hearing.device_types_since(earlier) for hearing, (earlier, _) in tuple(self._before.items())]
         )
         devices = sorted(types - _HOST_TYPES - {"cuda"})
         if devices:
-            return f"the memory of PyTorch's {', '.join(devices)} was not asked for"
+            return f"PyTorch's memory on {', '.join(devices)} is unknown"
         work = self.work() or (f"PyTorch ran {counted(op_count, 'op')}" if op_count else None)
-        return None if self._library.has_cards or work is None else f"{work}, on no GPU whose memory could be asked for"
+        return None if self._library.has_cards or work is None else f"{work}, on no GPU that reports its memory"
 
 
 @cautious(lambda: (0, 0))
 def _workers(torch: Any) -> tuple[int, int]:
-    """Returns how many processes loaders of data have begun until now, and how many batches came from such."""
+    """Returns the number of worker processes that data loaders have started, and of batches that workers have sent."""
     workers = workers_of(torch)
     return workers.count, workers.batches
 
 
 @cautious(lambda: 0)  # older releases do not count
 def _allocations(library: PyTorch, torch: Any) -> int:
-    """Returns how often any thread has asked for memory of a card."""
+    """Returns how often any thread has requested memory of a card."""
     statistics = torch.cuda.memory_stats
     return sum([int(statistics(number).get("allocation.all.allocated", 0)) for number in library._ordinals()])

@@ -1,7 +1,7 @@
-"""What has PyTorch's allocator granted on real cards, freed and refused? Its own history, as entries of journals.
+"""The history of PyTorch's allocator on real cards (allocations, releases and refusals) as entries of journals.
 
-PyTorch is asked when somebody looks, and each entry has the number of that moment: their order is exact, and so are
-addresses and sizes; when they came between two ops is not told.
+The history is read on request, and each entry gets the number of that moment. Order, addresses and sizes are exact; the
+position of an entry between two ops is unknown.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ from nbtf._runtime.context import CURRENT
 from nbtf._runtime.pieces import journal_of
 
 INTERVAL = 0.2
-"""Seconds between two looks while events are told at once: PyTorch copies all of its history for each."""
+"""Seconds between two reads while events are sent at once, because PyTorch copies its whole history each time."""
 
 _MOST_ENTRIES = 100_000
 _OWN_FOLDER = str(Path(__file__).parents[2])
 
 
 class Segment(NamedTuple):
-    """A stretch of memory that the allocator has taken from the card."""
+    """A range of memory that the allocator has reserved on the card."""
 
     number: int
     address: int
@@ -38,14 +38,14 @@ class Segment(NamedTuple):
 
 
 class _CardHistory:
-    """What is known of a card: its segments, and what of them is in use."""
+    """The known segments of a card, and the blocks in use within them."""
 
     def __init__(self, name: str, journal: Journal, segments: Sequence[Mapping[str, Any]]) -> None:
         self.name, self.journal = name, journal
         self.segments: dict[int, Segment] = {}
         self._segment_numbers = count(FIRST_LENT_REGION)
         self._pieces: dict[int, tuple[Segment, int]] = {}
-        """Segment and size of what is in use, by address, as far as PyTorch has told."""
+        """Segment and size of each block in use, by address, as far as PyTorch has reported it."""
         for segment in segments:
             self.add(segment["address"], segment["total_size"])
             for address, size in _blocks_in_use(segment):
@@ -57,7 +57,7 @@ class _CardHistory:
         self.segments[address] = Segment(next(self._segment_numbers), address, size)
 
     def map(self) -> tuple[RegionView, ...]:
-        """Returns the segments with what is in use of them, for who listens from now on."""
+        """Returns the segments and their blocks in use, for a new observer."""
         chunks: dict[int, list[ChunkView]] = {segment.number: [] for segment in self.segments.values()}
         for address, (segment, size) in sorted([*self._pieces.items()]):
             view = ChunkView(address - segment.address, size, True, size, _from_before(size), None)
@@ -65,7 +65,7 @@ class _CardHistory:
         return tuple([RegionView(number, size, tuple(chunks[number])) for number, _, size in [*self.segments.values()]])
 
     def beginning(self) -> Iterator[Any]:
-        """Yields once what is in use when the history begins: a recording that began before has heard nothing of it."""
+        """Yields once the blocks in use at the start of the history, which earlier recordings do not know."""
         if self._is_begun:
             return
         self._is_begun = True
@@ -86,7 +86,7 @@ class _CardHistory:
         return Segment(-1, address, 0)
 
     def entries(self, events: Sequence[Mapping[str, Any]]) -> Iterator[Any]:
-        """Yields what entries of a journal say, behind each other."""
+        """Yields the contents of journal entries in order."""
         granted, _, refused, next_number = self.journal
         for event in events:
             size, address = event["size"], event.get("addr", 0)
@@ -111,35 +111,35 @@ class _CardHistory:
                     pass
 
     def _freed(self, address: int, size: int, event: Mapping[str, Any]) -> Iterator[Any]:
-        """Yields the entry of a piece that was freed: one from before the recording has no place in it."""
+        """Yields the entry of a freed block; a block from before the recording has no position."""
         self.in_use -= size
         segment, _ = self._pieces.pop(address, (Segment(-1, address, 0), size))
         freed, next_number = self.journal.freed, self.journal.next_number
         yield from (freed, next_number(), self.in_use, self.pool, segment, address, size, size, _label(event))
 
     def _free_forgotten(self, address: int, size: int, event: Mapping[str, Any]) -> Iterator[Any]:
-        """Yields entries of pieces that must be free where another is granted: PyTorch has forgotten to tell."""
+        """Yields entries that free blocks at the place of a new one, whose release is missing from the history."""
         for start, (_, length) in [*self._pieces.items()]:
             if start < address + size and address < start + length:
                 yield from self._freed(start, length, event)
 
 
 def _blocks_in_use(segment: Mapping[str, Any]) -> Iterator[tuple[int, int]]:
-    """Yields address and size of what PyTorch says is in use of a segment: its blocks stand one behind the other."""
+    """Yields address and size of the blocks of a segment in use, which PyTorch lists one after the other."""
     address = segment["address"]
     for block in segment.get("blocks", ()):
-        if block["state"].startswith("active"):  # also what is freed, but still used on another stream
+        if block["state"].startswith("active"):  # includes freed blocks that another stream still uses
             yield address, block["size"]
         address += block["size"]
 
 
 def _from_before(size: int) -> Label:
-    """Returns the label of what was there when PyTorch's history began: what for it has not told."""
+    """Returns the label of a block from before PyTorch's history, whose purpose is unknown."""
     return Label("from before", "uint8", (size,))
 
 
 def _label(event: Mapping[str, Any]) -> Label:
-    """Returns what a piece is for, as the frames say that PyTorch has kept: its function, and the user's line."""
+    """Returns the label of a block from the frames in the history: its function and the user's line."""
     frames = event.get("frames", ())
     name = frames[0]["name"] if frames else "PyTorch"
     user = next((frame for frame in frames if frame["line"] and not _is_between(frame["filename"])), None)
@@ -151,10 +151,10 @@ def _is_between(file: str) -> bool:
 
 
 class CardMemory:
-    """Has PyTorch keep a history of its memory on cards, and puts it into the boxes of who listens."""
+    """Makes PyTorch keep a history of its memory on cards, and delivers it to the observers' boxes."""
 
     def __init__(self, torch: Any) -> None:
-        """Takes PyTorch's module."""
+        """Uses PyTorch's module."""
         self._torch: Any = torch
         self._memory: Any = torch.cuda.memory
         self._cards: dict[int, _CardHistory] = {}
@@ -163,7 +163,7 @@ class CardMemory:
         self._due = 0.0
 
     def start(self) -> Callable[[], object]:
-        """Begins, where PyTorch uses a card and nobody else keeps its history; returns what ends it."""
+        """Starts, if PyTorch uses a card and no other tool keeps its history; returns a function that stops."""
         if not self._begin():
             return lambda: None
         sources = CURRENT.context.observers.sources
@@ -180,7 +180,7 @@ class CardMemory:
     @cautious(lambda: False)
     def _begin(self) -> bool:
         if not self._torch.cuda.is_initialized() or CARDS.of(self._torch.device("cuda", 0)).timing != "launch":
-            return False  # a simulated card has no history of PyTorch's
+            return False  # PyTorch keeps no history of a simulated card
         if self._torch._C._cuda_isHistoryEnabled():
             return False
         self._memory._record_memory_history("all", stacks="python", max_entries=_MOST_ENTRIES)
@@ -200,12 +200,12 @@ class CardMemory:
 
     @cautious(lambda: None)
     def hand_over(self, boxes: Sequence[Box]) -> None:
-        """Puts what has happened since the last time into boxes."""
+        """Puts the events since the last call into boxes."""
         if monotonic() < self._due and CURRENT.context.observers.functions:
             return
         self._due = monotonic() + INTERVAL
         for number, trace in enumerate(self._memory._snapshot()["device_traces"]):
-            is_whole = len(trace) < _MOST_ENTRIES  # else PyTorch has begun to forget
+            is_whole = len(trace) < _MOST_ENTRIES  # otherwise PyTorch has dropped entries
             last_time = self._times.get(number, 0)
             events = trace[self._last[number] :] if is_whole else [e for e in trace if e["time_us"] > last_time]
             history = self._cards[number]

@@ -1,4 +1,4 @@
-"""What is a device of PyTorch called, and which device of nbtf's is it?"""
+"""The names of PyTorch devices, and their counterparts in nbtf."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ _HOST = LibraryDevice(full_name("CPU", 0))
 
 
 class Cards:
-    """The devices of PyTorch by its own objects; they are asked for with every op."""
+    """The devices of PyTorch, by `torch.device`; every op looks one up."""
 
     def __init__(self) -> None:
-        """Knows none yet."""
+        """Creates an empty table."""
         self._machine: object = None
         self._cards: dict[Any, LibraryDevice] = {}
 
     def of(self, device: Any) -> LibraryDevice:
-        """Returns the device of a `torch.device`; after a change of nbtf's devices it may have another name."""
+        """Returns the device of a `torch.device`, whose name may change with nbtf's devices."""
         context = CURRENT.context
         machine = context, context.machine, context.configuration.shares_simulated_gpus
         if machine != self._machine:
@@ -46,12 +46,12 @@ def _card(device_type: str, index: int) -> LibraryDevice:
 
 
 def name_of_card(device: Any) -> str:
-    """Returns the full name of a device of PyTorch's, as nbtf's devices are at this moment."""
+    """Returns the full name of a PyTorch device, given nbtf's current devices."""
     return full_name(*card_name(device.type, device.index or 0))
 
 
 def card_name(device_type: str, index: int) -> tuple[str, int]:
-    """Returns type and number of a card: `GPU` and nbtf's number where nbtf has that card, else PyTorch's own."""
+    """Returns type and number of a card: `GPU` and nbtf's number if nbtf uses the card, otherwise PyTorch's own."""
     if device_type == "cuda":
         for device in devices():
             if device.cuda == index:

@@ -1,4 +1,4 @@
-"""What of a program has PyTorch compiled? Each call of it is told as one op: the compiler has made what is inside."""
+"""Records each call of a function compiled by PyTorch as one op, because the compiler generated its contents."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from nbtf._runtime.notes import next_number
 
 _MODULE = "torch._dynamo.eval_frame"
 _CALL = "compile_wrapper"
-"""The function of that module which stands around each call of a compiled function, in PyTorch 2.1 and later."""
+"""The function of that module that surrounds each call of a compiled function, in PyTorch 2.1 and later."""
 
 
 class Region(NamedTuple):
-    """A call that runs: the frame around it, and how it began."""
+    """A running call: the frame around it, and its state at the start."""
 
     frame: Any
     first: int
@@ -29,13 +29,13 @@ class Region(NamedTuple):
 
 
 def tell_of_compiled_calls(torch: Any) -> Callable[[], object]:
-    """Has each call of a compiled function told as one op from now on, or from the import of the compiler on.
+    """Records each call of a compiled function as one op from now on, or from the import of the compiler on.
 
     Args:
       torch: PyTorch's module.
 
     Returns:
-      What ends that.
+      A function that stops this.
     """
     if _MODULE in sys.modules:
         return _replace(torch, sys.modules[_MODULE])
@@ -52,7 +52,7 @@ def tell_of_compiled_calls(torch: Any) -> Callable[[], object]:
 
 
 def _replace(torch: Any, evaluation: Any) -> Callable[[], object]:
-    """Has the compiler's own switches say when a call begins, and when it ends."""
+    """Wraps the compiler's own switches, which run when a call begins and ends."""
     begin_compiled = getattr(evaluation, "_callback_from_stance", None)
     switch = getattr(evaluation, "_maybe_set_eval_frame", None)
     if begin_compiled is None or switch is None:
@@ -68,7 +68,7 @@ def _replace(torch: Any, evaluation: Any) -> Callable[[], object]:
         frame: Any = sys._getframe(1)
         if frame.f_code.co_name == _CALL:
             _end(torch, frame)
-        return switch(*args)  # nothing of ours may run behind it: it would be compiled
+        return switch(*args)  # must be the last call here, because any code after it would be compiled
 
     evaluation._callback_from_stance, evaluation._maybe_set_eval_frame = callback, switch_frame
 
@@ -90,7 +90,7 @@ def _begin(torch: Any, frame: Any) -> None:
 
 
 def _end(torch: Any, frame: Any) -> None:
-    """Is told that a call begins to run, and later that it has ended."""
+    """Notes that a call begins, and later that it has ended."""
     hearing = hearing_of_thread(torch)
     if hearing is None or not hearing.regions or hearing.regions[-1].frame is not frame:
         return
@@ -98,5 +98,5 @@ def _end(torch: Any, frame: Any) -> None:
         hearing.is_entering = False
         return
     region = hearing.regions.pop()
-    with suppress(Exception):  # the program has asked for nothing here
+    with suppress(Exception):  # an error here must not reach the user's program
         hearing.note_region(region)

@@ -1,4 +1,4 @@
-"""When does the backward pass of what PyTorch has compiled run? It is told as one op, as its forward pass is."""
+"""Records the backward pass of a compiled call as one op, like its forward pass."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from typing import Any
 from nbtf._frameworks.torch.origins import CompiledCall, Origins
 
 _NODE = "CompiledFunctionBackward"
-"""What AOTAutograd calls the node of all that it has compiled; its kernels need not pass PyTorch's dispatcher."""
+"""AOTAutograd's name of the node for all compiled ops, whose kernels may bypass PyTorch's dispatcher."""
 
 
 class _Running:
-    """The backward pass of a call: how it began, and what ran of it last."""
+    """The backward pass of a call: its start, and the last results."""
 
     __slots__ = ("began_at", "ended", "results", "started")
 
@@ -25,19 +25,19 @@ class _Running:
 
 
 class BackwardCalls:
-    """What runs on a thread of the backward passes of compiled calls. Nodes of several may take turns."""
+    """The running backward passes of compiled calls on a thread. Nodes of several calls may alternate."""
 
     def __init__(self, torch: Any, note: Callable[[CompiledCall, float, float, Any], object]) -> None:
-        """Takes PyTorch's module, and what notes a pass that has ended: when it began, seconds, and last results."""
+        """Uses PyTorch's module, and a function that records a finished pass: start, seconds and last results."""
         self._torch, self._note = torch, note
         self.running: dict[CompiledCall, _Running] = {}
 
     def clear(self) -> None:
-        """Forgets what an interrupt has left behind."""
+        """Discards what an interrupt has left behind."""
         self.running.clear()
 
     def begin(self, call: CompiledCall) -> _Running:
-        """Begins with a call, if it has not begun; it ends with the backward pass at the latest."""
+        """Starts a call's pass, unless it has started; the end of the backward pass ends it at the latest."""
         running = self.running.get(call)
         if running is None:
             running = self.running[call] = _Running()
@@ -45,25 +45,25 @@ class BackwardCalls:
         return running
 
     def has(self, origins: Origins) -> bool:
-        """Tells whether what runs now belongs to a call; ends those to which nothing belongs any more."""
+        """Returns whether the running op belongs to a call; ends passes without further ops."""
         if self.running:
             self.end_above(origins.node_number)
         return origins.compiled_call is not None
 
     def run(self, call: CompiledCall, func: Callable[..., Any], args: Any, kwargs: Any) -> Any:
-        """Runs an op that belongs to a call, and is no op of its own."""
+        """Runs an op that belongs to a call and is not recorded separately."""
         running = self.begin(call)
         running.results = result = func(*args, **kwargs)
         running.ended = perf_counter()
         return result
 
     def end_above(self, node_number: int) -> None:
-        """Ends the calls whose nodes all have higher numbers than the one that runs now: they came first."""
+        """Ends the calls whose nodes all have higher numbers than the running node, because those nodes ran first."""
         for call in [call for call in self.running if node_number < call.first_number]:
             self._end(call)
 
     def end_all(self) -> None:
-        """Ends what has begun: the backward pass is over."""
+        """Ends all passes: the backward pass is over."""
         self.end_above(-1)
 
     def end(self, call: CompiledCall, results: Sequence[Any]) -> None:
@@ -75,19 +75,19 @@ class BackwardCalls:
 
     def _end(self, call: CompiledCall) -> None:
         running = self.running.pop(call)
-        with suppress(Exception):  # the program has asked for nothing here
+        with suppress(Exception):  # an error here must not reach the user's program
             self._note(call, running.began_at, running.ended - running.started, running.results)
 
 
 def tell_of_backward(torch: Any, results: Sequence[Any]) -> None:
-    """Has the backward pass of what a compiled call has returned told, also where no op of it is dispatched."""
+    """Records the backward pass of a compiled call's results, even when no op of it is dispatched."""
     nodes = {node for each in results if (node := getattr(each, "grad_fn", None)) is not None and node.name() == _NODE}
     for node in nodes:
         _watch(torch, node)
 
 
 def _watch(torch: Any, node: Any) -> None:
-    number: int = node._sequence_nr()  # a hook that had the node would keep it, and all of the graph
+    number: int = node._sequence_nr()  # a hook with a reference to the node would keep the whole graph alive
 
     def begins(_: Any) -> None:
         _tell(torch, number, None)
@@ -100,8 +100,8 @@ def _watch(torch: Any, node: Any) -> None:
 
 
 def _tell(torch: Any, number: int, gradients: Sequence[Any] | None) -> None:
-    """Is told that a node begins, or which gradients it has returned."""
-    from nbtf._frameworks.torch.hearing import hearing_of_thread  # late: it imports what imports this
+    """Notes that a node begins, or the gradients that it has returned."""
+    from nbtf._frameworks.torch.hearing import hearing_of_thread  # late: it imports a module that imports this one
 
     hearing = hearing_of_thread(torch)
     call = None if hearing is None or hearing.origins is None else hearing.origins.compiled_call_of(number)

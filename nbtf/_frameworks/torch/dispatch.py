@@ -1,4 +1,4 @@
-"""What is noted of each op of PyTorch, below autograd, on the thread that runs it?"""
+"""Records each PyTorch op below autograd, on the thread that runs it."""
 
 from __future__ import annotations
 
@@ -34,20 +34,20 @@ from nbtf._runtime.subjects import OpSubject, events_of_begin
 
 _REMEMBERED = 4096
 _STEP_NAME = "Optimizer.step#"
-"""How `torch.optim.Optimizer.profile_hook_step` names a step."""
+"""The name of a step in `torch.optim.Optimizer.profile_hook_step`."""
 
 
 class Recording:
-    """Whether ops are recorded, in the whole process."""
+    """Whether ops are recorded, for the whole process."""
 
     def __init__(self) -> None:
-        """Begins with nobody who wants it."""
+        """Creates it without observers."""
         self.wanted = 0
-        """How many want it."""
+        """The number of observers that want ops recorded."""
         self.hooks: list[Callable[[], object]] = []
-        """What ends the calls that tell which modules run, and the like."""
+        """Functions that remove the module hooks and similar."""
         self.begin_card: Callable[[], Callable[[], object]] | None = None
-        """What is begun with the first op on a card; it returns what ends that."""
+        """A function called at the first op on a card; it returns one that undoes it."""
 
 
 RECORDING = Recording()
@@ -56,26 +56,26 @@ _REGION = Operator(LibraryOp("torch.compile"), PLAIN)
 
 
 class Hearing:
-    """Hears the ops of a thread, as a mode of PyTorch's dispatcher; notes them while `RECORDING` is wanted."""
+    """Observes the ops of a thread as a mode of the PyTorch dispatcher; records them while `RECORDING` is wanted."""
 
     supports_higher_order_operators: ClassVar[bool] = True
 
     def __init__(self, torch: Any, can_note: bool) -> None:
-        """Takes PyTorch's module, and whether this release tells what a note needs."""
+        """Uses PyTorch's module, and whether this release reveals what a record needs."""
         super().__init__()
         self.users = 0
         self.heard = self.unrecorded = 0
-        """How many ops ran, and how many of them nobody has noted."""
+        """The numbers of ops, and of unrecorded ops."""
         self.modules = ModuleStack()
         self.regions: list[Any] = []
-        """The call of a compiled function that runs: what runs inside is no op of its own."""
+        """The running calls of compiled functions; the ops inside are not recorded separately."""
         self.is_entering = False
         self.backward: BackwardCalls = BackwardCalls(torch, self.note_compiled)
-        """What runs of the backward pass of such calls."""
+        """The running backward passes of such calls."""
         self.call_site: CallSite | None = None
-        """The place of the op that runs."""
+        """The code line of the running op."""
         self.modelled = 0.0
-        """The seconds that simulated cards would take for what has run since the last note."""
+        """Modelled seconds on simulated cards since the last record."""
         self.origins: Any = Origins(torch, self.modules) if can_note else None
         self.torch, self._tensor = torch, torch.Tensor
         self._operators: dict[Any, Operator] = {}
@@ -87,27 +87,27 @@ class Hearing:
 
     @classmethod
     def _should_skip_dynamo(cls) -> bool:
-        return False  # else each op costs twice as much
+        return False  # otherwise each op takes twice as long
 
     @classmethod
     def ignore_compile_internals(cls) -> bool:
-        """Has PyTorch compile what it is asked to compile although somebody listens."""
+        """Lets PyTorch compile as requested, although an observer is active."""
         return True
 
     def device_types_since(self, op_count: int) -> set[str]:
-        """Returns the types of the devices of what ran after so many ops."""
+        """Returns the device types of the ops after the first `op_count`."""
         types = {device_type for device_type, last in self._last_on.items() if last > op_count}
         return types | ({self._device.type} if self._device is not None and self.heard > op_count else set())
 
     def forget_interrupted(self) -> None:
-        """Lets go of what an interrupt has cut short: modules would stay with all their weights."""
+        """Releases what an interrupt cut short; otherwise modules would stay alive with all their weights."""
         self.regions.clear()
         self.backward.clear()
         if self.origins is not None:
             self.origins.begin()
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        """Runs an op, and notes it."""
+        """Runs and records an op."""
         kwargs = kwargs or {}
         observers = self._observers()
         if observers is None:
@@ -147,18 +147,18 @@ class Hearing:
         return result
 
     def call_site_here(self) -> CallSite | None:
-        """Returns the place for which memory is taken now: that of the op that runs, or of what consists of ops."""
+        """Returns the code line of an allocation: that of the running op, or of a function that consists of ops."""
         if self.call_site is not None or not RECORDING.wanted or self.origins is None:
             return self.call_site
         return self.origins.of_layer(sys._getframe(1))
 
     def _observers(self) -> Observers | None:
-        """Returns who is told of an op; None where it is only counted. What an observer itself runs is not told."""
+        """Returns the observers of an op; None to count it only. Ops of an observer itself are not observed."""
         context = CURRENT.context
         observers = context.observers
         if not RECORDING.wanted or not observers.takers or (observers.functions and observers.telling):
             return None
-        if context.machine is not self._machine:  # devices may have other names from now on
+        if context.machine is not self._machine:  # device names may have changed
             self._machine = context.machine
             self._subjects.clear()
         return observers
@@ -170,7 +170,7 @@ class Hearing:
         observers.take(note_of_failure(cast("Any", operator.op), card, reason, start))
 
     def note_region(self, region: Any) -> None:
-        """Notes the call of a compiled function, which has ended; what it has returned are its results."""
+        """Records the call of a compiled function that has ended; its return values are the results."""
         observers = self._observers()
         if observers is None:
             self.heard += 1
@@ -183,7 +183,7 @@ class Hearing:
         name = getattr(function, "__qualname__", type(function).__name__)
         call_site, reason = self.origins.of_region(region.frame.f_back, region.following, name)
         begin = call_site, region.first, region.began_at, None
-        if "result" not in region.frame.f_locals:  # it has raised
+        if "result" not in region.frame.f_locals:  # the call raised an error
             self._note_failure(observers, _REGION, reason, begin, (), {})
             return
         results = _results(result)
@@ -209,7 +209,7 @@ class Hearing:
         observers.take((subject, next_number(), time(), call_site, first, began_at, seconds, None, None))
 
     def run_whole(self, name: str, run: Callable[[], Any], tensors: Sequence[Any]) -> Any:
-        """Runs what a card would do as one op, and notes it as such: what it is made of here is no op of its own."""
+        """Runs a function that a card would run as one op, and records it as one op, without the ops inside."""
         whole_op = _WholeOp(name)
         self._operators.setdefault(whole_op, Operator(LibraryOp(name), PLAIN))
 
@@ -221,13 +221,13 @@ class Hearing:
 
     @contextmanager
     def aside(self) -> Generator[None]:
-        """Has what runs inside be no op of its own."""
+        """Treats the ops inside as part of the surrounding op."""
         region = object()
         self.regions.append(region)
         try:
             yield
         finally:
-            if region in self.regions:  # else an interrupt was cleaned up after
+            if region in self.regions:  # an interrupt may have cleared the list
                 self.regions.remove(region)
 
     def _only_count(self, func: Any, args: Any, kwargs: Any) -> Any:
@@ -252,8 +252,8 @@ class Hearing:
         return operator
 
     def _run_aside(self, operator: Operator, func: Any, args: Any, kwargs: Any) -> Any:
-        """Runs what is no op: marks of an optimizer's step, questions, what consists of ops, what was compiled."""
-        if operator.action == COMPOSITE and not self.regions:  # in inference mode, which does not take it apart
+        """Runs calls that are not ops: optimizer steps, queries, functions of several ops, compiled functions."""
+        if operator.action == COMPOSITE and not self.regions:  # inference mode does not split it into ops
             with self:  # pyright: ignore[reportGeneralTypeIssues]  # it is a mode
                 result = func.decompose(*args, **kwargs)
             return func(*args, **kwargs) if result is NotImplemented else result
@@ -265,7 +265,7 @@ class Hearing:
         return result
 
     def _expected(self, args: Any, kwargs: Any) -> Any:
-        """Returns the device where an op is about to run: what is asked for, or that of an input, a card before all."""
+        """Returns the device where an op is about to run: the requested one, or that of an input, cards first."""
         device = kwargs.get("device")
         if device is None:
             devices = [tensor.device for tensor in self._tensors(args)]
@@ -275,7 +275,7 @@ class Hearing:
         return CARDS.of(device)
 
     def _tensors(self, values: Any) -> Iterator[Any]:
-        """Yields the tensors among values, and in lists of them."""
+        """Yields the tensors among values, including those in lists."""
         for value in values:
             if isinstance(value, self._tensor):
                 yield value
@@ -283,7 +283,7 @@ class Hearing:
                 yield from (inner for inner in value if isinstance(inner, self._tensor))
 
     def _key(self, func: Any, reason: Reason, args: Any, result: Any) -> tuple[Any, ...]:
-        """Returns what the notes of an op share whose result is not a plain tensor."""
+        """Returns the key of ops with equal records, for an op whose result is not a plain tensor."""
         with self.torch._C.DisableTorchFunctionSubclass():
             results = [*self._tensors([result])]
             first = next(iter(results), None)
@@ -321,7 +321,7 @@ class Hearing:
         seconds: float,
         call_site: CallSite,
     ) -> float:
-        """Notes what an op has copied between devices; returns the seconds that the op itself has left."""
+        """Records an op's copies between devices; returns the remaining seconds of the op itself."""
         tensor, host = next(self._tensors(args), None), self.torch.device("cpu")
         if operator.action == LIFT:
             source, target, copy_kind = host, key[2], "upload"
@@ -343,7 +343,7 @@ class Hearing:
 
 
 class _WholeOp(NamedTuple):
-    """An op that is not PyTorch's own, by its name."""
+    """An op, given by its name, that PyTorch itself does not define."""
 
     name: str
 
@@ -353,7 +353,7 @@ class _WholeOp(NamedTuple):
 
 
 def _results(value: Any) -> list[Any]:
-    """Returns what a function has returned, in lists and dictionaries or not, as a flat list."""
+    """Returns the results of a function, possibly nested in lists and dictionaries, as a flat list."""
     if isinstance(value, dict):
         value = [*cast("dict[Any, Any]", value).values()]
     if isinstance(value, list | tuple):
@@ -367,7 +367,7 @@ def _is_pinned(tensor: Any) -> bool | None:
 
 
 def _nbytes(tensor: Any, operator: Operator) -> int:
-    """Returns how many bytes of a tensor an op copies: of one that is read as a number, an item or less."""
+    """Returns the number of bytes of a tensor that an op copies; reading a number copies at most one item."""
     if operator.op.type == "aten::_local_scalar_dense":
         return int(tensor.element_size())
     return 1 if operator.action == READ else int(tensor.numel() * tensor.element_size())

@@ -1,4 +1,4 @@
-"""Which line of the user's program runs an op of PyTorch, and what of PyTorch stands in between?"""
+"""Which line of the user's program runs a PyTorch op, and which PyTorch code lies in between?"""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 from nbtf._devices.sites import is_ours
 
 LIBRARY, AUTOGRAD, ENGINE, LOADER, MODULES = 1, 2, 4, 8, 16
-"""Bits of what a frame is that is not the user's."""
+"""Bits for frames of code other than the user's."""
 
 _PARTS = {
     "torch.autograd": AUTOGRAD,
@@ -22,10 +22,10 @@ _OURS = frozenset({"torch", "nbtf", "contextlib", "functools"})
 
 
 class Frames(dict[str, int]):
-    """What the frames of each module are: 0 for those of the user."""
+    """The bits of each module's frames; 0 for the user's modules."""
 
     def __missing__(self, module: str) -> int:
-        """Finds it out."""
+        """Determines the bits of a module."""
         bits = LIBRARY if module.partition(".")[0] in _OURS else 0
         if bits:
             bits |= _PARTS.get(module, 0)
@@ -38,10 +38,10 @@ FRAMES = Frames()
 
 
 class Generated(dict[str, bool]):
-    """Which files of code without a module PyTorch has written: `torch.fx`, its compiler, and its autograd's."""
+    """Whether PyTorch generated a file of code without a module: by `torch.fx`, its compiler or autograd."""
 
     def __missing__(self, file: str) -> bool:
-        """Finds it out."""
+        """Determines it for a file."""
         own_folder = next(iter(getattr(sys.modules.get("torch"), "__path__", [])), "<eval_with_key>")
         self[file] = file.startswith(("<eval_with_key>", own_folder)) or "torchinductor_" in file
         return self[file]
@@ -51,7 +51,7 @@ GENERATED = Generated()
 
 
 def user_frame(frame: FrameType | None) -> tuple[FrameType | None, int]:
-    """Returns the nearest frame of the user's from a frame on, and the bits of those before."""
+    """Returns the user's nearest frame, starting at a frame, and the bits of the frames before it."""
     bits = 0
     while frame is not None:
         own_bits = FRAMES[frame.f_globals.get("__name__", "")]
@@ -67,7 +67,7 @@ def user_frame(frame: FrameType | None) -> tuple[FrameType | None, int]:
 # Keywords
 
 _MODES = frozenset({"torch.utils._device", "torch.overrides"})
-"""Modules whose frames pass on what a call was given: of `torch.set_default_device`, and of other function modes."""
+"""Modules whose frames pass on a call: those of `torch.set_default_device` and of other function modes."""
 
 _Keywords: TypeAlias = "tuple[CodeType, tuple[str, ...] | None]"
 _KEYWORDS: dict[int, _Keywords] = {}
@@ -75,14 +75,14 @@ _REMEMBERED = 4096
 
 
 def scope_device(frame: Any) -> Any:
-    """Returns the device of the scope, or the user's default, that a frame fills in where none is asked for."""
+    """Returns the device that a frame of a device scope or default inserts into calls without a device."""
     if frame is None or frame.f_globals.get("__name__") != "torch.utils._device":
         return None
     return getattr(frame.f_locals.get("self"), "device", None)
 
 
 def asks_for_device(frame: Any) -> bool:
-    """Tells whether a call gives a `device` that is not None, as far as its frame says."""
+    """Returns whether a call passes a `device` other than None, according to its frame."""
     while frame is not None and (frame.f_globals.get("__name__") in _MODES or is_ours(frame)):
         frame = frame.f_back
     if frame is None:
@@ -90,7 +90,7 @@ def asks_for_device(frame: Any) -> bool:
     keywords = _keywords(frame.f_code, frame.f_lasti)
     if keywords is not None and "device" not in keywords:
         return False
-    device = frame.f_locals.get("device", _NOT_THERE)  # of a function that passes on what it was given
+    device = frame.f_locals.get("device", _NOT_THERE)  # of a function that passes on its arguments
     return device is not None and not (keywords is None and device is _NOT_THERE)
 
 
@@ -98,7 +98,7 @@ _NOT_THERE = object()
 
 
 def _keywords(code: CodeType, at: int) -> tuple[str, ...] | None:
-    """Returns the keywords of the call at an instruction; None where they are in a mapping."""
+    """Returns the keywords of the call at an instruction; None if they are in a mapping."""
     entry = _KEYWORDS.get(id(code) + at)
     if entry is None or entry[0] is not code:
         if len(_KEYWORDS) >= _REMEMBERED:
@@ -113,7 +113,7 @@ def _read_keywords(code: CodeType, at: int) -> tuple[str, ...] | None:
         if instruction.offset == at:
             if instruction.opname == "CALL_FUNCTION_EX":
                 return None
-            if instruction.opname == "CALL_KW":  # from Python 3.13 on
+            if instruction.opname == "CALL_KW":  # since Python 3.13
                 return tuple(earlier[-1].argval)
             names = [each for each in earlier[-2:] if each.opname == "KW_NAMES"]
             return tuple(code.co_consts[names[0].arg]) if names else ()

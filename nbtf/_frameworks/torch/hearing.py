@@ -1,4 +1,4 @@
-"""Who hears the ops of a thread of PyTorch, from when to when?"""
+"""Starts and stops the observers of PyTorch ops on each thread."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from weakref import WeakSet
 from nbtf._frameworks.torch.dispatch import Hearing
 
 OF_THREADS: WeakSet[Hearing] = WeakSet()
-"""What hears threads that began in a block. Some threads go on after it, and are then heard for the next blocks."""
+"""The observers of threads that started in a block. Some threads continue after it and count for later blocks."""
 
 _THREAD = threading.local()
 
 
 def can_note(torch: Any) -> bool:
-    """Tells whether this release of PyTorch tells what a note needs."""
+    """Returns whether this release of PyTorch reveals what a record needs."""
     internals, autograd = getattr(torch, "_C", None), getattr(torch, "autograd", None)
     return (
         hasattr(internals, "_current_autograd_node")
@@ -28,17 +28,17 @@ def can_note(torch: Any) -> bool:
 
 @cache
 def _mode_class(base: type[Any]) -> Callable[[Any, bool], Hearing]:
-    """Returns the class of the modes. It is made here: whoever has no PyTorch has no such class."""
+    """Returns the class of the modes, which is created here because its base class is PyTorch's."""
     return type("HearingMode", (Hearing, base), {})
 
 
 def hearing_of_thread(torch: Any) -> Hearing | None:
-    """Returns what hears this thread, if anything does."""
+    """Returns the observer of this thread, if it has one."""
     return _THREAD.__dict__.get(f"{id(torch)}")
 
 
 def begin_hearing(torch: Any) -> Hearing:
-    """Has this thread heard, once however many want it; each of them ends it."""
+    """Starts the observer of this thread, shared by all callers; each of them must end it."""
     modes = torch.utils._python_dispatch
     hearing = hearing_of_thread(torch)
     if hearing is None or hearing.torch is not torch:
@@ -50,7 +50,7 @@ def begin_hearing(torch: Any) -> Hearing:
 
 
 def stay_heard(torch: Any, hearing: Hearing) -> None:
-    """Has this thread heard on after an interrupt, which may have taken away the mode, and left modules open."""
+    """Continues after an interrupt, which may have removed the mode and left modules open."""
     _enter(torch.utils._python_dispatch, hearing)
     hearing.forget_interrupted()
 
@@ -62,21 +62,21 @@ def _enter(modes: Any, hearing: Hearing) -> None:
 
 
 def hear_whole_thread(torch: Any) -> Hearing:
-    """Has this thread, which has just begun, heard until it ends."""
+    """Observes this thread, which has just begun, until it ends."""
     hearing = hearing_of_thread(torch) or begin_hearing(torch)
     OF_THREADS.add(hearing)
     return hearing
 
 
 def end_hearing(torch: Any, hearing: Hearing) -> None:
-    """Ends what was begun, on this thread; modes that the user has entered since, and not left, stay."""
+    """Ends one use of the observer on this thread; modes that the user entered since then stay."""
     hearing.users -= 1
     if not hearing.users:
         hearing.forget_interrupted()
     modes = torch.utils._python_dispatch
     stack = _stack(modes)
     if hearing.users or hearing not in stack:
-        return  # somebody else wants it, or it is on the stack of another thread
+        return  # another caller uses it, or it is on the stack of another thread
     entered_since = stack[stack.index(hearing) + 1 :]
     for _ in entered_since:
         modes._pop_mode()
@@ -87,7 +87,7 @@ def end_hearing(torch: Any, hearing: Hearing) -> None:
 
 
 def is_heard(torch: Any, hearing: Hearing) -> bool:
-    """Tells whether it still hears this thread: an interrupt may have taken it away."""
+    """Returns whether the observer is still active on this thread; an interrupt may have removed it."""
     return hearing in _stack(torch.utils._python_dispatch)
 
 

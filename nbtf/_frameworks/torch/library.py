@@ -1,4 +1,4 @@
-"""What does PyTorch tell of its cards, its memory, its tensors and its work?"""
+"""PyTorch's cards, memory, tensors and work."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from typing import Any, ClassVar
 from nbtf._frameworks.base import Activity, Arrays, Card, Framework, Listening, Pool, cautious
 
 DEVICE_TYPES = ("cuda",)
-"""Where tensors are that take memory of a card."""
+"""Types of devices whose tensors use memory of a card."""
 
 
 class PyTorch(Framework):
-    """PyTorch, as far as this process has imported it."""
+    """PyTorch, to the extent that this process has imported it."""
 
     name: ClassVar[str] = "PyTorch"
     module_name: ClassVar[str] = "torch"
@@ -20,12 +20,12 @@ class PyTorch(Framework):
 
     @cautious(list[Card])
     def cards(self) -> list[Card]:
-        """Returns the cards that it has begun to use."""
+        """Returns the cards that PyTorch has started to use."""
         return [self._card(number) for number in self._ordinals()]
 
     def _card(self, number: int) -> Card:
         properties = self._module.cuda.get_device_properties(number)
-        uuid = getattr(properties, "uuid", None)  # older releases do not tell it
+        uuid = getattr(properties, "uuid", None)  # older releases do not report it
         total = getattr(properties, "total_memory", None)
         return Card(number, getattr(properties, "name", ""), None if uuid is None else f"GPU-{uuid}", total)
 
@@ -35,7 +35,7 @@ class PyTorch(Framework):
 
     @cautious(list[Pool])
     def pools(self) -> list[Pool]:
-        """Returns what its caching allocator has on each card."""
+        """Returns the caching allocator's pool on each card."""
         cuda = self._module.cuda
         return [
             Pool(
@@ -50,29 +50,29 @@ class PyTorch(Framework):
 
     @cautious(lambda: None)
     def arrays(self) -> Arrays | None:
-        """Returns what its tensors are."""
-        from nbtf._frameworks.torch.tensors import tensors_of  # late, as below: only who has PyTorch needs them
+        """Returns the description of its tensors."""
+        from nbtf._frameworks.torch.tensors import tensors_of  # late, like those below: only PyTorch users need it
 
         return tensors_of(self.name, self._module, DEVICE_TYPES)
 
     def activity(self) -> Activity:
-        """Returns what counts its ops."""
+        """Returns an observer that counts its ops."""
         from nbtf._frameworks.torch.activity import TorchActivity
 
         return TorchActivity(self, self._module)
 
     def listening(self) -> Listening:
-        """Returns what has its ops recorded."""
+        """Returns the object that records its ops."""
         from nbtf._frameworks.torch.watching import TorchListening
 
         return TorchListening(self._module)
 
     @property
     def has_cards(self) -> bool:
-        """Whether it could use a card here; asking starts none."""
+        """Whether it can use a card on this machine; the query starts none."""
         try:
             return self._module.cuda.is_initialized() or self._module.cuda.device_count() > 0
-        except Exception:  # half imported
+        except Exception:  # its import is unfinished
             return False
 
     @cautious(lambda: None)

@@ -1,4 +1,4 @@
-"""Which part of a model runs: its path, `blocks.3.attn.qkv`, as `named_modules` has it."""
+"""Which part of a model is running? Its path, such as `blocks.3.attn.qkv`, as in `named_modules`."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ _HOLDERS = {FORWARD: "activations", BACKWARD: "gradients", INPUT: "input", UPDAT
 
 
 class LayerPart(Part):
-    """What events say besides the line: the phase, and the layer to which it belongs."""
+    """The phase and the layer in an event."""
 
     layer_of: Layer
 
 
 class Layer:
-    """A path in a model, with what events say of it in each phase; empty outside of models."""
+    """A path in a model, with the fields of events in each phase; empty outside models."""
 
     def __init__(self, path: str) -> None:
-        """Begins without parts."""
+        """Creates it without fields."""
         self.path = path
         self._parts: dict[tuple[str, str], LayerPart] = {}
 
     def step_part(self, phase: str, holder: str = "") -> LayerPart:
-        """Returns what events say."""
+        """Returns the fields of events in a phase."""
         key = phase, holder
         step_part = self._parts.get(key)
         if step_part is None:
@@ -40,7 +40,7 @@ class Layer:
 OUTSIDE = Layer("")
 
 _PATHS: WeakKeyDictionary[Any, dict[int, tuple[ref[Any], str]]] = WeakKeyDictionary()
-"""Of each outermost module the paths of those inside, by their addresses, at which others may be later."""
+"""The paths of the modules within each outermost module, by address; an address may be reused later."""
 _LAYERS: dict[str, Layer] = {}
 _REMEMBERED = 4096
 
@@ -55,20 +55,20 @@ def _layer(path: str) -> Layer:
 
 
 class ModuleStack:
-    """The modules that run on a thread, the outermost first. An interrupt may leave some of them behind."""
+    """The modules that run on a thread, outermost first. An interrupt may leave some of them behind."""
 
     def __init__(self) -> None:
-        """Begins outside of models."""
+        """Starts outside models."""
         self.current = OUTSIDE
         self._open: list[tuple[Any, Layer]] = []
 
     def clear(self) -> None:
-        """Forgets what an interrupt has left behind."""
+        """Discards what an interrupt has left behind."""
         self._open.clear()
         self.current = OUTSIDE
 
     def begin(self, module: Any) -> None:
-        """Is told that a module begins."""
+        """Notes that a module begins."""
         root = self._open[0][0] if self._open else module
         path = path_in(root, module)
         if (root is not module and path is None) or (self._open and root is module):
@@ -81,7 +81,7 @@ class ModuleStack:
         self.current = layer
 
     def end(self, module: Any) -> None:
-        """Is told that a module ends: those that it has called, too."""
+        """Notes that a module ends, and with it the modules that it has called."""
         for at in reversed(range(len(self._open))):
             if self._open[at][0] is module:
                 del self._open[at:]
@@ -90,9 +90,9 @@ class ModuleStack:
 
 
 def path_in(root: Any, module: Any) -> str | None:
-    """Returns the path of a module in another one, whose own path is the name of its class; None where it is none."""
+    """Returns the path of a module within another, whose own path is its class name; None if it is not inside."""
     if module is root:
-        return type(getattr(root, "_orig_mod", root)).__name__  # of a compiled one the name of what was compiled
+        return type(getattr(root, "_orig_mod", root)).__name__  # a compiled module has the name of the original
     entry = _PATHS.get(root, {}).get(id(module))
     if entry is None or entry[0]() is not module:
         _PATHS[root] = paths = {id(each): (ref(each), name) for name, each in root.named_modules()}
@@ -101,7 +101,7 @@ def path_in(root: Any, module: Any) -> str | None:
 
 
 def _is_running(module: Any) -> bool:
-    """Tells whether a module is being called on this thread, as its frames say."""
+    """Returns whether a module is being called on this thread, according to its frames."""
     frame: Any = sys._getframe(1)
     while frame is not None:
         if frame.f_code.co_name == "_call_impl" and frame.f_locals.get("self") is module:

@@ -1,4 +1,4 @@
-"""What must be known of an operator of PyTorch before its calls can be noted?"""
+"""What must be known about a PyTorch operator before its calls can be recorded?"""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ _ASKED: Final = frozenset(
     | {"sym_size", "sym_stride", "sym_numel", "sym_storage_offset", "sym_is_contiguous"}
     | {"is_non_overlapping_and_dense", "is_strides_like_format"}
 )
-"""What tensors are asked that are no plain ones; nothing runs. Source: `_python_dispatch.py` of PyTorch 2.13."""
+"""Queries of tensor subclasses, which run no op. Source: `_python_dispatch.py` of PyTorch 2.13."""
 _STEP: Final = {"_record_function_enter_new": STEP_BEGINS, "_record_function_exit": STEP_ENDS}
 _COPIES: Final = frozenset({"aten::_to_copy", "aten::copy_", "aten::_copy_from", "aten::_copy_from_and_resize"})
 
 
 class Operator(NamedTuple):
-    """An operator; `action` is what its calls are, and `is_view` says that its results share memory with its input."""
+    """An operator; `action` is the kind of its calls, and `is_view` is true if results share memory with the input."""
 
     op: LibraryOp
     action: int
@@ -27,7 +27,7 @@ class Operator(NamedTuple):
 
 
 def operator_of(torch: Any, func: Any) -> Operator:
-    """Returns what is known of an operator, or of a function that takes functions, which has no schema."""
+    """Returns the properties of an operator, or of a higher-order function, which has no schema."""
     schema = getattr(func, "_schema", None)
     if schema is None:
         return Operator(LibraryOp(f"higher_order::{func}"), PLAIN)

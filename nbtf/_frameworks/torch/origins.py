@@ -1,4 +1,4 @@
-"""Which line of the program has caused an op of PyTorch, in which phase and layer, and why is it where it is?"""
+"""Which line of the program has caused a PyTorch op, in which phase and layer, and why is it on its device?"""
 
 from __future__ import annotations
 
@@ -19,47 +19,47 @@ ASKED_FOR, BY_DEFAULT = Reason(ASKED), Reason(DEFAULT_DEVICE)
 _PLACES = 4096
 _NODES = 4096
 _SLOT_OPS = frozenset({"aten::zeros_like", "aten::zeros", "aten::full_like", "aten::clone"})
-"""What makes the state of an optimizer, in the sources of `torch.optim`."""
+"""Functions in `torch.optim` that create an optimizer's state."""
 
 
 class Marks:
-    """The marks of a profiler that are open, which are nested: whether one is the step of an optimizer."""
+    """The open, nested profiler marks on a thread, and whether one of them is an optimizer's step."""
 
     __slots__ = ("_open", "in_step")
 
     def __init__(self) -> None:
-        """Begins outside of steps."""
+        """Starts outside steps."""
         self._open: list[bool] = []
         self.in_step = False
 
     def begin(self, is_step: bool) -> None:
-        """Is told that one begins."""
+        """Notes that a mark begins."""
         self._open.append(is_step)
         self.in_step = any(self._open)
 
     def end(self) -> None:
-        """Is told that the last ends."""
+        """Notes that the last mark ends."""
         del self._open[-1:]
         self.in_step = any(self._open)
 
     def clear(self) -> None:
-        """Forgets what an interrupt has left behind."""
+        """Discards what an interrupt has left behind."""
         self._open.clear()
         self.in_step = False
 
 
 class CompiledCall:
-    """A call of a compiled function that has made nodes of autograd's graph: what its backward pass is told as."""
+    """A call of a compiled function with nodes in autograd's graph, and the origin of its backward pass."""
 
     __slots__ = ("call_site", "first_number", "reason")
 
     def __init__(self, first_number: int, call_site: CallSite, reason: Reason) -> None:
-        """Takes the number of the first node of the call, and place and reason of its backward pass."""
+        """Uses the number of the call's first node, and the code line and reason of its backward pass."""
         self.first_number, self.call_site, self.reason = first_number, call_site, reason
 
 
 class Origins:
-    """Tells where the ops of a thread come from."""
+    """Determines the origins of a thread's ops."""
 
     __slots__ = (
         "_compiled",
@@ -77,7 +77,7 @@ class Origins:
     )
 
     def __init__(self, torch: Any, modules: ModuleStack) -> None:
-        """Takes PyTorch's module, and the modules that run."""
+        """Uses PyTorch's module and the running modules."""
         self._node = torch._C._current_autograd_node
         self._sequence = torch.autograd._get_sequence_nr
         self._default = torch.get_default_device
@@ -85,27 +85,27 @@ class Origins:
         self._modules, self._forward = modules, ForwardLines[CallSite]()
         self._compiled = ForwardLines[CompiledCall]()
         self.node_number = -1
-        """That of the node whose backward pass runs."""
+        """The origin of the node whose backward pass is running."""
         self.compiled_call: CompiledCall | None = None
-        """The call to which that node belongs."""
+        """The compiled call that this node belongs to."""
         self._nodes: dict[str, tuple[Reason, Reason]] = {}
         self.marks = Marks()
         self.begin()
 
     def begin(self) -> None:
-        """Begins anew: nothing is left of what an interrupt has cut short, and what ran unheard counts for nothing."""
+        """Starts again after an interrupt or a pause, and discards the earlier state."""
         self._modules.clear()
         self.marks.clear()
         self._sequence_before: int = self._sequence()
 
     def of(self, operator: Operator, args: Any, kwargs: Any, caller: Any) -> tuple[CallSite, Reason]:
-        """Returns the place that has caused an op, with phase and layer, and the reason for its device.
+        """Returns the code line that has caused an op, with phase and layer, and the reason for its device.
 
         Args:
-          operator: of the op.
-          args: that it is called with.
-          kwargs: likewise.
-          caller: the frame that calls it.
+          operator: operator of the op.
+          args: positional arguments of the call.
+          kwargs: keyword arguments of the call.
+          caller: frame of the caller.
         """
         node, following = self._node(), self._sequence()
         frame, bits = user_frame(caller)
@@ -137,18 +137,18 @@ class Origins:
         return call_site, reason
 
     def of_layer(self, caller: Any) -> CallSite:
-        """Returns the place where something is that no op says: a layer that runs as a whole."""
+        """Returns the origin of work that is not a dispatched op: a layer that runs as a whole."""
         layer = self._modules.current
         phase = BACKWARD if self._node() is not None else "" if layer is OUTSIDE else FORWARD
         return place_in(user_frame(caller)[0], layer.step_part(phase))
 
     def of_region(self, caller: Any, following: int, name: str) -> tuple[CallSite, Reason]:
-        """Returns the place and the reason of a compiled function that has run, and keeps the place for its nodes.
+        """Returns the origin and reason of a compiled function that has run, and keeps the origin for its nodes.
 
         Args:
-          caller: the frame that has called it.
-          following: the number that the next node had before.
-          name: of the function.
+          caller: frame of the caller.
+          following: number that the next node would have had before the call.
+          name: name of the function.
         """
         frame, _ = user_frame(caller)
         layer, end = self._modules.current, self._sequence()
@@ -162,7 +162,7 @@ class Origins:
         return call_site, Reason(COMPILED, path)
 
     def compiled_call_of(self, node: int) -> CompiledCall | None:
-        """Returns the call of a compiled function that has made a node, by its number."""
+        """Returns the call of a compiled function that has created a node, by the node's number."""
         return self._compiled.of(node)
 
     def _step_part(self, operator: Operator, bits: int, following: int) -> LayerPart:
@@ -184,7 +184,7 @@ class Origins:
         return False
 
     def _reason_of_new(self, device: Any, caller: Any) -> Reason:
-        """Returns why a tensor that follows no other is where it is."""
+        """Returns why a tensor without tensor inputs is on its device."""
         default = scope_device(caller) or self._default()
         if device is not None and (device.type, device.index or 0) != (default.type, default.index or 0):
             return ASKED_FOR
@@ -201,12 +201,12 @@ class Origins:
 
 
 def place_in(frame: Any, step_part: LayerPart) -> CallSite:
-    """Returns the place where a frame is."""
+    """Returns the origin for a frame."""
     return (None, 0, step_part) if frame is None else place_at(frame.f_code, frame.f_lasti, step_part)
 
 
 def place_at(code: Any, instruction: int, step_part: LayerPart) -> CallSite:
-    """Returns a place: one object, however often it is passed."""
+    """Returns the origin for an instruction: always the same object."""
     if code is None:
         return None, 0, step_part
     call_sites = step_part.call_sites

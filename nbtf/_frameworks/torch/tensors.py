@@ -1,4 +1,4 @@
-"""What are the tensors of PyTorch to somebody who looks at memory?"""
+"""PyTorch's tensors, as memory views see them."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from nbtf._runtime.holding import Holding
 
 
 def tensors_of(library: str, torch: Any, device_types: Collection[str]) -> Arrays:
-    """Returns what the tensors are of a library that is called so, by its module; of these types of devices."""
-    # Classes that users derive may run code of theirs for each attribute; here nothing of it runs.
+    """Returns the description of a library's tensors on some types of devices, given the library's name and module."""
+    # Attributes of tensor subclasses may run user code, so nothing here reads them through the subclass.
     plain: Any = getattr(torch._C, "DisableTorchFunctionSubclass", nullcontext)
 
-    @cautious(lambda: None)  # tensors without memory, of which there are many kinds, complain in as many ways
+    @cautious(lambda: None)  # the many kinds of tensors without memory raise many kinds of errors
     def holding(tensor: Any) -> Holding | None:
         with plain():
             if tensor.device.type not in device_types:
@@ -34,16 +34,16 @@ def tensors_of(library: str, torch: Any, device_types: Collection[str]) -> Array
 
     def gradient(tensor: Any) -> Any:
         with plain():
-            return tensor.grad if tensor.is_leaf else None  # of others PyTorch warns
+            return tensor.grad if tensor.is_leaf else None  # PyTorch warns for other tensors
 
-    @cautious(lambda: False)  # older releases do not count
+    @cautious(lambda: False)  # older releases do not count references
     def is_pythons(tensors: Sequence[Any], held_elsewhere: int = 0) -> bool:
         with plain():
             bases = [tensor._base for tensor in tensors]
             hidden = {id(base): base for base in bases if base is not None and not _contains(tensors, base)}
             alive = [*tensors, *hidden.values()]
             views = [sum([base is tensor for base in bases]) for tensor in alive]
-            # Beside those, the Python object of a tensor is one user of it, and this look one of their storage.
+            # The tensor's Python object is one more user of the tensor, and this query one of the storage.
             users = torch._C._storage_Use_Count(tensors[0].untyped_storage()._cdata) - 1
             return users == len(alive) and all(
                 tensor._use_count() == 1 + count + held_elsewhere for tensor, count in zip(alive, views, strict=True)
@@ -58,7 +58,7 @@ def tensors_of(library: str, torch: Any, device_types: Collection[str]) -> Array
 
 
 def _largest(tensor: Any) -> Any:
-    """Returns what of a tensor has its memory; of a sparse one the larger of its values and its indices."""
+    """Returns the part of a tensor with its memory; for a sparse tensor the larger of values and indices."""
     if "sparse" not in str(getattr(tensor, "layout", "")):
         return tensor
     if tensor.is_sparse:
@@ -67,5 +67,5 @@ def _largest(tensor: Any) -> Any:
 
 
 def _contains(tensors: Sequence[Any], tensor: Any) -> bool:
-    """Says whether a tensor is one of some; a tensor's own comparison would compare values."""
+    """Returns whether a tensor is in a list, by identity, because tensors compare values."""
     return any([each is tensor for each in tensors])

@@ -1,4 +1,4 @@
-"""How are the ops of PyTorch recorded for a while?"""
+"""Records the ops of PyTorch for a while."""
 
 from __future__ import annotations
 
@@ -24,23 +24,23 @@ from nbtf._frameworks.torch.hearing import (
 
 
 class TorchListening(Listening):
-    """Has ops noted: of this thread, of those that begin meanwhile, and of the backward passes that they start."""
+    """Records ops on this thread, on threads that start meanwhile, and in the backward passes that they start."""
 
     def __init__(self, torch: Any) -> None:
-        """Takes PyTorch's module."""
+        """Uses PyTorch's module."""
         self._torch = torch
         self._own: Hearing | None = None
         self._undo: list[Callable[[], object]] = []
 
     def start(self) -> None:
-        """Begins.
+        """Starts recording.
 
         Raises:
-          RuntimeError: this release of PyTorch does not tell what is needed.
+          RuntimeError: if this release of PyTorch does not reveal what a record needs.
         """
         if not can_note(self._torch):
             version = getattr(self._torch, "__version__", "?")
-            raise RuntimeError(f"PyTorch {version} cannot be watched: it does not tell which node of autograd runs.")
+            raise RuntimeError(f"PyTorch {version} cannot be watched: it does not reveal the running node of autograd.")
         _stop_in_children()
         hearing = self._own = begin_hearing(self._torch)
         self._undo.append(lambda: end_hearing(self._torch, hearing))
@@ -52,7 +52,7 @@ class TorchListening(Listening):
             hearing.forget_interrupted()
 
     def join(self) -> None:
-        """Listens to this thread until it ends."""
+        """Records this thread until it ends."""
         self._join()
 
     @cautious(lambda: None)
@@ -60,12 +60,12 @@ class TorchListening(Listening):
         hear_whole_thread(self._torch)
 
     def renew(self) -> None:
-        """Enters the mode again where an interrupt has taken it away, and forgets what it has left behind."""
+        """Enters the mode again if an interrupt has removed it, and discards what the interrupt has left behind."""
         if self._own is not None and self._own is hearing_of_thread(self._torch):
             stay_heard(self._torch, self._own)
 
     def stop(self) -> None:
-        """Ends; the last that began first."""
+        """Stops recording, in reverse order."""
         while self._undo:
             self._undo.pop()()
 
@@ -80,13 +80,13 @@ def _want_no_longer() -> None:
 
 @cache
 def _stop_in_children() -> None:
-    """Has processes that are forked, such as those of a DataLoader, record nothing: nobody could read it."""
+    """Stops recording in forked processes, such as those of a DataLoader, whose records could not be read."""
     if hasattr(os, "register_at_fork"):
         os.register_at_fork(after_in_child=lambda: setattr(RECORDING, "wanted", 0))
 
 
 def _tell_of_modules(torch: Any) -> list[Callable[[], object]]:
-    """Has what hears a thread told which modules run on it; returns what ends that."""
+    """Registers hooks that notify a thread's observer of the running modules; returns functions that remove them."""
     hooks, is_compiling = torch.nn.modules.module, torch.compiler.is_compiling
 
     def begin(module: Any, inputs: Any) -> None:
@@ -109,12 +109,12 @@ def _tell_of_modules(torch: Any) -> list[Callable[[], object]]:
 
 
 def _without_warning() -> Callable[[], object]:
-    """Has PyTorch not warn of these hooks, which do nothing where something is compiled."""
+    """Suppresses PyTorch's warning about these hooks, which do nothing during compilation."""
     warnings.filterwarnings("ignore", r"Using `torch\.compile\(module\)` when there are global hooks", UserWarning)
     own_filter = warnings.filters[0]
 
     def undo() -> None:
-        with suppress(ValueError):  # where it was begun inside `warnings.catch_warnings`, which has ended
+        with suppress(ValueError):  # it started inside `warnings.catch_warnings`, which has ended
             cast("list[Any]", warnings.filters).remove(own_filter)
 
     return undo

@@ -1,4 +1,4 @@
-"""What have processes of loaders of data done? What runs there nobody hears."""
+"""How much have worker processes of data loaders done? Their ops cannot be observed."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from typing import Any
 
 
 class Workers:
-    """The processes that `torch.utils.data.DataLoader` has begun since somebody first asked, and what they have sent.
+    """The worker processes of `torch.utils.data.DataLoader` started since counting began, and their batches.
 
-    Processes that were begun before that, such as those of `persistent_workers=True`, show by the batches they send.
+    Earlier processes, such as those of `persistent_workers=True`, are noticed by the batches that they send.
     """
 
     def __init__(self, torch: Any) -> None:
-        """Counts from now on, as long as this process lives."""
+        """Counts from now on, until this process ends."""
         self.count = self.batches = 0
         iterator_class: Any = torch.utils.data.dataloader._MultiProcessingDataLoaderIter
         begin, next_data = iterator_class.__init__, iterator_class._next_data
@@ -32,5 +32,5 @@ class Workers:
 
 @cache
 def workers_of(torch: Any) -> Workers:
-    """Returns what counts them; it begins with the first call."""
+    """Returns the counter; the first call starts it."""
     return Workers(torch)

@@ -17,12 +17,16 @@ _BY_LESSON = """
     06 failed_request abC · four_gib Abc · one_mib abC · piece_between Ab · two_deletions abC
     07 one_product abC · card_1 Ab · shell_quotes abC · card_7 Abc · set_in_python aB
     08 tower_log aBc · tower_sum aB · result_bytes aBc · split_card abC
-    09 loss aBc · weights aBc · batch_part aB · gradient_bytes abC
+    09 loss Abc · batch_norm abC · weights Abc · batch_part Ab · gradient_bytes aBc
     10 described_product Abc · session_copies abC · session_error aBc
     11 default_pool Abc · visible_cards aBc · closed_session abC · forty_percent Abc · second_session aBc
     12 log_and_ladder Abc · hidden_cards aBc · factor abC
     13 pytorch_losses Abc · backward_line aB · full_card abC
-    14 bare_gpu aBc · host_copy abC · one_number Abc · thousand_gpus abC · lost_worker aBc
+    14 bare_gpu aBc · host_copy Abc · one_number abC · thousand_gpus aBc
+    15 lost_worker abC · killed_worker Abc
+    16 early_timer Abc · waiting_line abC · small_products aBc
+    17 one_adam_step abC · larger_batch aBc · mixed_precision Abc
+    18 first_stage Abc · stage_2_copies Abc · stage_3_copies aBc · seven_billion abC
 """
 
 QUESTIONS: Mapping[str, str] = MappingProxyType(

@@ -99,7 +99,7 @@ class Program:
         self._shell.compile.get_code_name = self._code_name
         self._shell.showtraceback = _show_nothing  # its output would be discarded, and takes time
         self._number = 0
-        self._until = 0.0
+        self._until = 0.0  # of the processor's time: a busy computer must not end a loop earlier
 
     def run(
         self,
@@ -131,7 +131,7 @@ class Program:
             if not self._machine.tensors.has_values:
                 stack.enter_context(Files(self._torch, ledger, host, notes).held_in_memory())
                 stack.enter_context(host.without_values())
-            ends = self._run_cells(self.cells if cells is None else cells, allocators, ledger)
+            ends = self._run_cells(self.cells if cells is None else cells, allocators, ledger, notes)
         ledger.finish()
         peaks = [allocator.peak() for allocator in allocators]
         used = [peak for peak in peaks if peak.allocated or peak.ooms]
@@ -152,7 +152,9 @@ class Program:
         self._machine.allocators[:] = allocators
         return allocators
 
-    def _run_cells(self, cells: Sequence[Cell], allocators: Sequence[WatchedAllocator], ledger: Ledger) -> _Ends:
+    def _run_cells(
+        self, cells: Sequence[Cell], allocators: Sequence[WatchedAllocator], ledger: Ledger, notes: list[str]
+    ) -> _Ends:
         """Runs cells up to the first error of one that is predicted, or until the time is up; says how they ended."""
         is_cut, unprepared = False, list[str]()
         self._predicted = cells
@@ -160,8 +162,12 @@ class Program:
         for cell in cells:
             if cell.is_predicted and not has_begun:
                 has_begun = True
-                for allocator in allocators:
-                    allocator.begin()
+                cached = sum([allocator.begin() for allocator in allocators])
+                if cached:
+                    notes.append(
+                        f"The prediction starts with an empty cache: it does not count {runtime.exact(cached)} that "
+                        "earlier cells reserved and no longer use."
+                    )
             error = self._end_of(cell, ledger)
             if isinstance(error, TimeUp):
                 return _Ends("", self._line_of(error) or f"cell {cell.number}", tuple(unprepared), is_cut)
@@ -177,7 +183,7 @@ class Program:
 
     def _end_of(self, cell: Cell, ledger: Ledger) -> BaseException | None:
         """Runs a cell; returns the error that ended it, if any."""
-        self._number, self._until = cell.number, time.monotonic() + self._seconds
+        self._number, self._until = cell.number, time.process_time() + self._seconds
         ledger.begin_cell()
         try:
             with self.limit.interrupting():
@@ -189,7 +195,7 @@ class Program:
     def _check(self, ledger: Ledger, look: Callable[[int], object] | None) -> None:
         """Ends a cell when all time is up, or when its own is and its memory has not grown for some steps."""
         self.limit.check()
-        if time.monotonic() > self._until and ledger.steps_without_peak >= _STEPS:
+        if time.process_time() > self._until and ledger.steps_without_peak >= _STEPS:
             self._until = float("inf")
             raise Enough
         if look is not None:

@@ -119,8 +119,11 @@ def _purposes(peak: Mapping[str, Any], answer: Mapping[str, Any]) -> Table:
     if reads:
         lines = list(reads)[:3]
         further = f" and {counted(len(reads) - 3, 'more line')}" if len(reads) > 3 else ""
-        amount = counted(sum(reads.values()), "value was", "values were")
-        notes.append(f"{amount} read, for which 0 stood: {'; '.join(lines)}{further}")
+        amount = counted(sum(reads.values()), "value")
+        notes.append(
+            f"The program read {amount} from the GPU. A prediction computes no values, so each read returned 0: "
+            f"{'; '.join(lines)}{further}"
+        )
     return Table(_PURPOSES, rows, [*notes, *dict.fromkeys(answer["notes"])])
 
 

@@ -13,7 +13,7 @@ from babel.messages.catalog import Catalog
 from nbtf.cli import translation
 from nbtf.notebook.stills.marks import Picture
 from nbtf.notebook.stills.svg import to_svg
-from tests.course.drawings import libraries, memory, placement, several
+from tests.course.drawings import libraries, memory, placement, several, training
 from tests.course.drawings.parts import Say
 from tests.course.scenarios import NOTEBOOKS
 
@@ -38,6 +38,10 @@ DRAWINGS: Mapping[str, Drawing] = MappingProxyType(
         "12_is_my_gpu_used": several.used,
         "13_your_own_pytorch_notebook": libraries.pytorch,
         "14_one_machine_is_not_enough": several.hosts,
+        "15_when_a_machine_fails": several.failure,
+        "16_asynchrony_and_timing": training.queue,
+        "17_sixteen_bytes_per_parameter": training.parameter,
+        "18_sharding": training.shards,
     }
 )
 """By the lesson's name."""

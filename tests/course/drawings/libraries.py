@@ -1,4 +1,4 @@
-"""What does the drawing of lesson 13 show? A program of PyTorch, and three questions that nbtf answers about it."""
+"""The drawing of lesson 13: a PyTorch program, and three questions that nbtf answers about it."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ _RIGHT = WIDTH - MARGIN
 
 
 def pytorch(say: Say) -> Picture:
-    """A step of training on the left; where it ran, who holds the memory, and other cards on the right."""
+    """A training step on the left; where it ran, what holds the memory, and other GPUs on the right."""
     marks: list[Mark] = frame(MARGIN, 54, 204, 150, fill="paper") + label(MARGIN + 14, 76, say("your loop"), "soft")
     for number, line in enumerate(("loss = f(model(x), y)", "loss.backward()", "optimizer.step()")):
         marks += code(MARGIN + 14, 104 + number * 30, line)
     for y in (78.0, 129.0, 180.0):
         marks += arrow((MARGIN + 204, y), (262, y))
-    marks += label(274, 83, say("where"), weight=600) + label(274, 134, say("who"), weight=600)
+    marks += label(274, 83, say("where"), weight=600) + label(274, 134, say("what"), weight=600)
     marks += label(274, 181, say("what if"), weight=600) + label(274, 198, say("simulated"), "soft", SMALL)
     marks += frame(360, 58, _RIGHT - 360, 40) + code(372, 82, "aten::mm")
     marks += label(_RIGHT - 12, 82, say("backward of line 1"), "soft", SMALL, anchor="end")
@@ -27,4 +27,4 @@ def pytorch(say: Say) -> Picture:
     for number in range(4):
         x = 360 + number * 86.0
         marks += frame(x, 162, 80, 42, dashed=True) + label(x + 40, 188, f"GPU:{number}", anchor="middle")
-    return picture(say("Three questions about a program that never heard of nbtf"), 222, marks)
+    return picture(say("Three questions about an unchanged PyTorch program"), 222, marks)

@@ -1,4 +1,4 @@
-"""What do the drawings of lessons 08, 09, 10, 12 and 14 show? Work on several GPUs, graphs, questions, and hosts."""
+"""The drawings of lessons 08, 09, 10, 12, 14 and 15: work on several GPUs, graphs, questions, and hosts."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def towers(say: Say) -> Picture:
 def mirrored(say: Say) -> Picture:
     """A batch in four parts, a whole model on each GPU, and the loop that keeps them equal."""
     marks = label(MARGIN, 68, say("a batch of 64")) + label(MARGIN, 128, say("the whole model"))
-    marks += paragraph(MARGIN, 192, say("all-reduce: gradients are added up, and all get the sum"), 150)
+    marks += paragraph(MARGIN, 192, say("all-reduce: adds up the gradients and sends the sum to all"), 150)
     for gpu in range(4):
         x = 190 + gpu * 130.0
         marks += block(x, 54, 120, 24, "16", "py", 12.5)
@@ -105,3 +105,21 @@ def hosts(say: Say) -> Picture:
     marks += label(MARGIN, 214, say("inside a host: 12 µs for 4 MB"), "soft")
     marks += label(_RIGHT, 214, say("between hosts: 334 µs, modelled"), "soft", anchor="end")
     return picture(say("Between two computers the same bytes take much longer than inside one"), 232, marks)
+
+
+def failure(say: Say) -> Picture:
+    """Three hosts, each GPU with the whole model; one host is crossed out, and the weights are on the others."""
+    marks: list[Mark] = []
+    for task in range(3):
+        x, lost = MARGIN + task * 236.0, task == 2
+        marks += frame(x, 56, 208, 96, dashed=lost, stroke="hot" if lost else "line")
+        if lost:
+            marks += [Line(x, 56, x + 208, 152, "hot", 2), Line(x, 152, x + 208, 56, "hot", 2)]
+        marks += label(x + 104, 74, f"/job:worker/task:{task}", "soft" if lost else "ink", weight=600, anchor="middle")
+        for gpu in range(2):
+            left = x + 14 + gpu * 94
+            marks += block(left, 100, 86, 36, say("model"), "tint2" if lost else "wgt", 12.5)
+            marks += [] if lost else label(left, 94, f"GPU:{gpu}", "soft", SMALL)
+    marks += label(MARGIN, 178, say("four copies of each weight are left"), "soft")
+    marks += label(_RIGHT, 178, say("the step in progress is lost"), "hot", anchor="end")
+    return picture(say("Each GPU holds the whole model, so the weights survive a lost machine"), 198, marks)

@@ -154,10 +154,12 @@ class WatchedAllocator(CachingAllocator):
         self._events: list[tuple[int, int, str]] = []
         self._highest, self._peak_event, self._peak_number, self._peak_line = 0, 0, 0, ""
 
-    def begin(self) -> None:
-        """Looks for the peak from now on."""
+    def begin(self) -> int:
+        """Watches for the peak from now on, with an empty cache. Returns how many bytes the cache had."""
+        cached = self.empty_cache()
         self._highest, self._peak_event, self._peak_line = self.level()[0], len(self._events), ""
         self.reset_peak_stats()
+        return cached
 
     def allocate(self, nbytes: int, stream: int = 0, label: Any = None) -> Allocation | None:
         """Allocates, and takes down where a new peak was reached."""

@@ -1,0 +1,86 @@
+"""Checks of the lessons about timing, memory per parameter and sharding."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import nbtf as tf
+from nbtf.notebook.checks.answers import Answers, Verdict, exercise
+from nbtf.notebook.checks.wording import listed, phrase
+
+_SIZE = 512
+"""Rows and columns of the model that is trained: 1 MiB."""
+
+
+class _Card:
+    """A card as the lesson defines it, in modelled seconds: busy at first, and slow at its first launch."""
+
+    def __init__(self) -> None:
+        self.host, self.free, self._first_launch = 0.0, 7.0, 0.5
+
+    def launch(self, seconds: float) -> None:
+        self.host += 10e-6
+        self.free = max(self.free, self.host) + seconds + self._first_launch
+        self._first_launch = 0.0
+
+    def synchronize(self) -> None:
+        self.host = max(self.host, self.free)
+
+
+@exercise
+def honest_timer(answers: Answers) -> Verdict:
+    """The time of one operation, measured on a card that is busy and whose first launch is slow."""
+    measure = answers.call("measure")
+    measured = [float(measure(_Card(), seconds)) for seconds in (1e-3, 1e-6)]
+    expected = [1e-3, 10e-6]
+    report = phrase("timeFound", ms=f"{1e3 * measured[0]:.3g}")
+    if not all(wanted <= time < 1.05 * wanted for time, wanted in zip(measured, expected, strict=True)):
+        return Verdict(False, phrase("sentences", first=report, second=phrase("timeGoal")))
+    return Verdict(True, report)
+
+
+@exercise
+def training_bytes(answers: Answers) -> Verdict:
+    """The bytes per parameter of three optimizers, compared with a step on the simulated card."""
+    answer: dict[Any, Any] = answers.read("bytes_per_parameter", dict)
+    optimizers = {
+        "SGD": tf.keras.optimizers.SGD(0.01),
+        "SGD with momentum": tf.keras.optimizers.SGD(0.01, momentum=0.9),
+        "Adam": tf.keras.optimizers.Adam(),
+    }
+    really = {name: _bytes_per_parameter(optimizer) for name, optimizer in optimizers.items()}
+    wrong = [name for name in really if answer.get(name) != really[name]]
+    if wrong:
+        return Verdict(False, phrase("wrongBytes", names=listed(wrong)))
+    return Verdict(True, phrase("allThree"))
+
+
+def _bytes_per_parameter(optimizer: Any) -> int:
+    """What weights, gradients and an optimizer's state take on GPU:0 after a step, rounded."""
+    shape = (_SIZE, _SIZE)
+    before = _in_use()
+    with tf.device("/GPU:0"):
+        weight, gradient = tf.Variable(tf.zeros(shape)), tf.ones(shape)
+        optimizer.apply_gradients([(gradient, weight)])
+    return round((_in_use() - before) / (_SIZE * _SIZE))
+
+
+def _in_use() -> int:
+    return next(device.in_use or 0 for device in tf.runtime.devices() if device.name == "GPU:0")
+
+
+@exercise
+def sharded_bytes(answers: Answers) -> Verdict:
+    """The bytes per parameter on each GPU, for all stages and several numbers of GPUs."""
+    function = answers.call("bytes_per_parameter")
+    for stage, gpus in itertools.product(range(4), (4, 8, 64)):
+        answer, expected = float(function(stage, gpus)), _sharded(stage, gpus)
+        if abs(answer - expected) > 1e-6:
+            return Verdict(False, phrase("stageBytes", stage=stage, n=gpus, found=f"{answer:g}", goal=f"{expected:g}"))
+    return Verdict(True, phrase("allStages"))
+
+
+def _sharded(stage: int, gpus: int) -> float:
+    """Weights, gradients and moments of a parameter, each divided from its stage on."""
+    return sum(size / (gpus if stage >= first else 1) for size, first in ((4, 3), (4, 2), (8, 1)))

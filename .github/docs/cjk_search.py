@@ -1,4 +1,4 @@
-"""How is a text without blanks searched? By its pairs of letters, in the index as in what somebody types."""
+"""Search for languages without spaces: the index and the query are split into pairs of letters."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _RUN = re.compile(rf"[{_LETTERS}]+|\w+", re.ASCII)
 
 
 class PairsOfLetters(SearchLanguage):
-    """A language that writes without blanks: `ソフト配置` is found by ソフ, フト, ト配 and 配置 together."""
+    """A language without spaces between words: `ソフト配置` is indexed as ソフ, フト, ト配 and 配置."""
 
     stopwords: ClassVar[set[str]] = set()
     js_splitter_code = rf"""
@@ -24,7 +24,7 @@ var splitQuery = (query) => (query.toLowerCase().match(/[{_LETTERS}]+|[a-z0-9_]+
 """
 
     def split(self, text: str) -> list[str]:
-        """Returns the words of a text, and of what has no blanks each pair of letters."""
+        """Returns the words of a text; each run without spaces is split into pairs of letters."""
         words: list[str] = []
         for run in _RUN.findall(text.lower()):
             is_dense = re.match(f"[{_LETTERS}]", run) and len(run) > 2

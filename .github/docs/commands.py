@@ -1,4 +1,4 @@
-"""What does each command take? The page of commands, with the options of their parsers below each heading."""
+"""Generates the page of commands: the options of each parser, followed by the page's examples."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _HEADING = re.compile(r"^## `(nbtf[^`]*)`$", re.MULTILINE)
 
 
 def commands_page(text: str) -> str:
-    """Returns the page: what each command does and takes stands before the example that the text has for it."""
+    """Returns the page, with the description and the options of each command before its example."""
     parsers = dict(leaves(_parser()))
     sections = {name: section(name, parser) for name, parser in parsers.items()}
     page = _HEADING.sub(lambda heading: sections.pop(heading[1], heading[0]), text)
@@ -20,7 +20,7 @@ def commands_page(text: str) -> str:
 
 
 def leaves(parser: argparse.ArgumentParser) -> Iterator[tuple[str, argparse.ArgumentParser]]:
-    """Yields the commands that do something, each by all its words: `nbtf notebooks check`."""
+    """Yields the commands without subcommands, each with its full name, such as `nbtf notebooks check`."""
     doors = [action for action in parser._actions if isinstance(action, argparse._SubParsersAction)]
     if not doors:
         yield parser.prog, parser
@@ -30,7 +30,7 @@ def leaves(parser: argparse.ArgumentParser) -> Iterator[tuple[str, argparse.Argu
 
 
 def section(name: str, parser: argparse.ArgumentParser) -> str:
-    """Returns the heading of a command, what it does, how it is called, and a line for each of its options."""
+    """Returns the heading, the description, the usage and the options of a command."""
     formatter = parser.formatter_class(prog=parser.prog, width=80)
     formatter.add_usage(parser.usage, parser._actions, parser._mutually_exclusive_groups, prefix="")
     anchor = name.replace(" ", "-")
@@ -44,12 +44,12 @@ def section(name: str, parser: argparse.ArgumentParser) -> str:
 
 
 def told(action: argparse.Action) -> bool:
-    """Tells whether an option has a line; `--help` has none."""
+    """Tells whether an option is listed; `--help` is not."""
     return action.help not in (None, argparse.SUPPRESS) and "--help" not in action.option_strings
 
 
 def names(action: argparse.Action) -> str:
-    """Returns an option as it is typed: `-o DIR`, `--output DIR`."""
+    """Returns an option as it is typed, such as `-o DIR`, `--output DIR`."""
     choices = "|".join(map(str, action.choices)) if action.choices else action.dest.upper()
     value = action.metavar if isinstance(action.metavar, str) else choices
     if not action.option_strings:
@@ -58,12 +58,12 @@ def names(action: argparse.Action) -> str:
 
 
 def explained(action: argparse.Action) -> str:
-    """Returns what the parser says of an option, with its values filled in."""
+    """Returns the help text of an option, with its values filled in."""
     values = vars(action) | {"prog": "nbtf"}
     return str(action.help) % values
 
 
 def plain(text: str) -> str:
-    """Returns a text in which Markdown sees code alone; a line that begins a sentence begins a paragraph."""
+    """Escapes a text for Markdown, except its code, and makes lines that begin a sentence paragraphs."""
     text = re.sub(r"\.\n(?=[A-Z])", ".\n\n", text)
     return re.sub(r"(`[^`]*`)|([*_<\[\]])", lambda match: match[1] or f"\\{match[2]}", text)

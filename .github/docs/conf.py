@@ -1,4 +1,4 @@
-"""How does Sphinx make pages of what `build.py` has laid out? One language at a time, with no network."""
+"""Sphinx's settings for the sources that `build.py` has collected, one language at a time."""
 
 from __future__ import annotations
 
@@ -50,21 +50,21 @@ html_sidebars = {
 html_context = {"languages": {"en": "English", "ja": "日本語", "zh_CN": "简体中文"}}
 html_copy_source = html_show_sourcelink = False
 html_show_sphinx = False
-html_show_search_summary = False  # it is fetched, which no browser does from a folder
+html_show_search_summary = False  # browsers do not fetch it for pages opened from a folder
 html_extra_path = ["extra"]
 copybutton_prompt_text = r">>> |\.\.\. |\$ "
 copybutton_prompt_is_regexp = True
 copybutton_exclude = ".linenos, .gp, .go"
 
-# ---- Markdown and lessons: their stored outputs are shown, nothing is run
+# ---- Markdown and lessons: stored outputs are shown, nothing is run
 
 nb_execution_mode = "off"
-nb_ipywidgets_js = {}  # from another host; no stored output needs them
+nb_ipywidgets_js = {}  # these would come from another host; no stored output needs them
 myst_enable_extensions = ["colon_fence", "deflist"]
 myst_heading_anchors = 3
 suppress_warnings = ["mystnb.unknown_mime_type"]
 
-# ---- docstrings: single backquotes are code, as in Markdown
+# ---- docstrings: single backticks are code, as in Markdown
 
 default_role = "code"
 smartquotes = False

@@ -1,4 +1,4 @@
-"""Which names of a page are links? Those in code that the reference has, as `tf.runtime.recording` or `nbtf run`."""
+"""Turns code that the reference documents, such as `tf.runtime.recording` or `nbtf run`, into links."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ import nbtf
 
 NAMES = ("runtime", "config", "notebook")
 
-sys.modules["tf"] = nbtf  # as everybody imports it, and as it stands on the pages
+sys.modules["tf"] = nbtf  # the name under which programs import it and pages document it
 sys.modules.update({f"tf.{name}": getattr(nbtf, name) for name in NAMES})
 
 
 def public_target(name: str, environment: BuildEnvironment) -> str:
-    """Returns under which name a page has what Python calls `nbtf._runtime.recorder.Recorder`; empty if none has."""
+    """Returns the documented name of what Python calls `nbtf._runtime.recorder.Recorder`; empty if there is none."""
     objects = environment.domains.python_domain.objects
     last = name.removeprefix("nbtf.").rpartition(".")[2]
     candidates = (name, name.replace("nbtf.", "tf.", 1), *(f"tf.{namespace}.{last}" for namespace in NAMES))
@@ -30,7 +30,7 @@ def public_target(name: str, environment: BuildEnvironment) -> str:
 
 
 def resolve(app: Sphinx, environment: BuildEnvironment, node: pending_xref, text: nodes.TextElement) -> Any:
-    """Links a type of a signature to its page; others, such as Python's own, stay text without a warning."""
+    """Links a type in a signature to its page; other types, such as Python's own, stay text without a warning."""
     if node["refdomain"] != "py":
         return None
     target = public_target(node["reftarget"], environment)
@@ -42,9 +42,9 @@ def resolve(app: Sphinx, environment: BuildEnvironment, node: pending_xref, text
 
 
 def label_of(code: str) -> str:
-    """Returns the label under which the reference has a command, a magic or a variable; empty for other code.
+    """Returns the label of a command, a magic or a variable in the reference; empty for other code.
 
-    `nbtf notebooks check FOLDER` has `nbtf-notebooks-check`, `%gpu_memory --who` has `line-gpu_memory`.
+    `nbtf notebooks check FOLDER` has the label `nbtf-notebooks-check`, `%gpu_memory --who` has `line-gpu_memory`.
     """
     if command := re.match(r"nbtf (?:notebooks )?[a-z]+(?![\w.])", code):
         return command[0].replace(" ", "-")
@@ -55,21 +55,21 @@ def label_of(code: str) -> str:
 
 
 class LinkedNames(SphinxPostTransform):
-    """Makes a link of each piece of code that is in the reference, but for titles, and those of its own page."""
+    """Links each piece of documented code, except in titles and on the page that documents it."""
 
     default_priority = 5
 
     def run(self, **options: Any) -> None:
-        """Looks at a page."""
+        """Links the code of a page."""
         for text in list(self.document.findall(nodes.Text)):
-            if text.astext() == " -- ":  # as Sphinx writes it between an argument and what is said of it
+            if text.astext() == " -- ":  # Sphinx's separator between an argument and its description
                 text.parent.replace(text, nodes.Text(" – "))
         for literal in list(self.document.findall(nodes.literal)):
             if not isinstance(literal.parent, nodes.reference | nodes.title | pending_xref):
                 literal.replace_self(self.linked(literal))
 
     def linked(self, literal: nodes.literal) -> nodes.Element:
-        """Returns a piece of code with its link; itself where the reference does not have it."""
+        """Returns a piece of code with its link, or unchanged if the reference does not document it."""
         page, domains = self.env.docname, self.env.domains
         name = literal.astext().partition("(")[0]
         if name.startswith("tf.") and name in domains.python_domain.objects:
@@ -79,7 +79,7 @@ class LinkedNames(SphinxPostTransform):
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
-    """Adds both to Sphinx."""
+    """Registers both with Sphinx."""
     app.connect("missing-reference", resolve)
     app.add_post_transform(LinkedNames)
     return {"parallel_read_safe": True}

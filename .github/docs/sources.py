@@ -1,4 +1,4 @@
-"""What do pages come from that no file of this folder has? Lessons, docstrings, and the parsers of magics."""
+"""Generates the pages that are not files of this folder: lessons, the API, magics, variables, TensorFlow's names."""
 
 from __future__ import annotations
 
@@ -33,16 +33,19 @@ PAGES = {
     "config": ("config", CHAPTERS),
     "notebook": ("notebook", CHAPTERS),
 }
-"""Which names of which namespace of `tf` a page has."""
+"""For each page, a namespace of `tf` and the kinds of names that the page lists."""
 
 
 def write_sources(folder: Path) -> None:
-    """Adds to a folder the pages of the reference that are generated."""
+    """Writes the generated pages of the reference to a folder."""
     reference = folder / "reference"
     for page, (name, chapters) in PAGES.items():
         (reference / f"{page}.rst").write_text(namespace_page(getattr(nbtf, name), chapters), encoding="utf-8")
     (reference / "magic_options.md").write_text(magics_page(), encoding="utf-8")
     (reference / "variables.md").write_text(variables_page(), encoding="utf-8")
+    (reference / "tensorflow_names.md").write_text(names_page(), encoding="utf-8")
+    changelog = (Path(__file__).parents[2] / "CHANGELOG.md").read_text(encoding="utf-8")
+    (reference / "changelog.md").write_text(re.sub(r"\[([^\]]+)\]\([^)\s]+\)", r"\1", changelog), encoding="utf-8")
     commands = reference / "commands.md"
     commands.write_text(commands_page(commands.read_text(encoding="utf-8")), encoding="utf-8")
     (folder / "extra").mkdir()
@@ -60,13 +63,13 @@ RUN_IT = {
 
 
 def write_lessons(notebooks: Path, folder: Path, language: str, has_site: bool) -> None:
-    """Puts the lessons of a folder where Sphinx looks for them, with their stored outputs and their drawings.
+    """Copies lessons to where Sphinx expects them, with their stored outputs and their drawings.
 
     Args:
       notebooks: the folder of the lessons.
-      folder: where they go.
-      language: theirs.
-      has_site: whether each has a page that runs it.
+      folder: the folder to write to.
+      language: the language of the lessons.
+      has_site: whether the site has a page that runs each lesson in the browser.
     """
     for path in sorted(notebooks.glob("*.ipynb")):
         notebook = read(path)
@@ -81,7 +84,7 @@ def write_lessons(notebooks: Path, folder: Path, language: str, has_site: bool) 
 
 
 def lesson(notebook: Any) -> Any:
-    """Returns a lesson as a page: without the cell that installs and the line of languages; what is folded stays so."""
+    """Returns a lesson as a page: without its install cell and its line of languages; folded outputs stay folded."""
     cells = [cell for cell in notebook.cells if not is_install_cell(cell)]
     for cell in cells:
         if cell.cell_type == "markdown":
@@ -98,7 +101,7 @@ def lesson(notebook: Any) -> Any:
 
 
 def drawings(cell: Any) -> Iterator[ElementTree.Element]:
-    """Yields the pictures among a cell's outputs."""
+    """Yields the SVG pictures among a cell's outputs."""
     for output in cell.outputs:
         if "image/svg+xml" in output.get("data", {}):
             yield ElementTree.fromstring(output.data["image/svg+xml"])
@@ -108,7 +111,7 @@ def drawings(cell: Any) -> Iterator[ElementTree.Element]:
 
 
 def namespace_page(module: ModuleType, chapters: Sequence[str]) -> str:
-    """Returns a page of a namespace: chapters of its names, and with the first of them what is below it."""
+    """Returns a page of a namespace: chapters of its names, followed on its first page by its inner namespaces."""
     title = module.__name__.replace("nbtf", "tf", 1)
     public = {name: getattr(module, name) for name in dir(module) if not name.startswith("_")}
     below = {name: value for name, value in public.items() if inspect.isclass(value) and name.islower()}
@@ -128,7 +131,7 @@ def namespace_page(module: ModuleType, chapters: Sequence[str]) -> str:
 
 
 def inner_namespace(title: str, namespace: type) -> list[str]:
-    """Returns the chapter of a class that holds functions, as `tf.config.experimental` does."""
+    """Returns the chapter of a class that only groups functions, such as `tf.config.experimental`."""
     own_name = title.rpartition(".")[2]
     lines = [title, "-" * len(title), "", f".. py:class:: {own_name}", "   :no-typesetting:", ""]
     lines += [str(inspect.getdoc(namespace)), ""]
@@ -141,14 +144,14 @@ def inner_namespace(title: str, namespace: type) -> list[str]:
 
 
 def chapter_of(value: object) -> str:
-    """Returns where a name stands on its page."""
+    """Returns the chapter of its page that lists a name."""
     if inspect.isclass(value):
         return "Records" if hasattr(value, "_fields") else "Classes"
     return "Functions" if callable(value) else "Values"
 
 
 def entry(name: str, value: object) -> list[str]:
-    """Returns the directive of a name. The fields of a record stand in its signature."""
+    """Returns the directive of a name. Fields of a record are left out: its signature lists them."""
     if chapter_of(value) == "Values":
         own_name = name.rpartition(".")[2]
         return [f".. py:data:: {own_name}", "", *(f"   {line}" for line in value_docstring(own_name, value))]
@@ -159,20 +162,20 @@ def entry(name: str, value: object) -> list[str]:
 
 
 def value_docstring(name: str, value: object) -> list[str]:
-    """Returns what is said of a value, below it, in the module of ours that defines it."""
+    """Returns the docstring that follows a value in the module that defines it."""
     for path, module in list(sys.modules.items()):
         if path.startswith("nbtf.") and vars(module).get(name) is value:
             documented = ModuleAnalyzer.for_module(module.__name__).find_attr_docs()
             if ("", name) in documented:
                 return documented["", name]
-    raise LookupError(f"no module says what {name} is")
+    raise LookupError(f"no module documents {name}")
 
 
 # ---- magics and variables
 
 
 def magics_page() -> str:
-    """Returns the page of what each magic says with `-h`."""
+    """Returns the page of the help text of each magic."""
     shell = InteractiveShell.instance()
     nbtf.load_ipython_extension(shell)
     lines = ["# Options of the magics", "", MAGICS_INTRODUCTION, ""]
@@ -184,22 +187,64 @@ def magics_page() -> str:
 
 
 MAGICS_INTRODUCTION = """\
-`%load_ext nbtf` adds these to a notebook. Below is what each of them prints with `-h`; [the magics](MAGICS.md) tells
-more, with examples."""
+`%load_ext nbtf` adds these magics to a notebook. Each section shows the magic's help text (`-h`). For examples, see
+[The magics](MAGICS.md)."""
 
 
 def help_of(shell: InteractiveShell, magic: str) -> str:
-    """Returns what a magic prints with `-h`."""
+    """Returns the help text of a magic."""
     with capture_output() as captured:
         shell.run_cell(f"{magic} -h\n" + ("pass" if magic.startswith("%%") else ""))
     return str(captured.stdout).strip()
 
 
 def variables_page() -> str:
-    """Returns the page of our environment variables."""
-    lines = ["# Environment variables", "", "`nbtf doctor` says whether those that are set can be read.", ""]
+    """Returns the page of environment variables."""
+    lines = ["# Environment variables", "", "`nbtf doctor` checks the values of the variables that are set.", ""]
     for variable in VARIABLES:
         words = " · ".join(f"`{word}`" for word in variable.words)
         lines += [f"({variable.name})=", "", f"## `{variable.name}`", "", variable.purpose, ""]
         lines += [f"Values: {words}", ""] if words else []
     return "\n".join(lines)
+
+
+# ---- TensorFlow's names
+
+OWN = ("tf.runtime", "tf.notebook", "tf.experimental.numpy.", "tf.keras.backend.functions", "tf.compat.v1.")
+"""Namespaces, or beginnings of their names, that are not listed: ours, and the modules behind TensorFlow's."""
+
+NAMES_INTRODUCTION = """\
+# Supported TensorFlow names
+
+nbtf has {count:,} names of TensorFlow's API, grouped below by namespace. They are called and documented as in
+TensorFlow 2.21; [Differences from TensorFlow](../differences.md) lists the exceptions. Using a name that is not on this
+page raises an error that names it and, if nbtf has another function for the purpose, that function.
+
+`tf.compat.v1` has its names beside those of `tf`; the namespaces below it follow the same pattern.
+"""
+
+
+def names_page() -> str:
+    """Returns the page of the names of TensorFlow that nbtf has, by namespace."""
+    spaces = {title: names for title, names in namespaces(nbtf, "tf") if names}
+    lines = [NAMES_INTRODUCTION.format(count=sum(map(len, spaces.values()))), ""]
+    for title, names in sorted(spaces.items()):
+        lines += [f"## `{title}`", "", ", ".join(f"`{name}`" for name in names), ""]
+    return "\n".join(lines)
+
+
+def namespaces(module: ModuleType, title: str) -> Iterator[tuple[str, list[str]]]:
+    """Yields a TensorFlow namespace with its names, then the namespaces below it."""
+    yield title, [name for name in dir(module) if is_tensorflows(name, getattr(module, name))]
+    for name in dir(module):
+        value, below = getattr(module, name), f"{title}.{name}"
+        if not name.startswith("_") and inspect.ismodule(value) and value.__name__.startswith("nbtf."):
+            if not below.startswith(OWN):
+                yield from namespaces(value, below)
+
+
+def is_tensorflows(name: str, value: object) -> bool:
+    """Tells whether a name of a namespace is part of TensorFlow's API, and not an import of the module behind it."""
+    if name.startswith("_") or inspect.ismodule(value) or name in ("annotations", "load_ipython_extension"):
+        return False
+    return str(getattr(value, "__module__", "nbtf")).startswith(("nbtf", "builtins", "numpy"))

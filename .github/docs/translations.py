@@ -1,4 +1,4 @@
-"""Is every page translated? A page with a text that its catalogue lacks is a warning, and fails the build."""
+"""Warns about pages that are not fully translated, which fails the build."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from sphinx.config import Config
 from sphinx.util import logging
 
 ENGLISH = ("reference/", "lessons/0", "lessons/1")
-"""The reference is in English; lessons are translated before, as `nbtf notebooks translate` does."""
+"""The reference is in English; `nbtf notebooks translate` translates the lessons."""
 
 
 FOLDED = {
@@ -21,7 +21,7 @@ FOLDED = {
 
 
 def tell_untranslated(app: Sphinx, doctree: nodes.document, page: str) -> None:
-    """Warns of a page that is not translated as a whole; the texts of one without a catalogue have no mark at all."""
+    """Warns about a page with an untranslated text; without a catalogue, the texts of a page have no mark at all."""
     if app.config.language == "en" or page.startswith(ENGLISH):
         return
     texts = [node for node in doctree.findall(nodes.Element) if "translated" in node]
@@ -33,7 +33,7 @@ def tell_untranslated(app: Sphinx, doctree: nodes.document, page: str) -> None:
 
 
 def is_english(node: nodes.Element) -> bool:
-    """Tells whether a text is not translated; Sphinx marks a picture by its file, so its description is looked at."""
+    """Tells whether a text is not translated; for a picture, Sphinx marks only its file, so its alt text decides."""
     return node.get("alt", "").isascii() if isinstance(node, nodes.image) else not node["translated"]
 
 
@@ -43,7 +43,7 @@ def name_folded(app: Sphinx, config: Config) -> None:
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
-    """Adds both to Sphinx."""
+    """Registers both with Sphinx."""
     app.connect("config-inited", name_folded)
     app.connect("doctree-resolved", tell_untranslated)
     return {"parallel_read_safe": True}

@@ -253,7 +253,7 @@ def test_a_long_table_is_cut_and_says_the_total() -> None:
     assert held
     lines = info.value.message.split("\n")
     assert 2 + 1 + 8 + 1 == len(lines)
-    assert "  and 5 more with 4 MiB; all together 12 MiB" == lines[-1]
+    assert "  and 5 more with 4 MiB; 12 MiB in total" == lines[-1]
 
 
 @pytest.mark.parametrize(("mib", "advice"), [(64, "use a card with more memory."), (40, "raise memory_limit in")])

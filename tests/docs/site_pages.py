@@ -1,4 +1,4 @@
-"""What is in the pages of a site that has been built: ids, links, and the hosts they ask."""
+"""Reads the pages of a built site: their ids, their links and the files they load."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import pytest
 
 @dataclass
 class Page(HTMLParser):
-    """A page of a site; what it links to and what it shows, as the page says it."""
+    """A page of a site, with its links and the files that it loads, as written in the page."""
 
     path: Path
     ids: set[str] = field(default_factory=set)
@@ -29,7 +29,7 @@ class Page(HTMLParser):
         return hash(self.path)
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        """Takes down what an element says."""
+        """Collects the ids, links and files of an element."""
         said = {name: value or "" for name, value in attrs}
         self.ids |= {said[name] for name in ("id", "name") if name in said}
         if tag == "a" and "href" in said:
@@ -40,7 +40,7 @@ class Page(HTMLParser):
 
 
 def built_site() -> Path:
-    """The folder of a documentation site. Without one a test skips, but fails where `CI` is set."""
+    """Returns the folder of a documentation site. Without one, a test is skipped, or fails if `CI` is set."""
     folder = os.environ.get("NBTF_DOCS", "")
     if not folder:
         end = pytest.fail if os.environ.get("CI") else pytest.skip
@@ -50,6 +50,6 @@ def built_site() -> Path:
 
 @cache
 def pages_of(site: Path) -> dict[Path, Page]:
-    """All pages of a site but those that run lessons, by their paths."""
+    """Returns the pages of a site by their paths, except those that run lessons."""
     paths = sorted(path for path in site.rglob("*.html") if site / "try" not in path.parents)
     return {path: Page(path) for path in paths if not path.is_relative_to(site / "_static")}

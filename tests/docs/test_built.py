@@ -1,4 +1,4 @@
-"""Is the built documentation whole: every link, every name with its example, all languages, no other host?"""
+"""Is the built documentation complete: links, names with examples, languages, and no other host?"""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ NAMESPACES = ("runtime", "config", "notebook")
 
 ALIAS = "tf.config.experimental.VirtualDeviceConfiguration"
 WITHOUT = {"tf.runtime.version", "tf.runtime.Event", "tf.runtime.Site", ALIAS}
-"""Values, and what is another name of something with an example."""
+"""Values, and other names of something that has an example."""
 
 
 @pytest.fixture(scope="module")
@@ -41,7 +41,7 @@ def is_outside(address: str) -> bool:
 
 
 def broken(site: Path, pages: dict[Path, Page], page: Page, link: str) -> bool:
-    """Whether a link inside the site leads to no file, or to no element of its page."""
+    """Tells whether a link inside the site leads to a missing file or element."""
     address = urlsplit(link)
     target = (page.path.parent / unquote(address.path)).resolve() if address.path else page.path
     if site / "try" in target.parents or target == site / "try":
@@ -67,7 +67,7 @@ def test_a_broken_link_is_noticed(site: Path, pages: dict[Path, Page]) -> None:
 
     assert broken(site, pages, page, "no_such_page.html")
     assert broken(site, pages, page, "how_it_works.html#no-such-chapter")
-    assert not broken(site, pages, page, "how_it_works.html#the-road")
+    assert not broken(site, pages, page, "how_it_works.html#how-a-device-is-chosen")
 
 
 def test_pages_show_nothing_of_another_host(pages: dict[Path, Page]) -> None:
@@ -93,14 +93,14 @@ def test_every_language_has_every_page(site: Path, pages: dict[Path, Page], lang
 
 
 def entry(page: str, name: str) -> str:
-    """Returns what a page has of a name, up to the next."""
+    """Returns the part of a page about a name, up to the next name."""
     start = page.index(f'id="{name}"')
     following = re.search(r'<dt class="sig sig-object py" id="(?!' + re.escape(name) + r"\.)", page[start + 1 :])
     return page[start : start + 1 + following.start() if following else len(page)]
 
 
 def public_names() -> list[tuple[str, str]]:
-    """The names that the reference has: with their page, those of classes that hold functions too."""
+    """Returns the names in the reference, each with its page, including those of classes that only group functions."""
     names: list[tuple[str, str]] = []
     for namespace in NAMESPACES:
         for name, value in public_members(getattr(tf, namespace)).items():
@@ -111,7 +111,7 @@ def public_names() -> list[tuple[str, str]]:
 
 
 def public_members(owner: object) -> dict[str, object]:
-    """What a module or a class that holds functions offers."""
+    """Returns the public members of a module, or of a class that groups functions."""
     names = dir(owner) if inspect.ismodule(owner) else vars(owner)
     return {name: getattr(owner, name) for name in names if not name.startswith("_")}
 
@@ -144,11 +144,32 @@ def test_every_command_and_variable_is_on_its_page(pages: dict[Path, Page], site
 
 
 def test_code_that_the_reference_has_is_a_link(pages: dict[Path, Page], site: Path) -> None:
-    links = pages[site / "questions" / "who_holds_my_memory.html"].links
+    links = pages[site / "guides" / "who_holds_my_memory.html"].links
 
     assert "../reference/runtime.html#tf.runtime.memory_map" in links
     assert "../reference/magic_options.html#line-gpu-memory" in links
     assert "../reference/commands.html#nbtf-top" in links
+
+
+def test_old_addresses_of_guides_lead_to_the_new_ones(pages: dict[Path, Page], site: Path) -> None:
+    assert ["../guides/out_of_memory.html"] == pages[site / "questions" / "out_of_memory.html"].links
+
+
+def test_the_commands_page_has_each_command_once(site: Path) -> None:
+    text = (site / "reference" / "commands.html").read_text(encoding="utf-8")
+    headings = re.findall(
+        r"<h2><code[^>]*><span class=\"pre\">nbtf</span> <span class=\"pre\">(.*?)</span></code>", text
+    )
+
+    assert len(headings) > 8
+    assert len(set(headings)) == len(headings)
+
+
+def test_tensorflow_names_are_listed(site: Path) -> None:
+    text = (site / "reference" / "tensorflow_names.html").read_text(encoding="utf-8")
+
+    assert "MirroredStrategy" in text
+    assert "annotations" not in text
 
 
 def test_every_lesson_shows_its_stored_outputs(site: Path) -> None:

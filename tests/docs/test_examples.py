@@ -1,4 +1,4 @@
-"""Do the examples of the documentation's pages run, and print what stands there?"""
+"""Do the examples of the documentation's pages run and print what the pages show?"""
 
 from __future__ import annotations
 
@@ -18,23 +18,20 @@ import pytest
 import nbtf as tf
 from nbtf import cli
 from nbtf.notebook.holders import table
-from tests.notebook.conftest import ENOUGH, Shell
+from tests.docs.record import DOCS, TEST_FILE, pages
+from tests.notebook.conftest import ENOUGH, Ran, Shell
 from tests.notebook.conftest import bare as bare
 from tests.notebook.test_pages import blocks
 
-DOCS = Path(__file__).parents[2] / ".github" / "docs"
 PAGES = sorted(path for path in DOCS.rglob("*.md") if "locale" not in path.parts)
 COMMANDS = (DOCS / "reference" / "commands.md").read_text(encoding="utf-8")
 
 STARTS = {"lab", "site", "predict"}
-"""Commands that serve, fetch or need PyTorch: their examples are read here, and run by other tests and `.ci/run`."""
-
-TEST_FILE = "# test_lesson.py\n"
-"""The first line of a block that is a file for pytest."""
+"""Commands that serve, fetch or need PyTorch: their examples are parsed here, and run by other tests and `.ci/run`."""
 
 STRICT = ["-W", "error::pytest.PytestUnknownMarkWarning"]
 PLUGIN = [] if entry_points(group="pytest11", name="nbtf") else ["-p", "nbtf.cli.pytest_nbtf"]
-"""Our plugin, where this environment was installed before there was one."""
+"""Our plugin, for environments installed before it existed."""
 
 PROGRAMS = {
     "nbtf": ["-c", "import sys; from nbtf.cli import main; sys.exit(main())"],
@@ -42,13 +39,13 @@ PROGRAMS = {
 }
 
 MAY_FAIL = " || true"
-"""Stands behind a command whose status is not 0."""
+"""Follows a command whose exit status is not 0."""
 
 PROJECT = '[project.urls]\nSource = "https://github.com/someone/lessons"\n'
 
 
 def consoles(page: Path) -> list[tuple[str, str]]:
-    """The commands of a page, each with what it prints."""
+    """Returns the commands of a page, each with its output."""
     text = "\n".join(re.findall(r"```console\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL))
     return re.findall(r"^\$ (.*)\n((?:(?!\$ ).*\n)*)", f"{text}\n", re.MULTILINE)
 
@@ -59,7 +56,7 @@ def named(path: Path) -> str:
 
 @pytest.fixture
 def lesson(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A project with the notebook that the examples speak of, as it was recorded; the working directory."""
+    """A project with the recorded notebook that the examples use; its folder is the working directory."""
     nbformat = pytest.importorskip("nbformat", reason='needs the extra "lab"')
     v4 = nbformat.v4
     device = "/job:localhost/replica:0/task:0/device:GPU:0\n"
@@ -86,22 +83,45 @@ def lesson(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "lesson.ipynb"
 
 
-@pytest.mark.parametrize("page", [page for page in PAGES if "```python" in page.read_text("utf-8")], ids=named)
-def test_code_prints_what_the_page_says(page: Path, bare: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("page", pages(), ids=named)
+def test_code_prints_what_the_page_shows(page: Path, bare: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(table, "SECONDS", ENOUGH)  # a process of many tests has many objects
     tf.runtime.restart()
-    for code, said in blocks(page.read_text(encoding="utf-8")):
-        if code.startswith(TEST_FILE):
-            continue
-        ran = bare.run(code)
-        shown = ran.out if ran.result is None else str(ran.result)
-        if ran.error is not None:
-            shown = f"{type(ran.error).__name__}: {ran.error}"
-        assert said.strip() == shown.strip(), code
+    text = page.read_text(encoding="utf-8")
+    for code, said in blocks(text):
+        if not code.startswith(TEST_FILE):
+            ran = bare.run(code)
+            assert said.strip() == shown_by(ran).strip(), code
+
+
+def shown_by(ran: Ran) -> str:
+    """Returns what a cell shows: its error, its result or what it printed."""
+    if ran.error is not None:
+        return f"{type(ran.error).__name__}: {ran.error}"
+    return ran.out if ran.result is None else str(ran.result)
+
+
+@pytest.mark.parametrize("page", pages(with_torch=True), ids=named)
+def test_pages_for_pytorch_show_outputs(page: Path) -> None:
+    """`tests/frameworks/test_documentation.py` runs them."""
+    assert "```text" in page.read_text(encoding="utf-8")
+
+
+def test_the_gallery_has_a_picture_for_each_cell_that_shows_one(tmp_path: Path) -> None:
+    page = DOCS / "gallery.md"
+    environ = os.environ | {"PYTHONPATH": str(DOCS.parents[1]), "NBTF_LANG": "en"}
+    subprocess.run([sys.executable, str(DOCS / "pictures.py"), str(page), str(tmp_path)], env=environ, check=True)
+    text = page.read_text(encoding="utf-8")
+    files = re.findall(r"(?:\{image\}|:file:) (pictures/\S+)", text)
+
+    assert len(files) > 9
+    assert files == [name for name in files if (tmp_path / name).stat().st_size > 500]
+    assert text.count("{image}") == text.count(":alt: ")
+    assert (tmp_path / "extra" / "recording.html").is_file()
 
 
 @pytest.mark.parametrize("page", [page for page in PAGES if consoles(page)], ids=named)
-def test_commands_print_what_the_page_says(page: Path, lesson: Path) -> None:
+def test_commands_print_what_the_page_shows(page: Path, lesson: Path) -> None:
     for command, said in consoles(page):
         words = shlex.split(command.removesuffix(MAY_FAIL))
         settings = dict(word.split("=", 1) for word in words if word.startswith("NBTF_"))
@@ -116,7 +136,7 @@ def test_commands_print_what_the_page_says(page: Path, lesson: Path) -> None:
 
 
 def run(program: str, arguments: list[str], settings: dict[str, str]) -> subprocess.CompletedProcess[str]:
-    """Runs a command as a shell does."""
+    """Runs a command as a shell would."""
     assert program in PROGRAMS
     environ = os.environ | settings | {"PYTHONPATH": str(DOCS.parents[1]), "PYTHONIOENCODING": "utf-8"}
     return subprocess.run(
@@ -137,7 +157,7 @@ def test_every_command_has_an_example() -> None:
 
 
 def command_names(parser: argparse.ArgumentParser) -> Iterator[str]:
-    """The commands that do something, each by all its words."""
+    """Yields the commands without subcommands, each with its full name."""
     doors = [action for action in parser._actions if isinstance(action, argparse._SubParsersAction)]
     if not doors:
         yield parser.prog

@@ -93,9 +93,10 @@ def test_fields_of_an_event_are_those_of_the_page(event: type) -> None:
 
 
 def test_kinds_of_reasons_are_those_of_the_page() -> None:
-    named = EVENTS.split("there may be more one day:")[1].split("`tf.runtime.in_words")[0]
+    section = EVENTS.split("### Reasons")[1].split("`tf.runtime.in_words")[0]
+    kinds = re.findall(r"^\| (`[^|]*`) \|", section, re.MULTILINE)
 
-    assert set(KINDS) == set(re.findall(r"`([^`]+)`", named))
+    assert set(KINDS) == set(re.findall(r"`([^`]+)`", " ".join(kinds)))
 
 
 def test_fields_of_the_export_are_those_of_the_page() -> None:

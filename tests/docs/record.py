@@ -1,0 +1,99 @@
+"""Rewrites the outputs on the documentation's pages: `python -m tests.docs.record [PAGE ...]`.
+
+Runs the `python` blocks of each page and puts what they print into the `text` blocks after them. Pages that import
+PyTorch are left alone where it is not installed.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+import re
+import sys
+from collections.abc import Iterable, Iterator
+from importlib.util import find_spec
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import nbtf as tf
+from nbtf.notebook.holders import search, table
+from tests.machines import machine
+from tests.shells import interactive_shell
+
+DOCS = Path(__file__).parents[2] / ".github" / "docs"
+
+TEST_FILE = "# test_lesson.py\n"
+"""The first line of a block that is a file for pytest."""
+
+_BLOCK = re.compile(r"(?P<code>^```python\n.*?^```\n)(?:\n```text\n(?P<said>.*?)```\n)?", re.DOTALL | re.MULTILINE)
+
+
+def of_pytorch(page: str) -> bool:
+    """Tells whether the code of a page needs PyTorch."""
+    return any("import torch" in found["code"] for found in _BLOCK.finditer(page))
+
+
+def pages(*, with_torch: bool = False) -> list[Path]:
+    """Returns the pages with code to run, without PyTorch or with it; the gallery's code draws pictures instead."""
+    paths = sorted(path for path in DOCS.rglob("*.md") if "locale" not in path.parts and path.name != "gallery.md")
+    texts = {path: path.read_text(encoding="utf-8") for path in paths}
+    return [path for path, text in texts.items() if "```python" in text and of_pytorch(text) == with_torch]
+
+
+def shown(ran: Any, printed: str) -> str:
+    """Returns what a cell shows: its error, its result or what it printed."""
+    error = getattr(ran, "error_in_exec", None) or getattr(ran, "error_before_exec", None)
+    if error is not None:
+        return f"{type(error).__name__}: {error}"
+    return printed if ran.result is None else str(ran.result)
+
+
+def recorded(page: str) -> str:
+    """Returns a page with the outputs that its code has now."""
+    with TemporaryDirectory() as folder, interactive_shell(Path(folder) / "ipython") as shell, machine(2):
+        home = Path.cwd()
+        os.chdir(folder)
+        try:
+            return _BLOCK.sub(lambda found: _with_output(shell, found), page)
+        finally:
+            os.chdir(home)
+            tf.unload_ipython_extension(shell)
+            tf.runtime.restart()
+
+
+def _with_output(shell: Any, found: re.Match[str]) -> str:
+    code = found["code"].removeprefix("```python\n").removesuffix("```\n")
+    if code.startswith(TEST_FILE):
+        return found[0]
+    printed = io.StringIO()
+    with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(printed):
+        ran = shell.run_cell(code, store_history=True)
+    text = shown(ran, printed.getvalue()).strip("\n").rstrip()
+    return found["code"] + (f"\n```text\n{text}\n```\n" if text else "")
+
+
+def chosen(names: Iterable[str]) -> Iterator[Path]:
+    """Yields the pages to record: those named, or all whose code can run here."""
+    yield from map(Path, names)
+    if not names:
+        yield from pages()
+        yield from pages(with_torch=True) if find_spec("torch") else ()
+
+
+def main() -> None:
+    """Records pages."""
+    # The search for holders must not stop early, and must not follow this program's own objects.
+    installed = (*search._installed(), f"{Path(__file__).parents[1]}{os.sep}")
+    search._installed = lambda: installed
+    table.SECONDS = 600.0
+    for path in chosen(sys.argv[1:]):
+        text = path.read_text(encoding="utf-8")
+        new = recorded(text)
+        path.write_text(new, encoding="utf-8")
+        print(path.name, "unchanged" if new == text else "recorded")  # a command
+
+
+if __name__ == "__main__":
+    main()

@@ -91,28 +91,28 @@ def real_card_is_full(
         cause, do = f" The card has {left_on_card} left: other programs hold memory too (nvidia-smi).", "Free a tensor"
     elif request.nbytes and inside >= request.nbytes:
         cause, do = (
-            f" {gib(inside)} are free, but not in one piece, or a kernel needed more meanwhile.",
+            f" {gib(inside)} are free but not contiguous, or a kernel needed more meanwhile.",
             "Free a tensor",
         )
     else:
         cause, do = "", "Free a tensor"
-    request_text = f"{size} asked for, " if request.nbytes else ""
+    request_text = f"{size} requested, " if request.nbytes else ""
     return "\n".join(
         (
             in_tensorflows_words(request, allocator),
-            f"{device_text}: {request_text}in use {part_of(stats.in_use, stats.limit)}.{cause} {do}, or use a smaller "
+            f"{device_text}: {request_text}{part_of(stats.in_use, stats.limit)} in use.{cause} {do}, or use a smaller "
             "batch.",
             *_table(holders),
         )
     )
 
 
-ASKED = "{asked} asked for, in use {used}."
+ASKED = "{asked} requested, {used} in use."
 SHORTAGES = {
     "sum": "",
     "too large": "Its limit is {limit}; this needs {need}.",
-    "mapped": "{pool} are mapped; the rest of the card is taken by others.",
-    "in pieces": "{free} are free, but not in one piece: the largest has {largest}.",
+    "mapped": "{pool} are mapped; other programs use the rest of the card.",
+    "in pieces": "{free} are free but not contiguous: the largest block has {largest}.",
 }
 """Why a request does not fit; empty if the figure in use explains it."""
 
@@ -172,7 +172,7 @@ def _table(pieces: Iterable[tuple[object, int]]) -> list[str]:
     rows = [(gib(sum(sizes)), f"{len(sizes)} x" if len(sizes) > 1 else "", *_words(label)) for label, sizes in ranked]
     listed = rows[:_ROWS]
     widths = [max(map(len, column)) for column in zip(*listed, strict=True)]
-    lines = ["Who holds it:"]
+    lines = ["What holds it:"]
     for size, *cells in listed:
         padded = [size.rjust(widths[0]), *(cell.ljust(width) for cell, width in zip(cells, widths[1:], strict=True))]
         lines.append(("  " + "  ".join(padded)).rstrip())
@@ -204,6 +204,6 @@ def computer_is_too_small(request: Request, device_text: str, free: int, compute
     computer_text = "less than that" if computer is None else gib(computer, from_gib=0.1)
     return (
         f"{in_tensorflows_words(request, allocator)}\n"
-        f"{asked_text} asked for: {device_text} has {free_text} free, this computer {computer_text}. "
+        f"{asked_text} requested: {device_text} has {free_text} free, this computer {computer_text}. "
         "A simulated GPU keeps its tensors in this computer's memory: use a smaller tensor, or a larger computer."
     )

@@ -1,7 +1,7 @@
 """What does NVIDIA's management library (NVML) report about this machine's cards? It only reads and needs no context.
 
 Any figure may be missing: in containers, on partitions of a card, on laptops. Then it is None, and `missing` gives the
-reason. Nothing in this file raises or prints. A reading takes the driver's lock, so it is repeated once a second at
+reason. Nothing in this file raises or prints. A reading takes the driver's lock, so it is repeated once per second at
 most.
 """
 
@@ -75,7 +75,7 @@ class CardReading(NamedTuple):
 
 
 class CardMonitor:
-    """Reads each card at most once a second. All methods can be called from any thread.
+    """Reads each card at most once per second. All methods can be called from any thread.
 
     >>> monitor = tf.runtime.CardMonitor()
     >>> [card.name for card in monitor.cards()] == [] or monitor.missing is None

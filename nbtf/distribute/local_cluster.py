@@ -101,7 +101,7 @@ class LocalCluster(ClusterResolver):
 
     @property
     def scheduler_address(self) -> str:
-        """The address of Dask's scheduler, for a `distributed.Client` with the same `security`."""
+        """The address of the Dask scheduler, for a `distributed.Client` with the same `security`."""
         return self._address
 
     @property

@@ -1,4 +1,4 @@
-"""The segments of PyTorch's allocator: how it gets them from the card, grows and releases them."""
+"""The segments of the PyTorch allocator: how it gets them from the card, grows and releases them."""
 
 from __future__ import annotations
 

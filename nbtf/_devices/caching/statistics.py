@@ -1,4 +1,4 @@
-"""The statistics of PyTorch's allocator: the figures of `torch.cuda.memory_stats()`."""
+"""The statistics of the PyTorch allocator: the figures of `torch.cuda.memory_stats()`."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ _TRIES = 20
 
 
 class Held:
-    """Memory of CuPy's pool that buffers hold; the pool itself notices when the array dies."""
+    """Memory of the CuPy pool that buffers hold; the pool itself notices when the array dies."""
 
     __slots__ = ("__weakref__", "address", "dtype", "nbytes", "owner", "purpose", "requested", "shape")
 

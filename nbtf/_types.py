@@ -23,7 +23,7 @@ class DType:
 
     Attributes:
       name: TensorFlow's name, `"float32"`.
-      c_name: the name in messages of TensorFlow's kernels, `"float"`.
+      c_name: the name in messages of TensorFlow kernels, `"float"`.
       as_datatype_enum: the number of the type in TensorFlow's files, such as `DT_FLOAT`.
       np_dtype: the NumPy dtype; raises `TypeError` for types that NumPy does not have.
       as_numpy_dtype: NumPy's scalar class, `np.float32`; `object` for strings.

@@ -1,4 +1,4 @@
-"""`tf.bitwise`: bits of integers."""
+"""`tf.bitwise`: bitwise operations on integers."""
 
 from nbtf._ops.math.logic import bitwise_and as bitwise_and
 from nbtf._ops.math.logic import bitwise_or as bitwise_or

@@ -1,4 +1,4 @@
-"""`tf.dtypes`: the kinds of elements, by name, and conversion between them."""
+"""`tf.dtypes`: element types by name, and conversion between them."""
 
 from nbtf import _types
 from nbtf._ops.math.arithmetic import cast as cast

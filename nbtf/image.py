@@ -1,4 +1,4 @@
-"""`tf.image`: images; of TensorFlow's functions those that ordinary scripts need."""
+"""`tf.image`: the image functions that ordinary scripts need."""
 
 from nbtf._ops.image.arranging import central_crop as central_crop
 from nbtf._ops.image.arranging import flip_left_right as flip_left_right

@@ -1,4 +1,4 @@
-"""`tf.linalg`: products, decompositions and solutions of matrices."""
+"""`tf.linalg`: matrix products, decompositions and solvers."""
 
 from nbtf._ops.linalg.decompositions import cholesky as cholesky
 from nbtf._ops.linalg.decompositions import eigh as eigh

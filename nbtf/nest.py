@@ -1,4 +1,4 @@
-"""`tf.nest`: nested lists, tuples and dictionaries, value by value."""
+"""`tf.nest`: functions for nested lists, tuples and dictionaries."""
 
 from nbtf._ops.structure import assert_same_structure as assert_same_structure
 from nbtf._ops.structure import flatten as flatten

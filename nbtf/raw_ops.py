@@ -1,4 +1,4 @@
-"""`tf.raw_ops`: ops that no other function leads to, by their types and with the names of TensorFlow's arguments."""
+"""`tf.raw_ops`: ops that no other public function runs, under their op types and TensorFlow's argument names."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ def _door(record: Op, parameters: str, **defaults: Any) -> Callable[..., Any]:
 
     Args:
       record: the op.
-      parameters: TensorFlow's names of its inputs and attributes, in the order in which the record has them.
-      **defaults: of the attributes that have one.
+      parameters: TensorFlow's names of its inputs and attributes, in the record's order.
+      **defaults: default values of attributes that have one.
     """
     door = inspect.Parameter.POSITIONAL_OR_KEYWORD
     arguments = [inspect.Parameter(name, door, default=defaults.get(name, _NEEDED)) for name in parameters.split()]
@@ -39,7 +39,7 @@ def _door(record: Op, parameters: str, **defaults: Any) -> Callable[..., Any]:
         try:
             bound = signature.bind(*args, **kwargs)
         except TypeError as error:
-            raise TypeError(f"{record.type}() takes {signature}: {error}") from None
+            raise TypeError(f"Invalid arguments for {record.type}{signature}: {error}") from None
         bound.apply_defaults()
         *values, name = bound.arguments.values()
         return record(*values[:count], name=name, **dict(zip(record.attrs, values[count:], strict=True)))
@@ -52,9 +52,9 @@ def _door(record: Op, parameters: str, **defaults: Any) -> Callable[..., Any]:
       {", ".join(parameters.split()[count:]) or "name"}: attributes of the op.
 
     Raises:
-      TypeError: an argument is missing, or is none of the op's.
+      TypeError: if an argument is missing or the op does not have it.
     """
-    call.__signature__ = signature  # pyright: ignore[reportFunctionMemberAccess]  # what `inspect` looks for
+    call.__signature__ = signature  # pyright: ignore[reportFunctionMemberAccess]  # read by `inspect`
     return call
 
 

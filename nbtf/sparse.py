@@ -1,4 +1,4 @@
-"""`tf.sparse`: tensors that keep only what is not zero."""
+"""`tf.sparse`: tensors that store only their nonzero values."""
 
 from typing import NoReturn
 

@@ -1,4 +1,4 @@
-"""`tf.strings`: functions of tensors of texts."""
+"""`tf.strings`: functions for string tensors."""
 
 from typing import NoReturn
 

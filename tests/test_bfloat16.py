@@ -161,7 +161,7 @@ def test_a_real_gpu_refuses_it() -> None:
         ]
         for use in uses:
             with pytest.raises(
-                tf.errors.UnimplementedError, match=r"GPU:0 holds no numbers of bfloat16: use tf\.float16"
+                tf.errors.UnimplementedError, match=r"GPU:0 does not support bfloat16\. Use tf\.float16"
             ):
                 use()
         with tf.device("CPU:0"):

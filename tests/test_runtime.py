@@ -84,8 +84,8 @@ def test_cards_are_simulated_where_there_are_none(if_missing: bool) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"n": 1, "model": "Voodoo"}, "There is no card 'Voodoo' in the catalog. Known cards: Tesla K20m"),
-        ({"n": 1, "model": "A100"}, "'A100' is the name of more than one card: "),
+        ({"n": 1, "model": "Voodoo"}, "Unknown card 'Voodoo'. Known cards: Tesla K20m"),
+        ({"n": 1, "model": "A100"}, "'A100' matches more than one card: "),
         ({"n": -1}, "The number of simulated GPUs is -1; expected 0, 1, 2 or more."),
         ({"n": 1.5}, "The number of simulated GPUs is 1.5; expected 0, 1, 2 or more."),
         ({"n": True}, "The number of simulated GPUs is True; "),

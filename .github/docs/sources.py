@@ -216,7 +216,7 @@ OWN = ("tf.runtime", "tf.notebook", "tf.experimental.numpy.", "tf.keras.backend.
 NAMES_INTRODUCTION = """\
 # Supported TensorFlow names
 
-nbtf has {count:,} names of TensorFlow's API, grouped below by namespace. They are called and documented as in
+nbtf has {count:,} names of the TensorFlow API, grouped below by namespace. They are called and documented as in
 TensorFlow 2.21; [Differences from TensorFlow](../differences.md) lists the exceptions. Using a name that is not on this
 page raises an error that names it and, if nbtf has another function for the purpose, that function.
 
@@ -244,7 +244,7 @@ def namespaces(module: ModuleType, title: str) -> Iterator[tuple[str, list[str]]
 
 
 def is_tensorflows(name: str, value: object) -> bool:
-    """Tells whether a name of a namespace is part of TensorFlow's API, and not an import of the module behind it."""
+    """Tells whether a name of a namespace is part of the TensorFlow API, and not an import of the module behind it."""
     if name.startswith("_") or inspect.ismodule(value) or name in ("annotations", "load_ipython_extension"):
         return False
     return str(getattr(value, "__module__", "nbtf")).startswith(("nbtf", "builtins", "numpy"))

@@ -1,1 +1,1 @@
-"""What a device is: where arrays live and kernels run."""
+"""Devices: where arrays are stored and kernels run."""

@@ -1,6 +1,6 @@
-"""Who makes the GPUs? A row for each kind: the file that opens a card, plans its memory and builds devices on it.
+"""Which file builds the GPUs of a card? One row per kind: its file opens cards, plans memory and builds devices.
 
-A new kind is such a file and its row; its cards carry the row's name.
+To add a kind, write such a file and add a row; its cards carry the name of the row.
 """
 
 from __future__ import annotations
@@ -15,22 +15,22 @@ from nbtf._devices.cards import PhysicalGPU
 
 
 class Row(NamedTuple):
-    """The file of a kind, loaded when a card of its own is used, and the one with `find_cards`, loaded to list them."""
+    """The file of a kind, loaded when one of its cards is used, and the file with `find_cards`, loaded to list them."""
 
     file: str
     finder: str | None = None
-    """None for cards that somebody asks for."""
+    """None for cards that exist only on request."""
 
 
 BACKENDS = {
     "simulated": Row("nbtf._devices.simulated"),
     "cuda": Row("nbtf._devices.cuda.device", "nbtf._devices.cuda.probe"),
 }
-"""The rows, by what `PhysicalGPU.backend` says."""
+"""The rows, by the name in `PhysicalGPU.backend`."""
 
 
 class MemoryOptions(NamedTuple):
-    """How GPUs take memory: a part of the whole, growing or at once, the computer's too, and when blocks are split."""
+    """Memory options of GPUs: fraction of the card, growth, use of the computer's memory, and when blocks are split."""
 
     fraction: float | None = None
     growth: bool | None = None
@@ -39,7 +39,7 @@ class MemoryOptions(NamedTuple):
 
 
 class MemoryRequest(NamedTuple):
-    """What is asked of the memory of `GPU:number`; `limit_mib` is what a logical device may take, None without one."""
+    """A memory request for `GPU:number`; `limit_mib` is the limit of a logical device, None without one."""
 
     number: int
     options: MemoryOptions
@@ -48,45 +48,45 @@ class MemoryRequest(NamedTuple):
 
 
 class Backend(Protocol):
-    """What the file of a row has."""
+    """The functions in the file of a row."""
 
     def open_card(self, card: PhysicalGPU) -> Any:
-        """Returns what the logical GPUs on one card share; called once for each card."""
+        """Returns the state that a card's logical GPUs share; called once per card."""
         ...
 
     def plan_memory(self, card: PhysicalGPU, shared: Any, request: MemoryRequest) -> Any:
-        """Returns what looks after the memory of one GPU; nothing is taken yet.
+        """Returns the object that will manage the memory of one GPU; reserves nothing yet.
 
         Raises:
-          ValueError: an environment variable makes no sense.
+          ValueError: if an environment variable is invalid.
         """
         ...
 
     def build_gpu(self, index: int, card: PhysicalGPU, memory: Any, alone: bool) -> GPU:
-        """Returns `GPU:index`, which takes memory as planned; `alone` where no other is on its card."""
+        """Returns `GPU:index`, which reserves memory as planned; `alone` means that it is the only GPU on its card."""
         ...
 
 
 def backend_of(card: PhysicalGPU) -> Backend:
-    """Returns who makes the GPUs on a card.
+    """Returns the module that builds the GPUs on a card.
 
     Raises:
-      KeyError: its row is missing.
+      KeyError: if its row is missing.
     """
     return _loaded(BACKENDS[card.backend].file)
 
 
 def load(name: str) -> None:
-    """Loads the file of a row before the first op has to wait for it."""
+    """Loads the file of a row, so that the first op does not wait for it."""
     _loaded(BACKENDS[name].file)
 
 
-@cache  # a card of a thousand asks as well
+@cache  # called for each of possibly a thousand cards
 def _loaded(file: str) -> Any:
     return import_module(file)
 
 
 def find_cards(environ: Mapping[str, str]) -> tuple[PhysicalGPU, ...]:
-    """Returns this computer's own cards, row after row, as each kind numbers them for this process."""
+    """Returns this computer's real cards, row by row, numbered as each kind numbers them for this process."""
     finders: list[Any] = [import_module(row.finder) for row in BACKENDS.values() if row.finder is not None]
     return tuple([card for finder in finders for card in finder.find_cards(environ)])

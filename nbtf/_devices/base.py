@@ -1,4 +1,4 @@
-"""What every device can do: the contract behind the runtime."""
+"""The interface that every device implements."""
 
 from __future__ import annotations
 
@@ -21,22 +21,22 @@ from nbtf.errors import OpError, UnimplementedError
 
 
 class Buffer:
-    """An array on a device, and what keeps its memory charged.
+    """An array on a device, together with the object that keeps its memory charged.
 
-    Only the device that made a buffer may look into `_array`. Buffers that show the same memory (a tensor and its
-    reshaped view) share one `_allocation`; the memory is given back when the last of them dies, on whatever thread.
+    Only the device that made a buffer may read `_array`. Buffers that share memory (a tensor and its reshaped view)
+    share one `_allocation`. The memory is freed when the last of them dies, on any thread.
     """
 
     __slots__ = ("__dict__", "__weakref__", "_array")
 
-    # On the class, not a slot: most buffers are on the CPU, which is not accounted, and a fast lane need not set it.
+    # A class attribute, not a slot: most buffers are on the CPU, which is not accounted, and need not set it.
     _allocation: object | None = None
 
     _array: Any
 
 
 def buffer_of(array: Any, allocation: object | None = None) -> Buffer:
-    """Returns a buffer for an array that its device has just made."""
+    """Returns a buffer for an array that its device has just created."""
     buffer = Buffer()
     buffer._array = array
     if allocation is not None:
@@ -45,7 +45,7 @@ def buffer_of(array: Any, allocation: object | None = None) -> Buffer:
 
 
 class Spec(NamedTuple):
-    """Shape and dtype of a tensor, before it exists; None stands for an unknown length."""
+    """Shape and dtype of a tensor before it exists; None means an unknown length."""
 
     shape: tuple[int | None, ...]
     dtype: DType
@@ -56,12 +56,12 @@ Made: TypeAlias = "tuple[tuple[int, ...], DType]"
 
 
 def nbytes_of(shape: tuple[int, ...], dtype: DType) -> int:
-    """Returns the bytes of an array; of one of texts those of the references to them, as NumPy counts."""
+    """Returns the bytes of an array; for a string array, those of its references, as NumPy counts them."""
     return math.prod(shape) * dtype.np_dtype.itemsize
 
 
 class Label(NamedTuple):
-    """What a piece of memory is for: shown by memory maps and out-of-memory tables.
+    """The purpose of a piece of memory, shown in memory maps and out-of-memory tables.
 
     >>> _ = tf.runtime.simulate_gpus(1, memory="1GiB")
     1 simulated GPU (Tesla V100-SXM2-16GB, 1 GiB): NumPy on this computer's CPU. No GPU is used.
@@ -79,14 +79,14 @@ class Label(NamedTuple):
 
 
 def describe_label(label: object) -> object:
-    """Returns a label with file and line; on the way to an allocator it has only the code and the instruction."""
+    """Returns a label with file and line; the label given to an allocator has only the code and the instruction."""
     if not isinstance(label, Label) or label.site is None or len(label.site) == 2:
         return label
     return Label(label.op, label.dtype, label.shape, site_of(label.site))
 
 
 class Runnable(Protocol):
-    """An op, as far as a device needs to know it: it can be sent by name."""
+    """The parts of an op that a device needs to know; the op can be sent to another process by its name."""
 
     type: str
     kernel: Any
@@ -94,10 +94,11 @@ class Runnable(Protocol):
 
 
 class MemoryStats(NamedTuple):
-    """The account of one device, in bytes.
+    """The memory statistics of one device, in bytes.
 
-    `in_use` is the allocator's figure (multiples of 256 on simulated GPUs), `requested` what tensors asked for.
-    `external` is memory that other libraries lent to tensors: outside the pool and the limit, and in no other figure.
+    `in_use` is the allocator's figure (multiples of 256 on simulated GPUs); `requested` is what tensors requested.
+    `external` is memory that other libraries share with tensors. It lies outside the pool and the limit, and no other
+    figure includes it.
     """
 
     in_use: int
@@ -112,7 +113,7 @@ class MemoryStats(NamedTuple):
 
 
 class Piece(NamedTuple):
-    """A piece of a device's memory that is in use. Sizes are in bytes; `nbytes` is what it is charged with."""
+    """A piece of a device's memory that is in use. Sizes are in bytes; `nbytes` is the size that is charged."""
 
     region: int
     offset: int
@@ -124,35 +125,35 @@ class Memory(Protocol):
     """The memory of one logical device."""
 
     def stats(self) -> MemoryStats:
-        """Returns the account; from any thread, without waiting for the device."""
+        """Returns the statistics; can be called from any thread and does not wait for the device."""
         ...
 
     def level(self) -> tuple[int, int]:
-        """Returns `in_use` and `pool`, at a fraction of the price of `stats`."""
+        """Returns `in_use` and `pool`; much cheaper than `stats`."""
         ...
 
     def reset_peak(self) -> None:
-        """Sets the peak to what is in use now."""
+        """Sets the peak to the current use."""
         ...
 
     def map(self) -> Sequence[Any] | None:
-        """Returns regions and chunks where the allocator knows them."""
+        """Returns regions and chunks; None if the allocator does not know them."""
         ...
 
     def piece(self, allocation: object) -> Piece | None:
-        """Returns where the memory is that the hold of a buffer keeps; None when it has been given back."""
+        """Returns the position of the memory that a buffer's hold keeps; None if it has been freed."""
         ...
 
     def trim(self) -> int:
-        """Gives cached memory back to the card; returns the bytes."""
+        """Releases cached memory to the card; returns the number of bytes."""
         ...
 
 
 class Device(ABC):
     """One logical device.
 
-    Arrays belong to the device that made them. Inputs of `run` are on this device already: the runtime copies.
-    `label` and the result `specs` name what is allocated; the device is asked for memory before a kernel runs.
+    Arrays belong to the device that made them. The runtime copies inputs, so those of `run` are already on this device.
+    `label` and the result `specs` name the allocations; memory is requested before a kernel runs.
     """
 
     name: str
@@ -162,45 +163,45 @@ class Device(ABC):
     index: int
     xp: ModuleType
     memory: Memory | None = None
-    """None where memory is not accounted (the CPU)."""
+    """None if memory is not accounted, as on the CPU."""
     simulated: bool = False
-    """Whether it stands for a card that is not there; whatever a user sees says so."""
+    """Whether it simulates a card; every view and message for users labels it as simulated."""
     on_host: bool = False
-    """Whether its memory is the computer's own: what is there need not be copied to be read."""
+    """Whether its memory is the computer's own, so that values can be read without a copy."""
     holds_text: bool = True
-    """Whether its memory can hold texts; where not, they stay with the host, and bfloat16 is refused."""
+    """Whether its memory can hold strings; if not, strings stay on the host, and bfloat16 is rejected."""
     models_time: bool = False
-    """Whether its times are computed from what ran; where not, they are measured."""
+    """Whether its times are calculated from the ops that ran; otherwise they are measured."""
     updates_in_place: bool = False
-    """Whether an update of a variable writes into its memory, so that a tensor that shows it needs a copy first."""
+    """Whether a variable update writes into its memory, so that a tensor sharing the memory needs a copy first."""
     first_use: FirstUse | None = None
-    """What it knows of kernels that must be compiled first; None where none are."""
+    """The kernels that it has compiled; None if it compiles none."""
     lane: bool = False
-    """Whether it has a `quick` for express lanes; that of the CPU which plain ops go to is NumPy itself."""
+    """Whether it has a `quick` method for express lanes; for plain ops on the CPU, this is NumPy itself."""
     lists_in_lane: bool = False
-    """Whether its lane serves ops that take lists or have several results, too: it has `granted_lists`."""
+    """Whether its lane also serves ops with list inputs or several results; it then has `granted_lists`."""
     records_in_lane: bool = False
-    """Whether its lane may be used while recorders listen: its journal tells the pieces, and its times are modelled."""
+    """Whether its lane works during recordings: its journal records the pieces, and its times are modelled."""
     is_exact: bool = False
-    """Whether its account is TensorFlow's to the byte: then no lane may keep anything longer than the road does."""
+    """Whether its accounting equals TensorFlow's to the byte; then no lane may keep memory longer than the road."""
     tells_pieces: bool = False
     """Whether it keeps a journal of the pieces of its memory; see `journal.py`."""
     dlpack_device: tuple[int, int] = (1, 0)
-    """Where its arrays are, for other libraries: kind of memory and number. Source: `DLDevice`, dlpack.h 1.0."""
+    """The location of its arrays for other libraries: memory kind and number. Source: `DLDevice`, dlpack.h 1.0."""
     task: str = LOCAL_TASK
-    """The process that it belongs to, as it begins its name."""
+    """The process that it belongs to; its name starts with this text."""
     network: Network | None = None
-    """How it is linked with the devices of a cluster; None where there is none."""
+    """The links to the other devices of a cluster; None without a cluster."""
     departure: OpError | None = None
-    """Why it is no longer there, where it knows that itself: its task is lost."""
+    """Why the device is gone, if it knows that its task is lost."""
     loss: str | None = None
-    """Since when it is lost, and why, in few words; None while it is there."""
+    """Since when and why the device is lost, in a few words; None while it is available."""
     constants: dict[Any, Any]
-    """Scalars that an express lane remembers; they go with the device."""
+    """Scalars that an express lane caches; they are freed with the device."""
 
     @property
     def short_name(self) -> str:
-        """The name people say: `GPU:1`, with the task in front where that is another process."""
+        """The short name, such as `GPU:1`; for a device of another process, the task precedes it."""
         return short_name(self.name)
 
     @abstractmethod
@@ -208,24 +209,24 @@ class Device(ABC):
         """Copies a host array in; the caller may change it afterwards."""
 
     def check_holds(self, *dtypes: DType) -> None:
-        """Refuses bfloat16 on a device that computes with NumPy's kinds of numbers alone.
+        """Rejects bfloat16 on a device that supports only NumPy's own number types.
 
         Raises:
-          UnimplementedError: such numbers would be put there, or computed.
+          UnimplementedError: if one of `dtypes` is bfloat16.
         """
         if not self.holds_text and any([dtype is bfloat16 for dtype in dtypes]):
             raise UnimplementedError(
-                f"{self.name} holds no numbers of bfloat16: use tf.float16 or tf.float32 there, or the CPU "
-                '(with tf.device("CPU:0"))'
+                f"{self.name} does not support bfloat16. Use tf.float16 or tf.float32 there, or the CPU "
+                '(with tf.device("CPU:0")).'
             )
 
     def put_lasting(self, array: np.ndarray[Any, Any], label: Label) -> Buffer:
-        """Copies a host array in that nobody ever changes."""
+        """Copies in a host array that never changes."""
         return self.put(array, label)
 
     @abstractmethod
     def get(self, buffer: Buffer) -> np.ndarray[Any, Any]:
-        """Copies a buffer out, into a fresh host array; waits until its value is there."""
+        """Copies a buffer into a new host array; waits until the value is available."""
 
     @abstractmethod
     def copy_from(self, source: Device, buffer: Buffer, label: Label | None = None) -> Buffer:
@@ -243,46 +244,46 @@ class Device(ABC):
         """Runs a kernel on buffers of this device.
 
         Args:
-          op: has a `kernel` to be called with `xp`, the arrays and the attributes.
-          buffers: one per input; a list of buffers where the op takes a list.
+          op: the op; its `kernel` is called with `xp`, the arrays and the attributes.
+          buffers: one per input; a list of buffers for an input that is a list.
           attrs: the kernel's keyword arguments.
-          specs: shapes and dtypes of the results where they are known before it runs.
-          site: file and line that asked for it, or the place to look them up, for labels.
+          specs: shapes and dtypes of the results, if they are known before the kernel runs.
+          site: the requesting file and line, or the place from which to look them up, for labels.
 
         Raises:
-          ResourceExhaustedError: the results do not fit; nothing has changed.
+          ResourceExhaustedError: if the results do not fit. Nothing has changed then.
         """
 
     def time_of(
         self, op: Runnable, inputs: Sequence[Made], outputs: Sequence[Made], seconds: float
     ) -> tuple[float, str]:
-        """Returns how long a run took and what kind of time that is: `finished`, `launch` or `modelled`.
+        """Returns the duration of a run and the kind of that time: `finished`, `launch` or `modelled`.
 
-        Only a device that `models_time` is told what the inputs and outputs were; others measure.
+        Only a device that `models_time` receives the inputs and outputs; other devices measure.
         """
         return seconds, "finished"
 
     def copy_time_of(self, nbytes: int, seconds: float) -> tuple[float, bool]:
-        """Returns how long a copy to or from this device took, and whether that time is modelled."""
+        """Returns the duration of a copy to or from this device, and whether that time is modelled."""
         return seconds, False
 
-    def keep_journal(self, journal: Journal | None) -> None:  # noqa: B027  # those without a journal do nothing
-        """Takes down from now on what happens to the pieces of its memory, or no longer."""
+    def keep_journal(self, journal: Journal | None) -> None:  # noqa: B027  # devices without a journal ignore it
+        """Starts recording changes to the pieces of its memory, or stops if `journal` is None."""
 
     def hand_over(self, boxes: Sequence[Box]) -> None:  # noqa: B027
-        """Puts what was taken down since the last time into boxes."""
+        """Puts the entries recorded since the last call into boxes."""
 
     @abstractmethod
     def synchronize(self) -> None:
-        """Waits for everything that was started; raises errors that were pending."""
+        """Waits until all started work has finished; raises pending errors."""
 
     @abstractmethod
     def close(self) -> None:
-        """Gives the device's resources back; its buffers can still be read on the host where that is possible."""
+        """Releases the device's resources; its buffers can still be read on the host where that is possible."""
 
 
 class GPU(Device):
-    """A logical GPU: on a card, with a part of its memory, which is taken when somebody starts it."""
+    """A logical GPU: it uses a part of its card's memory, which it reserves when it starts."""
 
     type = "GPU"
     card: PhysicalGPU
@@ -290,21 +291,21 @@ class GPU(Device):
     @property
     @abstractmethod
     def started(self) -> bool:
-        """Whether it has taken memory."""
+        """Whether it has reserved memory."""
 
     @abstractmethod
     def use(self, memory: Any) -> None:
-        """Takes memory in another way, as its backend planned it; before it has started."""
+        """Replaces the memory plan that its backend made; must be called before the GPU starts."""
 
     @abstractmethod
     def start(self) -> None:
-        """Takes the first memory, where this kind does so before the first op."""
+        """Reserves its first memory, if this kind of GPU does so before the first op."""
 
     def fresh_allocator(self, limit: int | None) -> Any:
-        """Returns an unused allocator with this GPU's rules and another limit; None where its rules are not known."""
+        """Returns an unused allocator with this GPU's rules and another limit; None if the rules are unknown."""
         return None
 
 
 def arrays_of(buffers: Sequence[Any]) -> list[Any]:
-    """Returns the arrays behind the inputs of a run, lists of buffers as lists of arrays."""
+    """Returns the arrays behind the inputs of a run; lists of buffers become lists of arrays."""
     return [[b._array for b in x] if x.__class__ is list else x._array for x in buffers]

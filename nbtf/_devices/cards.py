@@ -1,4 +1,4 @@
-"""What a card is that this process sees, real or simulated."""
+"""A card that this process sees, real or simulated."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from nbtf._devices.names import LOCAL_TASK
 class PhysicalGPU(NamedTuple):
     """One card that the process sees.
 
-    `machine_index` is its number in the machine, as nvidia-smi shows it; `memory_bytes` is all it has. `ordinal` is
-    CUDA's number of a real card, `backend` the row of `backends.py` that makes its devices. `task` is
-    the process that has it.
+    `machine_index` is its number in the machine, as nvidia-smi shows it. `memory_bytes` is its total memory. `ordinal`
+    is CUDA's number of a real card. `backend` is the row of `backends.py` that builds its devices. `task` is the
+    process that owns it.
     """
 
     card: Card

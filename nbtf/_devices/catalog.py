@@ -1,4 +1,4 @@
-"""Which cards can be simulated: memory, capability, bandwidth and peak rate of each, with the source."""
+"""Which cards can be simulated? Memory, capability, bandwidth and peak rate of each, with sources."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ _PCIE_5 = 63.0 * _GB
 class Card(NamedTuple):
     """A kind of GPU.
 
-    `name` is what NVIDIA's driver prints. `memory_bytes` is the total that nvidia-smi prints with the driver that
-    `source` names, else the nominal size. `memory_bandwidth` and `pcie_bandwidth` (one direction) are in bytes per
-    second, `peak_flops` in float32 operations per second without tensor cores.
+    `name` is the name that NVIDIA's driver prints. `memory_bytes` is the total that nvidia-smi prints with the driver
+    named in `source`; without one, it is the nominal size. `memory_bandwidth` and `pcie_bandwidth` (one direction) are
+    in bytes per second, `peak_flops` in float32 operations per second without tensor cores.
     """
 
     name: str
@@ -140,18 +140,18 @@ CARDS: tuple[Card, ...] = (
 
 DEFAULT_CARD = "Tesla V100-SXM2-16GB"
 
-# Where the cards of TensorFlow's older guides sat: their device mapping lines.
+# PCI buses of the cards in TensorFlow's older guides, from their device mapping lines.
 _GUIDE_BUSES = {"Tesla K40c": (0x05,), "Tesla K20m": (0x02, 0x03, 0x83, 0x84)}
 
 
 def find_card(name: str) -> Card:
-    """Returns the card that a name means, whole or in part.
+    """Returns the card with a name, given in full or in part.
 
     Args:
-      name: as the driver prints it, or pieces that only one card has; upper and lower case are the same.
+      name: name as the driver prints it, or parts that only one card has; case does not matter.
 
     Raises:
-      ValueError: not a text, or no card or several cards have these pieces; the message lists them.
+      ValueError: if `name` is not a string, or if no card or several cards match. The message lists them.
 
     >>> find_card("k20m").name, find_card("V100").name, find_card("a100 80").name
     ('Tesla K20m', 'Tesla V100-SXM2-16GB', 'NVIDIA A100-SXM4-80GB')
@@ -167,18 +167,18 @@ def find_card(name: str) -> Card:
         return matches[0]
     names = ", ".join(card.name for card in matches or CARDS)
     if matches:
-        raise ValueError(f"{name!r} is the name of more than one card: {names}. Write more of the name.")
-    raise ValueError(f"There is no card {name!r} in the catalog. Known cards: {names}.")
+        raise ValueError(f"{name!r} matches more than one card: {names}. Give more of the name.")
+    raise ValueError(f"Unknown card {name!r}. Known cards: {names}.")
 
 
 def bus_ids(card: Card, count: int) -> tuple[str, ...]:
-    """Returns the PCI addresses of some cards of one kind in a machine, ascending.
+    """Returns the PCI addresses of `count` cards of one kind in a machine, ascending.
 
     >>> bus_ids(find_card("k40c"), 1), bus_ids(find_card("v100"), 2)
     (('0000:05:00.0',), ('0000:00:04.0', '0000:00:05.0'))
     """
     buses = _GUIDE_BUSES.get(card.name, ())
-    if not buses:  # as in a virtual machine of a cloud; a bus has 32 slots
+    if not buses:  # numbered as in a cloud's virtual machine; a bus has 32 slots
         slots = range(4, 4 + count)
         return tuple(f"0000:{slot // 32:02x}:{slot % 32:02x}.0" for slot in slots)
     further_buses = range(buses[-1] + 1, buses[-1] + 1 + count)
@@ -188,7 +188,7 @@ def bus_ids(card: Card, count: int) -> tuple[str, ...]:
 def uuid(number: int) -> str:
     """Returns the identifier of the simulated card with this number in the machine.
 
-    The first eight digits are different for all numbers, so that they are enough in `CUDA_VISIBLE_DEVICES`.
+    The first eight digits differ for all numbers, so that they suffice in `CUDA_VISIBLE_DEVICES`.
 
     >>> uuid(0), uuid(1)
     ('GPU-9e3779b1-0000-4000-8000-000000000000', 'GPU-3c6ef362-0000-4000-8000-000000000001')

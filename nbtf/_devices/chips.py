@@ -1,4 +1,4 @@
-"""What is on the chip of a card: how many multiprocessors, how much cache, and what each multiprocessor holds?"""
+"""The chip of each card: its number of multiprocessors, its cache, and the capacity of each multiprocessor."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ _KIB, _MIB = 1 << 10, 1 << 20
 class Chip(NamedTuple):
     """The chip of a card.
 
-    `multiprocessors` are those that are switched on, `l2_bytes` is its second cache. `threads`, `shared_bytes` and
-    `shared_of_block` are of one multiprocessor: resident threads, shared memory, and the most of it that a block gets.
+    `multiprocessors` counts those that are enabled; `l2_bytes` is the second-level cache. The other fields describe one
+    multiprocessor: resident `threads`, shared memory, and the largest part of it that a block can get.
     """
 
     multiprocessors: int
@@ -23,8 +23,8 @@ class Chip(NamedTuple):
     shared_of_block: int
 
 
-# Multiprocessors and second cache. Sources: NVIDIA, whitepapers of Kepler GK110/210, Pascal P100, Volta V100, Turing
-# (T4: appendix), Ampere A100, Ada and Hopper H100; L4 and H200: their datasheets.
+# Multiprocessors and second-level cache. Sources: NVIDIA, whitepapers (Kepler GK110/210, Pascal P100, Volta V100,
+# Turing with the T4 in its appendix, Ampere A100, Ada, Hopper H100); for L4 and H200 their datasheets.
 _OF_CARD = {
     "Tesla K20m": (13, 1280 * _KIB),
     "Tesla K40c": (15, 1536 * _KIB),
@@ -38,8 +38,8 @@ _OF_CARD = {
     "NVIDIA H100 80GB HBM3": (132, 50 * _MIB),
     "NVIDIA H200": (132, 50 * _MIB),
 }
-# Threads, shared memory, and the most of a block. Source: CUDA C++ programming guide, technical specifications per
-# compute capability.
+# Threads, shared memory, and the largest part for a block. Source: CUDA C++ programming guide, technical specifications
+# per compute capability.
 _OF_CAPABILITY = {
     (3, 5): (2048, 48 * _KIB, 48 * _KIB),
     (6, 0): (2048, 64 * _KIB, 48 * _KIB),
@@ -52,7 +52,7 @@ _OF_CAPABILITY = {
 
 
 def chip_of(card: Card) -> Chip:
-    """Returns the chip of a card of the catalog.
+    """Returns the chip of a card from the catalog.
 
     >>> from nbtf._devices.catalog import find_card
     >>> chip_of(find_card("T4"))

@@ -1,18 +1,18 @@
-"""In which messages do many devices add up what each of them has, and how long does that take? A model, never slept.
+"""Which messages do devices exchange to add up their values, and how long does that take? Calculated, not measured.
 
-An algorithm is a list of rounds. In a round all messages go at once; those that use the same link in the same direction
-share it. Adding is free: a GPU adds faster than any link delivers. For n devices on equal links, S bytes, latency a and
-bandwidth b:
+An algorithm is a list of rounds. All messages of a round are sent at once, and those that use the same link in the same
+direction share it. Adding is free, since a GPU adds faster than any link delivers. For n devices on equal links, S
+bytes, latency a and bandwidth b:
 
-    star             2 (n - 1) (a + S / b)                 each sends to the first, one after another, and gets the sum
-    ring             2 (n - 1) a + 2 (n - 1) / n  S / b    parts go round twice
-    tree             2 ceil(log2 n) a + 2 S / b            two trees, half of the bytes in each, in a pipeline
-    hierarchical     whole buffers up a tree inside each host, the better of ring and tree between the first devices
-                     of the hosts, and back
+    star             2 (n - 1) (a + S / b)                 each sends to the first in turn, which returns the sum
+    ring             2 (n - 1) a + 2 (n - 1) / n  S / b    parts go round the ring twice
+    tree             2 ceil(log2 n) a + 2 S / b            two pipelined trees, each with half of the bytes
+    hierarchical     whole buffers go up a tree inside each host, by the faster of ring and tree between the first
+                     devices of the hosts, and back
 
-The tree is NCCL's double binary tree: a device with two children in one tree has fewer in the other, so that all links
-are busy. Pieces flow without a stop, and only the first one waits at each level. NCCL links the GPUs of a host by a
-chain; here the trees go on inside the host. Two devices need S / b, as in the ring.
+The tree is NCCL's double binary tree. A device with two children in one tree has fewer in the other, which keeps all
+links busy. The data flow in pieces, and only the first piece waits at each level. NCCL links the GPUs of a host in a
+chain; here the trees continue inside the host. With two devices, the transfer takes S / b, as in the ring.
 
 Ring: Patarasuk and Yuan, "Bandwidth optimal all-reduce algorithms for clusters of workstations", J. Parallel Distrib.
 Comput. 69, 2009. Tree: Sanders, Speck and Träff, "Two-tree algorithms for full bandwidth broadcast, reduction and
@@ -31,21 +31,21 @@ from nbtf._devices.links import Network
 from nbtf._devices.names import task_of
 
 COLLECTIVE = "CollectiveReduceV2"
-"""The op that adds up across devices: TensorFlow's name. What it takes is told with its messages."""
+"""The op that adds up across devices, by TensorFlow's name. Its time is recorded with its messages."""
 
 STAR, RING, TREE, HIERARCHICAL = ALGORITHMS = ("star", "ring", "tree", "hierarchical")
 AUTO = "auto"
-"""Chooses the algorithm that takes least time, as NCCL does by a model of its own: `ncclTopoGetAlgoTime`, tuning.cc."""
+"""Chooses the fastest algorithm, as NCCL does with its own model: `ncclTopoGetAlgoTime`, tuning.cc."""
 
 Message: TypeAlias = tuple[int, int, float]
-"""From which device to which, by position, and how many bytes."""
+"""Position of the sender, position of the receiver, and number of bytes."""
 
 
 class Round(NamedTuple):
-    """Messages that go at once, so many times one after another; `seconds` is how long once takes.
+    """Messages that are sent at once; the round repeats `times` times, and one repetition takes `seconds`.
 
-    `levels` is set where pieces flow from level to level without a stop: how many messages the first piece waits for,
-    inside hosts and between them.
+    `levels` is set if the data flow in pieces through several levels. It is the number of messages that the first piece
+    waits for, inside hosts and between them.
     """
 
     times: int
@@ -69,18 +69,18 @@ class Plan(NamedTuple):
 
     @property
     def seconds(self) -> float:
-        """How long all of it takes."""
+        """Total duration in seconds."""
         return sum(each.times * each.seconds for each in self.rounds)
 
 
 def plan(algorithm: str, devices: Sequence[str], nbytes: int, network: Network) -> Plan:
-    """Returns what devices send to one another to add up `nbytes` of each.
+    """Returns the messages that devices exchange to add up `nbytes` from each of them.
 
     Args:
       algorithm: one of `ALGORITHMS`, or `AUTO`, which never chooses the star.
-      devices: full names, of cards.
-      nbytes: what each device has.
-      network: how they are linked.
+      devices: full names of cards.
+      nbytes: bytes on each device.
+      network: the links between them.
     """
     return _plan(algorithm, tuple(devices), nbytes, network)
 
@@ -121,7 +121,7 @@ def _ring(devices: Sequence[int], nbytes: int) -> list[Round]:
 
 
 def _tree(hosts: Sequence[Sequence[int]], nbytes: int) -> list[Round]:
-    """Returns a round towards the roots of two trees, each with half of the bytes, and a round back."""
+    """Returns a round towards the roots of two trees, each with half of the bytes, and a round back to the leaves."""
     messages: list[Message] = []
     levels_inside = levels_between = 0
     for is_second in (False, True):
@@ -141,10 +141,10 @@ def _tree(hosts: Sequence[Sequence[int]], nbytes: int) -> list[Round]:
 
 
 def _parents(count: int, is_second: bool) -> dict[int, int]:
-    """Returns the parent of each node but the root in one of two binary trees; no node has two children in both.
+    """Returns each node's parent in one of two binary trees, except for the root; no node has two children in both.
 
-    In the first tree a node's level is the number of zeros that its position ends with in binary. The second one is its
-    mirror image, or for an odd number of nodes the first one moved by one.
+    In the first tree, a node's level is the number of trailing zeros of its position in binary. The second tree is its
+    mirror image or, for an odd number of nodes, the first tree shifted by one.
     """
     parents: dict[int, int] = {}
     for node in range(1, count):
@@ -161,7 +161,7 @@ def _parents(count: int, is_second: bool) -> dict[int, int]:
 
 
 def _depth(parents: dict[int, int]) -> int:
-    """Returns how many messages one after another lead from the farthest node to the root."""
+    """Returns the number of messages on the longest path from a node to the root."""
 
     def height(node: int) -> int:
         return 1 + height(parents[node]) if node in parents else 0
@@ -170,7 +170,7 @@ def _depth(parents: dict[int, int]) -> int:
 
 
 def _towards_first(devices: Sequence[int], nbytes: int) -> list[Round]:
-    """Returns rounds in which one half of those that still have something sends to the other half."""
+    """Returns rounds in which one half of the devices that still hold a sum sends to the other half."""
     rounds: list[Round] = []
     distance = 1
     while distance < len(devices):
@@ -181,7 +181,7 @@ def _towards_first(devices: Sequence[int], nbytes: int) -> list[Round]:
 
 
 def _back(rounds: Sequence[Round]) -> list[Round]:
-    """Returns rounds that send everything the other way, the last first."""
+    """Returns the same messages in the opposite direction, the last round first."""
     return [
         each._replace(messages=tuple((target, source, nbytes) for source, target, nbytes in each.messages))
         for each in reversed(rounds)
@@ -199,7 +199,7 @@ def _hierarchical(hosts: Sequence[Sequence[int]], devices: Sequence[str], nbytes
 
 
 def _together(several: Sequence[Sequence[Round]]) -> list[Round]:
-    """Returns the rounds of all hosts, which work at the same time."""
+    """Returns the rounds of all hosts merged, because the hosts work at the same time."""
     count = max(map(len, several))
     return [
         Round(1, tuple(message for rounds in several if at < len(rounds) for message in rounds[at].messages))
@@ -213,12 +213,12 @@ def _timed(rounds: Sequence[Round], devices: Sequence[str], network: Network) ->
 
 
 def _seconds(each: Round, devices: Sequence[str], tasks: Sequence[str], network: Network) -> float:
-    """Returns how long the messages of a round take once: the slowest one, or the flow through the slowest link."""
+    """Returns the duration of one repetition: that of the slowest message, or of the flow through the slowest link."""
     leaving: defaultdict[tuple[bool, object], float] = defaultdict(float)
     entering: defaultdict[tuple[bool, object], float] = defaultdict(float)
     ways: list[tuple[bool, object, object]] = []
     for source, target, nbytes in each.messages:
-        # GPUs of one host have links of their own; what leaves or enters a host shares its link to the network.
+        # GPUs of one host have their own links; messages that leave or enter a host share its network link.
         is_between = tasks[source] != tasks[target]
         way = (True, tasks[source], tasks[target]) if is_between else (False, source, target)
         ways.append(way)

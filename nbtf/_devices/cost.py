@@ -1,4 +1,4 @@
-"""How long a card would take for an op or a copy: a model, never slept."""
+"""How long would a card take for an op or a copy? Times are calculated; nothing waits for them."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ _PRODUCTS = frozenset({"MatMul", "BatchMatMul", "BatchMatMulV2"})
 
 
 def op_seconds(card: Card, nbytes: int, operations: float) -> float:
-    """Returns how long a card is busy: with its bytes or with its arithmetic, whatever takes longer.
+    """Returns how long a card is busy with its bytes or with its arithmetic, whichever takes longer.
 
     Args:
-      card: whose bandwidth and peak rate count.
-      nbytes: what is read and written, once each.
-      operations: float32 operations.
+      card: provides bandwidth and peak rate.
+      nbytes: bytes read and written, each counted once.
+      operations: number of float32 operations.
 
     Source: the roofline model, Williams, Waterman and Patterson, CACM 52(4), 2009; the cost of a launch is left out.
     """
@@ -27,12 +27,12 @@ def op_seconds(card: Card, nbytes: int, operations: float) -> float:
 
 
 def copy_seconds(card: Card, nbytes: int) -> float:
-    """Returns how long bytes take over the bus between the computer and the card."""
+    """Returns how long a transfer takes over the bus between the computer and the card."""
     return nbytes / card.pcie_bandwidth
 
 
 def operations(op_type: str, inputs: Sequence[Shape], outputs: Sequence[Shape]) -> float:
-    """Returns the arithmetic of an op on arrays of these shapes: one per element where nothing better is known.
+    """Returns the number of arithmetic operations for these shapes: one per element unless the op has a better formula.
 
     >>> operations("MatMul", [(2, 3), (3, 5)], [(2, 5)])
     60.0
@@ -45,6 +45,6 @@ def operations(op_type: str, inputs: Sequence[Shape], outputs: Sequence[Shape]) 
         # |A| |B| = m k · k n = k² |C| for each matrix of a batch, whichever of them is transposed.
         length = math.sqrt(first * second / result / math.prod(outputs[0][:-2]))
         return 2.0 * result * length
-    if op_type == "Conv2D":  # two operations for each element of the filters, at each place of each image
+    if op_type == "Conv2D":  # two operations for each filter element at each position of each image
         return 2.0 * result / outputs[0][-1] * second
     return elements

@@ -15,9 +15,9 @@ from nbtf._devices.sites import CallSite, Site
 
 
 class CPU(Device):
-    """One logical CPU. Several of them share the same cores and the same memory, as in TensorFlow.
+    """One logical CPU. All logical CPUs share the same cores and the same memory, as in TensorFlow.
 
-    Memory is not accounted: NumPy and the operating system look after it. glibc keeps some of what is freed.
+    Its memory is not accounted, since NumPy and the operating system manage it. glibc keeps some of the freed memory.
     """
 
     type = "CPU"
@@ -25,7 +25,7 @@ class CPU(Device):
     on_host = lane = True
 
     def __init__(self, index: int, task: str = LOCAL_TASK) -> None:
-        """Makes `CPU:index` of a process."""
+        """Creates `CPU:index` of a process."""
         self.index, self.task = index, task
         self.name = full_name("CPU", index, task)
         self.constants = {}
@@ -41,7 +41,7 @@ class CPU(Device):
         return buffer._array.copy()
 
     def copy_from(self, source: Device, buffer: Buffer, label: Label | None = None) -> Buffer:
-        """Copies a buffer of another device to this one; CPUs share the array, which nobody changes."""
+        """Copies a buffer of another device to this one; CPUs share the array, which never changes."""
         return buffer_of(buffer._array if source.on_host else source.get(buffer))
 
     def run(
@@ -52,10 +52,10 @@ class CPU(Device):
         specs: Sequence[Spec] | None = None,
         site: Site | CallSite = None,
     ) -> list[Buffer]:
-        """Runs a kernel with NumPy, silently on overflow and division by zero as TensorFlow is.
+        """Runs a kernel with NumPy; like TensorFlow, it does not warn of overflow or division by zero.
 
-        NumPy's warnings about kernels are switched off by module (see _ops/express.py). `errstate` costs as much as a
-        small op, so it is there only for users who have made errors of them.
+        NumPy's warnings in kernels are switched off per module (see _ops/express.py). `errstate` costs as much as a
+        small op, so it is used only if the user has turned these warnings into errors.
         """
         arrays = [b._array if b.__class__ is not list else [buffer._array for buffer in b] for b in buffers]
         try:
@@ -64,7 +64,7 @@ class CPU(Device):
             with np.errstate(all="ignore"):
                 results = op.kernel(np, *arrays, **attrs)
         if results.__class__ is np.ndarray:
-            buffer = Buffer()  # `buffer_of` by hand, for the most common case of all
+            buffer = Buffer()  # `buffer_of` inlined for the most common case
             buffer._array = results
             return [buffer]
         if results.__class__ is tuple or results.__class__ is list:
@@ -72,7 +72,7 @@ class CPU(Device):
         return [buffer_of(np.asarray(results))]
 
     def quick(self, op: Any, inputs: tuple[Any, ...], attrs: tuple[Any, ...]) -> tuple[Any, Any]:
-        """Is the express lane: returns the one array that an op makes, and None, since memory is not accounted."""
+        """Is the express lane: returns the op's single result array, and None because memory is not accounted."""
         function = self._functions.get(op)
         if function is None:
             function = self._functions[op] = bound(op)
@@ -83,9 +83,9 @@ class CPU(Device):
         """Does nothing: NumPy has finished when it returns."""
 
     def close(self) -> None:
-        """Does nothing: there is nothing to give back."""
+        """Does nothing: a CPU has nothing to release."""
 
 
 def bound(op: Any) -> Callable[..., Any]:
-    """Returns the function behind an op that takes arrays of NumPy's and attributes by position."""
+    """Returns an op's function, which takes NumPy arrays and attributes by position."""
     return getattr(np, op.function) if op.function else partial(op.kernel, np)

@@ -1,4 +1,4 @@
-"""Which physical GPUs this machine has, and which of them the process sees."""
+"""Which physical GPUs does this machine have, and which of them can the process see?"""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from nbtf._devices.sizes import gib
 
 
 def gpus(machine: Simulated | None, environ: Mapping[str, str]) -> tuple[PhysicalGPU, ...]:
-    """Returns the GPUs that the process sees, in the order in which it numbers them.
+    """Returns the GPUs that the process sees, in the order of their numbers.
 
     Args:
-      machine: the simulated machine, or None for the real one; in a cluster all GPUs are other hosts'.
-      environ: CUDA_VISIBLE_DEVICES and CUDA_DEVICE_ORDER are obeyed for both; for real cards by CUDA itself.
+      machine: the simulated machine; None for the real one. In a cluster, all GPUs belong to other hosts.
+      environ: CUDA_VISIBLE_DEVICES and CUDA_DEVICE_ORDER apply to both; for real cards, CUDA applies them itself.
     """
     if isinstance(machine, SimulatedCluster):
         return ()
@@ -35,14 +35,14 @@ def gpus(machine: Simulated | None, environ: Mapping[str, str]) -> tuple[Physica
 
 
 def real_cards(environ: Mapping[str, str]) -> tuple[PhysicalGPU, ...]:
-    """Returns this computer's own GPUs, CUDA's as CUDA numbers them for this process."""
-    from nbtf._devices.backends import find_cards  # late: only who asks for devices pays for it
+    """Returns this computer's real GPUs, numbered as CUDA numbers them for this process."""
+    from nbtf._devices.backends import find_cards  # late: only listing devices needs it
 
     return find_cards(environ)
 
 
 def sentence_of(cards: Sequence[PhysicalGPU]) -> str:
-    """Says which real cards there are.
+    """Returns a sentence that lists the real cards.
 
     >>> sentence_of(gpus(simulated_machine(2, "K20m"), {})).replace("real", "such")
     '2 such GPUs: GPU:0 is Tesla K20m (5 GiB), GPU:1 is Tesla K20m (5 GiB). Nothing is simulated.'

@@ -1,4 +1,4 @@
-"""What a GPU says when memory runs out: TensorFlow's words, then how it stands, who holds it and what to do."""
+"""Out-of-memory errors of GPUs: TensorFlow's sentence, then the figures, a fix, and what holds the memory."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _ROWS = 8
 
 
 class Request(NamedTuple):
-    """What could not be had. `copied` says that it was for a copy to the device, not for the result of an op."""
+    """A failed request. `copied` means that it was for a copy to the device, not for the result of an op."""
 
     nbytes: int
     shape: tuple[int, ...]
@@ -40,13 +40,13 @@ def in_tensorflows_words(request: Request, allocator: str) -> str:
 
 
 def card_is_full(request: Request, device_text: str, allocator: BFCAllocator, card_bytes: int) -> str:
-    """Returns the whole message when the GPU has no room.
+    """Returns the whole message for a simulated GPU that is out of memory.
 
     Args:
-      request: what could not be had.
-      device_text: the device as people should read it, `simulated GPU:0 (Tesla K20m)`.
-      allocator: whose memory ran out.
-      card_bytes: all memory of the card, of which the allocator may have a part.
+      request: the failed request.
+      device_text: the device as shown to users, such as `simulated GPU:0 (Tesla K20m)`.
+      allocator: the allocator that ran out of memory.
+      card_bytes: total memory of the card, of which the allocator may have only a part.
     """
     stats, need = allocator.stats(), rounded(request.nbytes)
     figures = stats.bytes_limit, stats.bytes_in_use, stats.pool_bytes, stats.largest_free_chunk
@@ -54,7 +54,7 @@ def card_is_full(request: Request, device_text: str, allocator: BFCAllocator, ca
     sentences = f"{ASKED} {SHORTAGES[short.reason]}".rstrip().format(**short.sizes)
     owners = sorted({pool.owner for pool in allocator.card.pools if pool.owner and pool.mapped})
     for owner in owners:
-        sentences += f" {owner} has {gib(allocator.card.mapped_by(owner))} of the card."
+        sentences += f" {owner} uses {gib(allocator.card.mapped_by(owner))} of the card."
     return "\n".join(
         (
             in_tensorflows_words(request, allocator.name),
@@ -72,15 +72,15 @@ def real_card_is_full(
     free: int | None,
     holders: Iterable[tuple[object, int]],
 ) -> str:
-    """Returns the whole message when a real GPU has no room.
+    """Returns the whole message for a real GPU that is out of memory.
 
     Args:
-      request: what could not be had; 0 bytes where only the kernel knows.
-      device_text: the device as people should read it, `GPU:0 (NVIDIA H200)`.
-      allocator: the name of what manages its memory.
-      stats: the account of the device.
-      free: bytes that nobody has taken on the card; None where it does not say.
-      holders: what is in use, each label with its bytes.
+      request: the failed request; 0 bytes if only the kernel knows the size.
+      device_text: the device as shown to users, such as `GPU:0 (NVIDIA H200)`.
+      allocator: name of the allocator that manages its memory.
+      stats: memory statistics of the device.
+      free: free bytes on the card; None if the card does not report them.
+      holders: labels of the memory in use, each with its bytes.
     """
     size, inside = gib(request.nbytes), stats.limit - stats.in_use
     if request.nbytes > stats.limit:
@@ -91,41 +91,41 @@ def real_card_is_full(
         cause, do = f" The card has {left_on_card} left: other programs hold memory too (nvidia-smi).", "Free a tensor"
     elif request.nbytes and inside >= request.nbytes:
         cause, do = (
-            f" {gib(inside)} are free, but not in one piece, or a kernel needed more meanwhile.",
+            f" {gib(inside)} are free but not contiguous, or a kernel needed more meanwhile.",
             "Free a tensor",
         )
     else:
         cause, do = "", "Free a tensor"
-    request_text = f"{size} asked for, " if request.nbytes else ""
+    request_text = f"{size} requested, " if request.nbytes else ""
     return "\n".join(
         (
             in_tensorflows_words(request, allocator),
-            f"{device_text}: {request_text}in use {part_of(stats.in_use, stats.limit)}.{cause} {do}, or use a smaller "
+            f"{device_text}: {request_text}{part_of(stats.in_use, stats.limit)} in use.{cause} {do}, or use a smaller "
             "batch.",
             *_table(holders),
         )
     )
 
 
-ASKED = "{asked} asked for, in use {used}."
+ASKED = "{asked} requested, {used} in use."
 SHORTAGES = {
     "sum": "",
     "too large": "Its limit is {limit}; this needs {need}.",
-    "mapped": "{pool} are mapped; the rest of the card is taken by others.",
-    "in pieces": "{free} are free, but not in one piece: the largest has {largest}.",
+    "mapped": "{pool} are mapped; other programs use the rest of the card.",
+    "in pieces": "{free} are free but not contiguous: the largest block has {largest}.",
 }
-"""Why a request does not fit; where the sum of what is in use says it all, nothing more."""
+"""Why a request does not fit; empty if the figure in use explains it."""
 
 
 class Shortage(NamedTuple):
-    """Why a request does not fit, a key of `SHORTAGES`, and the sizes that `ASKED` and its sentence name."""
+    """Why a request does not fit: a key of `SHORTAGES`, and the sizes for `ASKED` and that sentence."""
 
     reason: str
     sizes: dict[str, str]
 
 
 def shortage(nbytes: int, limit: int, in_use: int, pool: int, largest_free: int) -> Shortage:
-    """Returns what an error says of a request that does not fit; all in bytes.
+    """Returns why a request does not fit; all arguments are in bytes.
 
     >>> shortage(8 << 20, 64 << 20, 48 << 20, 64 << 20, 4 << 20).reason
     'in pieces'
@@ -148,21 +148,21 @@ def shortage(nbytes: int, limit: int, in_use: int, pool: int, largest_free: int)
 def _advice(need: int, stats: AllocatorStats, card_bytes: int, owners: Sequence[str]) -> str:
     start = "Free a tensor" if need <= stats.bytes_limit else "Use a smaller tensor"
     if owners:
-        return f"{start}, or use fewer of {' and '.join(owners)} before the first op: what is left then is the limit."
-    # By default TensorFlow takes more than three quarters of any card.
+        return f"{start}, or use less memory in {' and '.join(owners)} before the first op: the limit is what is left."
+    # By default TensorFlow reserves more than three quarters of any card.
     if stats.bytes_limit < card_bytes * 3 // 4:
         return f"{start}, or raise memory_limit in tf.config.set_logical_device_configuration (or the memory fraction)."
     return f"{start}, or use a card with more memory."
 
 
 def _holders(allocator: BFCAllocator) -> list[str]:
-    """Returns a table of what is in use in an allocator."""
+    """Returns a table of the memory in use in an allocator."""
     chunks = [chunk for region in allocator.snapshot() for chunk in region.chunks if chunk.in_use]
     return _table([(describe_label(chunk.label), chunk.size) for chunk in chunks])
 
 
 def _table(pieces: Iterable[tuple[object, int]]) -> list[str]:
-    """Returns a table of labels and sizes, the largest first, equal ones together."""
+    """Returns a table of labels and sizes, the largest first, with equal labels combined."""
     counts: dict[object, list[int]] = {}
     for label, size in pieces:
         counts.setdefault(label, []).append(size)
@@ -172,14 +172,14 @@ def _table(pieces: Iterable[tuple[object, int]]) -> list[str]:
     rows = [(gib(sum(sizes)), f"{len(sizes)} x" if len(sizes) > 1 else "", *_words(label)) for label, sizes in ranked]
     listed = rows[:_ROWS]
     widths = [max(map(len, column)) for column in zip(*listed, strict=True)]
-    lines = ["Who holds it:"]
+    lines = ["What holds it:"]
     for size, *cells in listed:
         padded = [size.rjust(widths[0]), *(cell.ljust(width) for cell, width in zip(cells, widths[1:], strict=True))]
         lines.append(("  " + "  ".join(padded)).rstrip())
     if len(rows) > len(listed):
         everything = sum(sum(sizes) for _, sizes in ranked)
         unlisted = everything - sum(sum(sizes) for _, sizes in ranked[:_ROWS])
-        lines.append(f"  and {len(rows) - len(listed)} more with {gib(unlisted)}; all together {gib(everything)}")
+        lines.append(f"  and {len(rows) - len(listed)} more with {gib(unlisted)}; {gib(everything)} in total")
     return lines
 
 
@@ -191,19 +191,19 @@ def _words(label: object) -> tuple[str, str, str]:
 
 
 def computer_is_too_small(request: Request, device_text: str, free: int, computer: int | None, allocator: str) -> str:
-    """Returns the whole message when the card could hold it and this computer cannot.
+    """Returns the whole message if the card had room but this computer does not.
 
     Args:
-      request: what could not be had.
-      device_text: the device, `simulated GPU:0`.
-      free: bytes that the simulated GPU has left.
-      computer: bytes that this computer has left; None where only the attempt told.
+      request: the failed request.
+      device_text: the device, such as `simulated GPU:0`.
+      free: free bytes of the simulated GPU.
+      computer: free bytes of this computer; None if only a failed attempt showed the shortage.
       allocator: its name, for TensorFlow's sentence.
     """
     asked_text, free_text = gib(request.nbytes, from_gib=0.1), gib(free, from_gib=0.1)
     computer_text = "less than that" if computer is None else gib(computer, from_gib=0.1)
     return (
         f"{in_tensorflows_words(request, allocator)}\n"
-        f"{asked_text} asked for: {device_text} has {free_text} free, this computer {computer_text}. "
+        f"{asked_text} requested: {device_text} has {free_text} free, this computer {computer_text}. "
         "A simulated GPU keeps its tensors in this computer's memory: use a smaller tensor, or a larger computer."
     )

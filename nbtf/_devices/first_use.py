@@ -1,4 +1,4 @@
-"""Is a device compiling a kernel? CuPy does so when an op meets new dtypes and ranks; the cell waits meanwhile."""
+"""Is a device compiling a kernel? CuPy compiles when an op sees new dtypes or ranks, and the cell waits."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from time import perf_counter
 from typing import Any, NamedTuple
 
 SLOW = 0.1
-"""Seconds from which a first use is worth a word."""
+"""A first use is reported from this many seconds on."""
 
 
 class Compiling(NamedTuple):
-    """An op that is used for the first time in its way, and for how many seconds it has been at it.
+    """An op whose kernel is being compiled, and for how many seconds it has been running.
 
     >>> tf.runtime.Compiling("GPU:0", "MatMul", 1.5)
     Compiling(device='GPU:0', op='MatMul', seconds=1.5)
@@ -25,22 +25,22 @@ class Compiling(NamedTuple):
 
 
 class FirstUse:
-    """The ways in which ops were used on one device, and the one that is new at this moment."""
+    """The signatures for which ops ran on one device, and the new one that is running now."""
 
     __slots__ = ("_device", "_now", "_told", "seconds", "seen")
 
     def __init__(self, device: str) -> None:
-        """Has seen nothing."""
+        """Starts without any signature."""
         self._device = device
         self.seen: set[Any] = set()
         self.seconds: float = 0.0
-        """How long first uses took that were slow, all together."""
+        """Total seconds of the slow first uses."""
         self._now: tuple[str, float] | None = None
         self._told = False
 
     @contextmanager
     def expected(self) -> Generator[None]:
-        """Says nothing in a block of which everybody knows that it takes its time."""
+        """Suppresses the message in a block that is known to take long."""
         outer, self._told = self._told, True
         try:
             yield
@@ -48,11 +48,11 @@ class FirstUse:
             self._told = outer
 
     def start(self, op: str) -> None:
-        """Notes that an op is used in a new way."""
+        """Records that an op starts with a new signature."""
         self._now = op, perf_counter()
 
     def finish(self, key: Any) -> None:
-        """Notes that it has run; says so once where it took long."""
+        """Records that the op has run; prints a message if it was the first slow one."""
         now, self._now = self._now, None
         self.seen.add(key)
         if now is None:
@@ -64,17 +64,17 @@ class FirstUse:
         if not self._told:
             self._told = True
             text = (
-                f"nbtf: compiling GPU kernels (first use): {now[0]} on {self._device} took {seconds:.1f} s. CuPy keeps "
-                "what it compiles; tf.runtime.warmup() does it beforehand."
+                f"nbtf: compiling GPU kernels (first use): {now[0]} on {self._device} took {seconds:.1f} s. CuPy "
+                "caches them. Call tf.runtime.warmup() to compile them in advance."
             )
-            print(text, file=sys.stderr)  # noqa: T201  # a pause that nobody explains looks like a fault
+            print(text, file=sys.stderr)  # noqa: T201  # an unexplained pause looks like a fault
 
     def give_up(self) -> None:
-        """Notes that it failed; the next use is a first one again."""
+        """Records that the op failed; the next use counts as a first one again."""
         self._now = None
 
     def now(self) -> Compiling | None:
-        """Returns what is being compiled, as seen from another thread; None while it may just be an op."""
+        """Returns the op that is compiling, for other threads; None while it may just be a normal op."""
         now = self._now
         if now is None:
             return None

@@ -1,4 +1,4 @@
-"""How many bytes this computer can still give."""
+"""How much memory does this computer have left?"""
 
 from __future__ import annotations
 
@@ -10,36 +10,36 @@ _UNKNOWN = sys.maxsize
 
 
 def available_bytes(root: str = "") -> int:
-    """Returns how much more memory a program can expect: of the machine, of its container, of its address space.
+    """Returns how many more bytes a program can expect, within the limits of machine, container and address space.
 
-    It reads a few small files, about 0.1 ms, so it is for large requests. macOS has none: there it is what is built in.
-    Where the system does not say that either, as on Windows, the result is very large, and only a failing allocation
-    tells.
+    It reads a few small files, which takes about 0.1 ms, so it is meant for large requests. macOS has no such files;
+    there, the installed memory is the limit. Where the system reports neither, as on Windows, the result is very large,
+    and only a failing allocation shows that memory has run out.
 
     Args:
-      root: the folder with `proc` and `sys`, without a slash at its end.
+      root: folder that contains `proc` and `sys`, without a trailing slash.
     """
     groups = (_left_in_group(*files) for files in _memory_groups(root))
     return max(0, min(_of_machine(root), _of_address_space(root), *groups, _UNKNOWN))
 
 
 def _of_machine(root: str) -> int:
-    # Includes what the kernel would give up of its file cache. Source: proc_meminfo(5).
+    # Includes file cache that the kernel would release. Source: proc_meminfo(5).
     kib = _table(_read(f"{root}/proc/meminfo")).get("MemAvailable:")
     return _installed() if kib is None else kib * 1024
 
 
 def _installed() -> int:
-    """Returns the memory that is built in, more than which cannot be given, where the system tells no better figure."""
+    """Returns the installed memory, an upper bound for systems that report no better figure."""
     return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") if sys.platform == "darwin" else _UNKNOWN
 
 
 def _of_address_space(root: str) -> int:
-    """Returns what `ulimit -v` leaves."""
+    """Returns the bytes left under the limit of `ulimit -v`."""
     pages = _read(f"{root}/proc/self/statm").split()
     try:
         from resource import RLIM_INFINITY, RLIMIT_AS, getpagesize, getrlimit
-    except ImportError:  # Windows has no such module, and that of a browser is empty
+    except ImportError:  # Windows has no such module, and in browsers it is empty
         return _UNKNOWN
     limit = getrlimit(RLIMIT_AS)[0]
     if limit == RLIM_INFINITY or not pages:
@@ -48,11 +48,11 @@ def _of_address_space(root: str) -> int:
 
 
 def _left_in_group(limit_file: str, usage_file: str, stat_file: str) -> int:
-    """Returns what a control group's limit leaves, file cache counted as free: the kernel drops it when pressed."""
+    """Returns the bytes left under a control group's limit. File cache counts as free: the kernel can drop it."""
     limit, usage = _read(limit_file).strip(), _read(usage_file).strip()
-    if not limit.isdigit() or not usage.isdigit():  # "max", or gone
+    if not limit.isdigit() or not usage.isdigit():  # "max", or the file does not exist
         return _UNKNOWN
-    if int(limit) >= 1 << 60:  # version 1 says "no limit" with a huge number
+    if int(limit) >= 1 << 60:  # version 1 uses a huge number for "no limit"
         return _UNKNOWN
     stat = _table(_read(stat_file))
     prefix = "total_" if "total_inactive_file" in stat else ""  # version 1 has separate figures for the whole subtree
@@ -62,10 +62,10 @@ def _left_in_group(limit_file: str, usage_file: str, stat_file: str) -> int:
 
 @lru_cache(maxsize=8)
 def _memory_groups(root: str) -> tuple[tuple[str, str, str], ...]:
-    """Returns the files with limit, usage and details of this process's control groups and all above them.
+    """Returns the files with limit, usage and details for this process's control groups and all groups above them.
 
-    Remembered: a process hardly ever changes its group. Source: cgroups(7), and the kernel's cgroup-v2 and memory
-    controller documentation.
+    Cached, because a process hardly ever changes its group. Source: cgroups(7), and the kernel's documentation of
+    cgroup-v2 and of the memory controller.
     """
     groups: list[tuple[str, str, str]] = []
     for line in _read(f"{root}/proc/self/cgroup").splitlines():
@@ -77,7 +77,7 @@ def _memory_groups(root: str) -> tuple[tuple[str, str, str], ...]:
             names = ("memory.limit_in_bytes", "memory.usage_in_bytes", "memory.stat")
         else:
             continue
-        # Inside a container the path may be the one outside, where only the top exists here.
+        # Inside a container the path may be the host's; then only the top folder exists here.
         steps = [step for step in path.split("/") if step]
         folders = ["/".join((top, *steps[:depth])) for depth in range(len(steps) + 1)]
         limits, usages, stats = ([f"{folder}/{name}" for folder in folders] for name in names)
@@ -86,13 +86,13 @@ def _memory_groups(root: str) -> tuple[tuple[str, str, str], ...]:
 
 
 def _table(text: str) -> dict[str, int]:
-    """Returns the numbers of lines such as `name 12 kB`, by name."""
+    """Returns the numbers from lines such as `name 12 kB`, by name."""
     rows = (line.split() for line in text.splitlines())
     return {row[0]: int(row[1]) for row in rows if len(row) > 1 and row[1].isdigit()}
 
 
 def _read(path: str) -> str:
-    """Returns a file's text; nothing where it cannot be read."""
+    """Returns the text of a file; empty if it cannot be read."""
     try:
         with open(path, encoding="utf-8") as file:
             return file.read()

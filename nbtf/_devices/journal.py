@@ -1,13 +1,13 @@
-"""What an allocator takes down while somebody listens: each piece that it grants, frees or refuses, in exact order.
+"""The journal of an allocator: while it is kept, each piece granted, freed or refused is recorded in exact order.
 
-An entry is written together with the change that it tells of, in one block that no interrupt divides; see `bfc.py`. It
-waits until it is handed to whoever listens: a free is told by the next look, since nobody runs when memory dies.
+An entry is written together with the change that it records, in one block that no interrupt divides; see `bfc.py`.
+Entries wait until they are handed over. A free is recorded by the next operation, since no code runs when memory dies.
 
-    subject, number, in use and pool afterwards, region, address, bytes charged, bytes asked for, label
+    subject, number, in use and pool afterwards, region, address, bytes charged, bytes requested, label
 
-Of what was refused, the region is None, and the largest free piece and the limit stand for address and charge. Nobody
-looks at a clock here: an entry has the time of the note that follows it. All entries stand in one list, behind each
-other: tuples that wait would cost the garbage collector more than the program.
+For a refusal, the region is None, and address and charge are the largest free piece and the limit. Entries have no
+time of their own: each has the time of the note that follows it. All entries are stored in one flat list, because
+waiting tuples would cost the garbage collector more time than the program needs.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from nbtf._locks import Lock
 
 Entry: TypeAlias = "tuple[Any, ...]"
 ENTRY = 9
-"""So much stands in an entry."""
+"""Number of list elements per entry."""
 Entries: TypeAlias = "list[list[Any]]"
 Box: TypeAlias = "Entries | deque[list[Any]]"
-"""Where entries go, as many at a time as have waited."""
+"""Where entries are delivered, in batches of those that were waiting."""
 
 
 class Journal(NamedTuple):
-    """What entries begin with: a subject for each kind of them, and their numbers, which grow in the process."""
+    """The start of entries: a subject for each kind, and their numbers, which increase throughout the process."""
 
     granted: Any
     freed: Any
@@ -36,15 +36,15 @@ class Journal(NamedTuple):
 
 
 class JournalKeeper:
-    """An allocator that keeps a journal; whoever touches what it has taken down holds its lock."""
+    """An allocator that keeps a journal; its lock must be held to access the entries."""
 
     _lock: Lock
     _entries: list[Any]
     _changes = 0
-    """Grows with each change of its lists: what was got ready before counts no longer."""
+    """Increases with each change of its lists; a change prepared before an increase is outdated."""
 
     def hand_over(self, boxes: Sequence[Box]) -> None:
-        """Puts what was taken down since the last time into boxes; the frees that wait are done before."""
+        """Puts the entries recorded since the last call into boxes, after performing the pending frees."""
         with self._lock:
             self._do_frees()
             if not self._entries:
@@ -54,12 +54,12 @@ class JournalKeeper:
                 self._changes, self._entries, are_out = self._changes + 1, [], True
                 for box in boxes:
                     box.append(entries)
-            except BaseException:  # an interrupt: each box gets them once
+            except BaseException:  # an interrupt: each box still gets them once
                 for box in boxes if are_out else ():
                     if not any([taken_down is entries for taken_down in tuple(box)]):
                         box.append(entries)
                 raise
 
     def _do_frees(self) -> None:
-        """Does the frees that are waiting, in the order in which they came."""
+        """Performs the pending frees in the order in which they arrived."""
         raise NotImplementedError

@@ -1,4 +1,4 @@
-"""Which simulated cards are lent to other libraries, whose allocators look after their memory?"""
+"""Simulated cards that other libraries use, with allocators of their own."""
 
 from __future__ import annotations
 
@@ -11,41 +11,41 @@ from nbtf._devices.journal import Box, Journal
 if TYPE_CHECKING:
     from nbtf._devices.bfc.pool import Driver
     from nbtf._devices.bfc.report import RegionView
-    from nbtf._devices.caching.allocator import CachingAllocator  # `import nbtf` does without it
+    from nbtf._devices.caching.allocator import CachingAllocator  # `import nbtf` does not need it
 
 
 FIRST_LENT_REGION = 1000
-"""Regions that other libraries' allocators have on a card count from here: nbtf's own have the numbers below."""
+"""Numbers of regions from other libraries' allocators start here; nbtf's own regions have lower numbers."""
 
 
 class LentCard:
-    """A simulated card as another library has it, as far as recordings ask."""
+    """A simulated card as another library uses it, with the parts that recordings need."""
 
     def __init__(
         self, physical: PhysicalGPU, read_name: Callable[[], str], memory: CachingAllocator, library: str
     ) -> None:
-        """Takes the card, what says its full name of the moment, the library's allocator, and the library's name."""
+        """Wraps the card, a function that returns its current full name, the library's allocator, and its name."""
         self.physical, self._read_name, self.memory, self.library = physical, read_name, memory, library
         self._journal: Journal | None = None
 
     @property
     def name(self) -> str:
-        """Its full name of today."""
+        """The card's current full name."""
         return self._read_name()
 
     def keep_journal(self, journal: Journal | None) -> None:
-        """Takes down from now on what happens to the pieces of its memory, or no longer."""
+        """Starts recording the pieces of its memory, or stops if `journal` is None."""
         if (journal is None) is not (self._journal is None):
             self._journal = journal
             self.memory.keep_journal(journal)
 
     def hand_over(self, boxes: Sequence[Box]) -> None:
-        """Puts what was taken down since the last time into boxes."""
+        """Puts the entries recorded since the last call into boxes."""
         self.memory.hand_over(boxes)
 
 
 class CardHistory(Protocol):
-    """A real card of which a library's allocator tells what is where."""
+    """A real card whose memory map a library's allocator reports."""
 
     @property
     def name(self) -> str:
@@ -58,14 +58,14 @@ class CardHistory(Protocol):
 
 
 HISTORIES: list[CardHistory] = []
-"""Cards whose memory a library tells while it is recorded."""
+"""Cards whose memory a library reports during a recording."""
 
 LENT: list[LentCard] = []
-"""A library is one for the process, and so are the cards that it has."""
+"""Lent cards are global because a library and its cards exist once per process."""
 
 
 def memory_of_lent(physical: PhysicalGPU) -> Driver | None:
-    """Returns the memory of a card that is lent: nbtf's own pools take of the same."""
+    """Returns the memory of a lent card, which nbtf's own pools share; None if the card is not lent."""
     for card in LENT:
         if card.physical == physical:
             return card.memory.card

@@ -1,4 +1,4 @@
-"""How much memory a GPU device gets, and whether it takes it at once: TensorFlow's rules."""
+"""How much memory may a GPU use, and does it reserve it at once? TensorFlow's rules."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ _MIN_SYSTEM_MEMORY = "TF_DEVICE_MIN_SYS_MEMORY_IN_MB"
 _FORCE_GROWTH = "TF_FORCE_GPU_ALLOW_GROWTH"
 _COLLECT = "TF_ENABLE_GPU_GARBAGE_COLLECTION"
 _RESERVES = {7: 1050, 8: 1536}
-"""MiB by the major number of the compute capability."""
+"""MiB by the major version of the compute capability."""
 _BOOLS = {"true": True, "false": False}
 
 
 def is_decided_by(environ: Mapping[str, str]) -> bool:
-    """Tells whether variables of an environment have a say in this.
+    """Returns whether environment variables affect memory limits.
 
     >>> is_decided_by({}), is_decided_by({"TF_FORCE_GPU_ALLOW_GROWTH": "true"})
     (False, True)
@@ -31,7 +31,7 @@ def is_decided_by(environ: Mapping[str, str]) -> bool:
 
 
 def reserve(free: int, compute_capability: tuple[int, int]) -> int:
-    """Returns how many bytes TensorFlow leaves to the driver and to libraries.
+    """Returns how many bytes TensorFlow reserves for the driver and libraries.
 
     Source: MinSystemMemory, gpu_device.cc of TensorFlow 2 (optimised builds).
     """
@@ -55,17 +55,17 @@ def memory_limit(
 
     Args:
       total: bytes on the card.
-      free: bytes that nobody has mapped when the device is made.
-      compute_capability: of the card, (major, minor).
-      fraction: `per_process_gpu_memory_fraction`, of `total`; None or 0 means the default, more than 1 means memory
-        of the computer as well.
-      logical_limit_mib: `memory_limit` of a logical device in MiB; its own fraction is dropped.
-      unified: take memory of the computer as well where the card has too little.
-      environ: `TF_DEVICE_MIN_SYS_MEMORY_IN_MB` replaces reserve and fraction, not `memory_limit`.
+      free: free bytes on the card when the device is created.
+      compute_capability: the card's compute capability, (major, minor).
+      fraction: `per_process_gpu_memory_fraction`, relative to `total`; None or 0 means the default. More than 1 also
+        uses the computer's memory.
+      logical_limit_mib: `memory_limit` of a logical device in MiB; its fractional part is dropped.
+      unified: also use the computer's memory if the card has too little.
+      environ: the environment; `TF_DEVICE_MIN_SYS_MEMORY_IN_MB` replaces reserve and fraction, not `memory_limit`.
 
     Raises:
-      ValueError: the fraction is negative.
-      InternalError: the fraction is above 1, or memory unified, on a card that cannot use the computer's memory.
+      ValueError: if the fraction is negative.
+      InternalError: if the fraction exceeds 1 or memory is unified, and the card cannot use the computer's memory.
 
     >>> memory_limit(total=16384 << 20, free=16384 << 20, compute_capability=(7, 0), environ={}) >> 20
     15334
@@ -96,13 +96,13 @@ def _check_unified(compute_capability: tuple[int, int]) -> None:
 def _fraction_of(total: int, fraction: float) -> int:
     if not 0 <= fraction < float("inf"):
         raise ValueError(
-            f"per_process_gpu_memory_fraction is {fraction}; expected a part of the card's memory, such as 0.4."
+            f"per_process_gpu_memory_fraction is {fraction}. Expected a fraction of the card's memory, such as 0.4."
         )
     return int(total * fraction)
 
 
 def _forced_reserve(free: int, environ: Mapping[str, str]) -> int | None:
-    """Returns the bytes that TF_DEVICE_MIN_SYS_MEMORY_IN_MB holds back; None when it does not apply."""
+    """Returns the bytes that TF_DEVICE_MIN_SYS_MEMORY_IN_MB reserves; None if it does not apply."""
     text = environ.get(_MIN_SYSTEM_MEMORY, "")
     if not text:
         return None
@@ -120,7 +120,7 @@ def _forced_reserve(free: int, environ: Mapping[str, str]) -> int | None:
 
 
 def resolve_growth(configured: bool | None, environ: Mapping[str, str]) -> bool:
-    """Returns whether memory grows with use; TF_FORCE_GPU_ALLOW_GROWTH decides over what was configured.
+    """Returns whether memory grows with use; TF_FORCE_GPU_ALLOW_GROWTH overrides the configured value.
 
     >>> resolve_growth(True, {}), resolve_growth(None, {"TF_FORCE_GPU_ALLOW_GROWTH": "true"})
     (True, True)
@@ -143,7 +143,7 @@ def resolve_growth(configured: bool | None, environ: Mapping[str, str]) -> bool:
 
 
 def garbage_collection(environ: Mapping[str, str]) -> bool:
-    """Returns whether idle regions may be given back when a larger one is needed.
+    """Returns whether idle regions may be released when a larger one is needed.
 
     >>> garbage_collection({}), garbage_collection({"TF_ENABLE_GPU_GARBAGE_COLLECTION": "false"})
     (True, False)

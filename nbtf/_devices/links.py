@@ -1,7 +1,7 @@
-"""Over what do bytes go between the devices of a cluster, and how long do they take? A model, never slept.
+"""Which links connect the devices of a cluster, and how long do transfers take? Calculated, not measured.
 
-A link costs a latency for each message and a time for each byte (Hockney, "The communication challenge for MPP",
-Parallel Computing 20(3), 1994). Several in a row have the latency of the slowest, and its bandwidth.
+A link costs a latency per message and a time per byte (Hockney, "The communication challenge for MPP", Parallel
+Computing 20(3), 1994). Links in a row have the latency and the bandwidth of the slowest one.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from nbtf._devices.names import task_of
 _GB = 1_000_000_000
 _US = 1e-6
 
-# What a message costs apart from its bytes. Source: NVIDIA NCCL 2.18, src/graph/tuning.cc, `hwLat` (ring, Simple).
+# Cost of a message apart from its bytes. Source: NVIDIA NCCL 2.18, src/graph/tuning.cc, `hwLat` (ring, Simple).
 _NVLINK_LATENCY = 3.4 * _US
 _PCIE_LATENCY = 5.7 * _US
 _NETWORK_LATENCY = 14.0 * _US
 
 
 class Link(NamedTuple):
-    """A way for bytes: seconds for each message, bytes per second in one direction, and where both were read.
+    """A link: seconds per message, bytes per second in one direction, and the source of both figures.
 
     >>> Link("100Gb/s", 14e-6, 12.5e9, "").seconds(12_500_000)
     0.001014
@@ -34,13 +34,13 @@ class Link(NamedTuple):
     source: str
 
     def seconds(self, nbytes: float, sharers: int = 1) -> float:
-        """Returns how long a message takes while `sharers` of them go over the link in its direction."""
+        """Returns how long a message takes while `sharers` messages use the link in its direction."""
         return self.latency + nbytes * sharers / self.bandwidth
 
 
 _LATENCY_SOURCE = "latency: NVIDIA NCCL 2.18, tuning.cc"
 
-# Both directions together are what the datasheets give: half of it is here.
+# Datasheets give both directions together; these are halves.
 _NVLINKS = (
     ("V100-SXM2", Link("NVLink 2", _NVLINK_LATENCY, 150 * _GB, f"NVIDIA, V100 datasheet; {_LATENCY_SOURCE}")),
     ("A100-SXM4", Link("NVLink 3", _NVLINK_LATENCY, 300 * _GB, f"NVIDIA, A100 datasheet; {_LATENCY_SOURCE}")),
@@ -57,7 +57,7 @@ NETWORKS = (
     Link("InfiniBand HDR", _NETWORK_LATENCY, 25 * _GB, f"InfiniBand Trade Association, 4x HDR; {_LATENCY_SOURCE}"),
     Link("InfiniBand NDR", _NETWORK_LATENCY, 50 * _GB, f"InfiniBand Trade Association, 4x NDR; {_LATENCY_SOURCE}"),
 )
-"""Networks that have a name; any other is a number and a unit."""
+"""Networks with a name; any other network is given as a number and a unit."""
 
 DEFAULT_NETWORK = "100Gb/s"
 
@@ -67,13 +67,13 @@ _RATE = r"([0-9]+(?:\.[0-9]*)?)\s*([MGTmgt])([bB])/?p?s(?:[\s,]+([0-9]+(?:\.[0-9
 
 
 def find_network(text: str) -> Link:
-    """Returns the network that a text means, whatever it is: a name of `NETWORKS`, or a rate and perhaps a latency.
+    """Returns the network that a text describes: a name from `NETWORKS`, or a rate and optionally a latency.
 
     Args:
       text: such as `"100Gb/s"`, `"12.5GB/s"` (bits and bytes differ), `"25Gb/s 50us"` or `"InfiniBand NDR"`.
 
     Raises:
-      ValueError: it is none, or nothing could come through.
+      ValueError: if the text is neither of these, or the rate is zero.
 
     >>> find_network("100Gb/s").bandwidth, find_network("10 Gb/s, 2ms").latency, find_network("ndr").bandwidth
     (12500000000.0, 0.002, 50000000000)
@@ -87,8 +87,8 @@ def find_network(text: str) -> Link:
     if match is None or not rate:
         names = ", ".join(link.name for link in NETWORKS)
         raise ValueError(
-            f'The link between hosts is {text!r}; expected a rate such as "100Gb/s" (bits) or "12.5GB/s" (bytes), '
-            f'which a latency may follow, "100Gb/s 5us", or one of {names}.'
+            f'The link between hosts is {text!r}. Expected a rate such as "100Gb/s" (bits) or "12.5GB/s" (bytes), '
+            f'optionally with a latency, such as "100Gb/s 5us", or one of {names}.'
         )
     bytes_per_second = rate * _BITS[f"{match[2].lower()}b/s"] / (8 if match[3] == "b" else 1)
     latency = float(match[4]) * _UNITS[match[5]] if match[4] else _NETWORK_LATENCY
@@ -97,7 +97,7 @@ def find_network(text: str) -> Link:
 
 
 def link_inside(card: Card) -> Link:
-    """Returns what links two cards of one host: NVLink where this kind of card has it, else the bus.
+    """Returns the link between two cards of one host: NVLink if this kind of card has it, otherwise the bus.
 
     >>> from nbtf._devices.catalog import find_card
     >>> link_inside(find_card("H100")).name, link_inside(find_card("T4")).name
@@ -107,22 +107,22 @@ def link_inside(card: Card) -> Link:
 
 
 def bus_of(card: Card) -> Link:
-    """Returns what links a card and its host."""
+    """Returns the link between a card and its host."""
     return Link("PCIe", _PCIE_LATENCY, card.pcie_bandwidth, f"bandwidth: catalog.py; {_LATENCY_SOURCE}")
 
 
 class Network(NamedTuple):
-    """How the devices of a cluster are linked: cards inside a host, a card and its host, and hosts."""
+    """The links in a cluster: between the cards of a host, between a card and its host, and between hosts."""
 
     cards: Link
     bus: Link
     hosts: Link
 
     def link(self, source: str, target: str) -> Link | None:
-        """Returns what is between two devices, given by full name; None where that is the memory of one host.
+        """Returns the link between two devices, given by full name; None if both are in the memory of one host.
 
-        Between hosts bytes go over the bus as well, unless they are in a host's memory on both sides: cards send
-        without a stop in the memory of their hosts (GPUDirect RDMA).
+        Between hosts, bytes also cross the bus unless both ends are in host memory. Cards send directly, without a copy
+        in the memory of their hosts (GPUDirect RDMA).
         """
         on_card = ":GPU:" in source, ":GPU:" in target
         if task_of(source) != task_of(target):
@@ -131,7 +131,7 @@ class Network(NamedTuple):
 
 
 def slower(link: Link, other: Link) -> Link:
-    """Returns what two links in a row are: the latency of the slower one, and its bandwidth."""
+    """Returns two links in a row as one, with the larger latency and the smaller bandwidth."""
     if other.bandwidth >= link.bandwidth and other.latency <= link.latency:
         return link
     return link._replace(latency=max(link.latency, other.latency), bandwidth=min(link.bandwidth, other.bandwidth))

@@ -1,4 +1,4 @@
-"""Which machine is simulated: some cards in this computer, or hosts with cards of their own?"""
+"""Which machine is simulated: cards in this computer, or hosts with their own cards?"""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from nbtf._devices.sizes import gib
 
 SIMULATED_GPUS = "NBTF_SIMULATED_GPUS"
 
-# No computer has more; a slip of the keyboard must not fill this one's memory with cards.
+# No real machine has more GPUs; a typing error must not fill this computer's memory with cards.
 _MOST = 1024
 _MIB = 1 << 20
 _UNITS_IN_MIB = {"": 1, "mib": 1, "gib": 1 << 10, "tib": 1 << 20}
@@ -25,14 +25,14 @@ _HONEST = "NumPy on this computer's CPU. No GPU is used."
 
 
 class SimulatedMachine(NamedTuple):
-    """The machine that was asked for: some cards of one kind, with this many bytes each."""
+    """The requested machine: cards of one kind, with `memory_bytes` each."""
 
     count: int  # pyright: ignore[reportIncompatibleMethodOverride]  # tuple.count is not missed
     card: Card
     memory_bytes: int
 
     def sentence(self) -> str:
-        """Says what this machine is, so that nobody takes it for a real one.
+        """Returns a description of this machine that cannot be mistaken for a real one.
 
         >>> simulated_machine(4, "K20m").sentence()
         "4 simulated GPUs (Tesla K20m, 5 GiB each): NumPy on this computer's CPU. No GPU is used."
@@ -40,12 +40,12 @@ class SimulatedMachine(NamedTuple):
         return f"{self.gpus()}: {_HONEST}" if self.count else "No simulated GPUs."
 
     def gpus(self) -> str:
-        """Returns how many cards of which kind."""
+        """Returns a text with the number and kind of the cards."""
         each = f"{self.card.name}, {gib(self.memory_bytes)}"
         return f"{counted(self.count, 'simulated GPU')} ({each}{'' if self.count == 1 else ' each'})"
 
     def text(self) -> str:
-        """Returns what NBTF_SIMULATED_GPUS says to ask for this machine.
+        """Returns the value of NBTF_SIMULATED_GPUS that requests this machine.
 
         >>> simulated_machine(2, "K20m").text(), simulated_machine(2, "K20m", "512MiB").text()
         ('2xTesla K20m', '2xTesla K20m@512.0MiB')
@@ -56,7 +56,7 @@ class SimulatedMachine(NamedTuple):
         return f"{self.count}x{self.card.name}{memory}"
 
     def cards(self, task: str, first: int = 0) -> tuple[PhysicalGPU, ...]:
-        """Returns its cards, which are devices of a task; `first` cards of other hosts have taken identifiers."""
+        """Returns its cards as devices of a task; `first` is the number of identifiers that other hosts use."""
         buses = catalog.bus_ids(self.card, self.count)
         return tuple(
             PhysicalGPU(
@@ -67,14 +67,14 @@ class SimulatedMachine(NamedTuple):
 
 
 class SimulatedCluster(NamedTuple):
-    """Hosts with the same cards each, which are tasks of the job `worker`; this process is none of them."""
+    """Hosts with identical cards, which are tasks of the job `worker`; this process is not one of them."""
 
     hosts: int
     host: SimulatedMachine
     link: Link
 
     def sentence(self) -> str:
-        """Says what this cluster is.
+        """Returns a description of this cluster.
 
         >>> simulated_cluster(2, 1, "T4").sentence().partition(": ")[0]
         '2 simulated hosts, 2 simulated GPUs (Tesla T4, 15 GiB each), 100Gb/s between hosts'
@@ -86,7 +86,7 @@ class SimulatedCluster(NamedTuple):
         return f"{hosts}, {each}, {self.link.name} between hosts: {tasks}. {_HONEST}"
 
     def text(self) -> str:
-        """Returns what NBTF_SIMULATED_GPUS says to ask for this cluster.
+        """Returns the value of NBTF_SIMULATED_GPUS that requests this cluster.
 
         >>> simulated_cluster(2, 8, "K20m", "25Gb/s").text()
         '2x8xTesla K20m,25Gb/s'
@@ -100,7 +100,7 @@ class SimulatedCluster(NamedTuple):
 
     @property
     def network(self) -> Network:
-        """How its devices are linked."""
+        """The links between its devices."""
         return Network(link_inside(self.host.card), bus_of(self.host.card), self.link)
 
     def all_cards(self) -> list[PhysicalGPU]:
@@ -110,20 +110,20 @@ class SimulatedCluster(NamedTuple):
 
 
 Simulated: TypeAlias = SimulatedMachine | SimulatedCluster
-"""What may be simulated."""
+"""A machine or a cluster to simulate."""
 
 
 def simulated_machine(count: int, model: str | None = None, memory: float | str | None = None) -> SimulatedMachine:
     """Returns a machine to simulate.
 
     Args:
-      count: how many cards.
-      model: a name for `catalog.find_card`; a V100 when left out.
-      memory: of each card, instead of what the model has: a number of MiB, as in `memory_limit`, or a text such as
-        "5GiB".
+      count: number of cards.
+      model: name of a card, as for `catalog.find_card`; a V100 by default.
+      memory: memory of each card, by default that of the model: a number of MiB, as in `memory_limit`, or a text such
+        as "5GiB".
 
     Raises:
-      ValueError: one of them makes no sense; the text says what came and what was expected.
+      ValueError: if an argument is invalid. The message names the value and the expected one.
 
     >>> simulated_machine(2, "k20m", "512MiB").memory_bytes >> 20
     512
@@ -131,7 +131,7 @@ def simulated_machine(count: int, model: str | None = None, memory: float | str 
     card = catalog.find_card(catalog.DEFAULT_CARD if model is None else model)
     number = _number(count, 0, "The number of simulated GPUs is {}; expected 0, 1, 2 or more.")
     if number > _MOST:
-        raise ValueError(f"The number of simulated GPUs is {number}; expected {_MOST} at most.")
+        raise ValueError(f"The number of simulated GPUs is {number}; expected at most {_MOST}.")
     return SimulatedMachine(number, card, card.memory_bytes if memory is None else _memory(memory))
 
 
@@ -141,14 +141,14 @@ def simulated_cluster(
     """Returns a cluster to simulate.
 
     Args:
-      hosts: how many hosts.
-      gpus: how many cards each has.
+      hosts: number of hosts.
+      gpus: number of cards per host.
       model: as for `simulated_machine`.
-      link: the network between hosts, for `links.find_network`.
+      link: network between hosts, as for `links.find_network`.
       memory: as for `simulated_machine`.
 
     Raises:
-      ValueError: one of them makes no sense; the text says what came and what was expected.
+      ValueError: if an argument is invalid. The message names the value and the expected one.
 
     >>> simulated_cluster(16, 8, "H100").host.count
     8
@@ -157,7 +157,7 @@ def simulated_cluster(
     tasks = _number(hosts, 1, f"The number of simulated hosts is {{}}; {expected}")
     each = _number(gpus, 1, f"The number of simulated GPUs of a host is {{}}; {expected}")
     if tasks * each > _MOST:
-        raise ValueError(f"{tasks} hosts with {each} simulated GPUs are {tasks * each}; expected {_MOST} at most.")
+        raise ValueError(f"{tasks} hosts with {each} simulated GPUs are {tasks * each}; expected at most {_MOST}.")
     return SimulatedCluster(tasks, simulated_machine(each, model, memory), find_network(link))
 
 
@@ -172,27 +172,27 @@ def _number(value: object, lowest: int, text: str) -> int:
 
 
 def _memory(memory: float | str) -> int:
-    """Returns bytes."""
+    """Returns the number of bytes."""
     match = re.fullmatch(r"([0-9]+(?:\.[0-9]*)?)\s*([a-z]*)", str(memory).strip().lower(), re.ASCII)
     unit = _UNITS_IN_MIB.get(match[2]) if match else None
     nbytes = int(float(match[1]) * unit * _MIB) if match and unit else 0
     if nbytes < _MIB or isinstance(memory, bool):
         raise ValueError(
             f"The memory of a simulated GPU is {memory!r}; expected a number of MiB such as 512, or a text such as "
-            '"512MiB" or "5GiB", and 1 MiB at least.'
+            '"512MiB" or "5GiB", and at least 1 MiB.'
         )
     return nbytes
 
 
-# Hosts x GPUs x card @ memory, link. Only the number of GPUs is always there; of two numbers the second names a card.
+# Hosts x GPUs x card @ memory, link. Only the number of GPUs is required; of two numbers, the first counts hosts.
 _TEXT = r"(?:([0-9]+)\s*[xX]\s*(?=[0-9]+\s*[xX]))?([0-9]+)(?:\s*[xX]\s*([^\s@,][^@,]*))?(?:@([^,]*))?(?:,(.*))?"
 
 
 def machine_from_environment(environ: Mapping[str, str]) -> Simulated | None:
-    """Returns the machine that NBTF_SIMULATED_GPUS asks for, None where it asks for none.
+    """Returns the machine that NBTF_SIMULATED_GPUS requests; None if it requests none.
 
     Raises:
-      ValueError: the variable says something else; the text says what it may say.
+      ValueError: if the variable is invalid. The message lists the valid forms.
 
     >>> machine_from_environment({"NBTF_SIMULATED_GPUS": "4xTesla K20m"}).sentence()
     "4 simulated GPUs (Tesla K20m, 5 GiB each): NumPy on this computer's CPU. No GPU is used."
@@ -207,7 +207,7 @@ def machine_from_environment(environ: Mapping[str, str]) -> Simulated | None:
         raise ValueError(
             f"{SIMULATED_GPUS} is {text!r}; expected a number of GPUs such as 4, a number and a card such as "
             "4xTesla K20m or 4xTesla K20m@512MiB, hosts with GPUs such as 16x8xH100 or 16x8xH100,100Gb/s, "
-            "or 0 or nothing for none."
+            "or 0 or an empty value for no GPUs."
         )
     hosts, gpus, model, memory, link = match.groups()
     try:

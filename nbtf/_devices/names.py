@@ -1,4 +1,4 @@
-"""What a device string means."""
+"""The meaning of device strings."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from collections.abc import Iterable
 from functools import lru_cache
 from typing import Any, NamedTuple, Self
 
-# The types that may stand without `device:` in front. Source: what TensorFlow 2.21 accepts on a machine of any kind.
+# Types that may be written without `device:`. Source: what TensorFlow 2.21 accepts on any machine.
 SHORT_TYPES = frozenset({"CPU", "GPU", "TPU", "CUSTOM", "EPU"})
 
-# All devices of one process share this task. TensorFlow calls a process without a cluster localhost.
+# All devices of one process share this task. Without a cluster, TensorFlow calls the process localhost.
 LOCAL_TASK = "/job:localhost/replica:0/task:0"
 
 
 class Fields(NamedTuple):
-    """The five things a device string can say; None where it says nothing."""
+    """The five parts of a device string; None for a part that the string leaves open."""
 
     job: str | None = None
     replica: int | None = None
@@ -24,7 +24,7 @@ class Fields(NamedTuple):
     device_index: int | None = None
 
     def merged_with(self, inner: Fields) -> Fields:
-        """Returns what `inner` says, and what this says where `inner` is silent."""
+        """Returns the fields of `inner`; where `inner` has None, those of `self`."""
         return Fields._make(
             outer_value if inner_value is None else inner_value
             for outer_value, inner_value in zip(self, inner, strict=True)
@@ -43,17 +43,17 @@ class Fields(NamedTuple):
 
 
 class DeviceSpec:
-    """A device, described in part or in full; cannot be changed.
+    """A full or partial description of a device; immutable.
 
     Args:
-      job: name of the job, a text.
+      job: name of the job.
       replica: number of the replica.
       task: number of the task.
       device_type: `"CPU"`, `"GPU"` or another type; `"cpu"` and `"gpu"` are made upper case.
-      device_index: which one of its type; None for any.
+      device_index: index among the devices of its type; None for any.
 
     Raises:
-      ValueError: a number is none.
+      ValueError: if a number is invalid.
 
     >>> tf.DeviceSpec(job="worker", device_type="GPU", device_index=1).to_string()
     '/job:worker/device:GPU:1'
@@ -84,11 +84,11 @@ class DeviceSpec:
         """Returns the spec that a device string describes.
 
         Args:
-          spec: pieces separated by `/`, in any order: `job:NAME`, `replica:0`, `task:0` and one of `GPU`, `GPU:1`,
-            `GPU:*`, `device:GPU:1`, `device:GPU:*`. Empty and None describe nothing.
+          spec: parts separated by `/`, in any order: `job:NAME`, `replica:0`, `task:0` and one of `GPU`, `GPU:1`,
+            `GPU:*`, `device:GPU:1`, `device:GPU:*`. An empty string or None describes nothing.
 
         Raises:
-          ValueError: a piece is none of these, there are two devices, or a number is none.
+          ValueError: if a part is none of these, two parts name a device, or a number is invalid.
 
         >>> tf.DeviceSpec.from_string("/task:1/gpu:0").to_string()
         '/task:1/device:GPU:0'
@@ -96,24 +96,24 @@ class DeviceSpec:
         return cls._of(parse(spec))
 
     def parse_from_string(self, spec: str | None) -> Self:
-        """Returns a new spec from a device string; this one stays as it is."""
+        """Returns a new spec from a device string; this spec does not change."""
         return self.from_string(spec)
 
     def make_merged_spec(self, dev: DeviceSpec) -> Self:
-        """Returns what `dev` says, and what this spec says where `dev` is silent.
+        """Returns the fields of `dev`; where `dev` has None, those of this spec.
 
-        Type and index merge on their own: `CPU:1` merged with `GPU` is `GPU:1`.
+        Type and index merge separately: `CPU:1` merged with `GPU` is `GPU:1`.
 
         >>> outer = tf.DeviceSpec.from_string("/job:ps/CPU:1")
         >>> outer.make_merged_spec(tf.DeviceSpec(device_type="GPU")).to_string()
         '/job:ps/device:GPU:1'
         """
-        # By name, not `dev._fields`: anything with these five attributes will do, and a text is an AttributeError.
+        # By name, not `dev._fields`: any object with these five attributes works, and a string is an AttributeError.
         inner = Fields(dev.job, dev.replica, dev.task, dev.device_type, dev.device_index)
         return self._of(self._fields.merged_with(inner))
 
     def replace(self, **kwargs: Any) -> Self:
-        """Returns a copy with some fields changed; None empties a field.
+        """Returns a copy with some fields changed; None clears a field.
 
         >>> tf.DeviceSpec.from_string("/job:w/GPU:1").replace(device_index=0).to_string()
         '/job:w/device:GPU:0'
@@ -121,7 +121,7 @@ class DeviceSpec:
         return self.__class__(**{**self._fields._asdict(), **kwargs})
 
     def to_string(self) -> str:
-        """Returns the device string; `*` stands for a missing index, an index without a type is not printed."""
+        """Returns the device string. A missing index is `*`; an index without a type is omitted."""
         return self._fields.to_string()
 
     @classmethod
@@ -152,11 +152,11 @@ class DeviceSpec:
 
     @property
     def device_index(self) -> int | None:
-        """Which one of its type, or None for any."""
+        """The index among the devices of its type, or None for any."""
         return self._fields.device_index
 
     def __eq__(self, other: object) -> bool:
-        """True for a spec of the same class with the same text; never for a text."""
+        """Returns True for a spec of the same class with the same string; a string is never equal."""
         return (
             isinstance(other, DeviceSpec)
             and other.__class__ is self.__class__
@@ -175,10 +175,10 @@ class DeviceSpec:
 
 @lru_cache(maxsize=4096)
 def parse(text: str | None) -> Fields:
-    """Returns what a device string says.
+    """Returns the fields of a device string.
 
     Raises:
-      ValueError: with TensorFlow's text; see `DeviceSpec.from_string`.
+      ValueError: if the string is invalid, with TensorFlow's text; see `DeviceSpec.from_string`.
     """
     job = replica = task = device_type = device_index = None
     for piece in (text or "").split("/"):
@@ -205,10 +205,10 @@ def parse(text: str | None) -> Fields:
 
 
 def describe_tasks(names: Iterable[str]) -> str:
-    """Returns which tasks some devices are of, job by job.
+    """Lists the tasks of some devices, job by job.
 
     Args:
-      names: of devices, in full.
+      names: full names of devices.
 
     >>> describe_tasks([full_name("CPU", 0)] + [full_name("GPU", 0, task_name("worker", task)) for task in range(3)])
     '/job:localhost/task:0, /job:worker/task:0 to task:2'
@@ -223,7 +223,7 @@ def describe_tasks(names: Iterable[str]) -> str:
 
 
 def full_name(device_type: str, index: int, task: str = LOCAL_TASK) -> str:
-    """Returns the name of a device of this process or of another, `/job:localhost/replica:0/task:0/device:GPU:1`."""
+    """Returns the full name of a device, `/job:localhost/replica:0/task:0/device:GPU:1`."""
     return f"{task}/device:{device_type}:{index}"
 
 
@@ -233,48 +233,48 @@ def task_name(job: str, number: int) -> str:
 
 
 def split_task(task: str) -> tuple[str, int]:
-    """Returns job and number of a task, of which this is the full name."""
+    """Returns the job and the number from the full name of a task."""
     fields = parse(task)
     return fields.job or "", fields.task or 0
 
 
 def task_of(name: str) -> str:
-    """Returns the task in the full name of a device: what stands before `/device:`."""
+    """Returns the task in the full name of a device: the part before `/device:`."""
     return name.partition("/device:")[0]
 
 
 def without_cuda(text: str) -> str:
-    """Returns a device string in which a GPU is not called `cuda:1`, as CuPy and PyTorch do, but `GPU:1`.
+    """Returns a device string with `cuda:1`, as CuPy and PyTorch write it, replaced by `GPU:1`.
 
-    `tf.device` takes TensorFlow's names alone; magics and `tf.runtime` take both.
+    `tf.device` accepts only TensorFlow's names; magics and `tf.runtime` accept both.
 
     >>> tf.runtime.without_cuda("cuda:1")
     'GPU:1'
 
     Raises:
-      TypeError: not a text.
+      TypeError: if `text` is not a string.
     """
     if not isinstance(text, str):  # pyright: ignore[reportUnnecessaryIsInstance]
-        raise TypeError(f'A device is named by a text such as "GPU:0". Got {text!r}')
+        raise TypeError(f'Expected a device name such as "GPU:0". Got {text!r}')
     return re.sub(r"(?:^|(?<=/))cuda(?=[:/]|$)", "GPU", text)
 
 
 def short_name(name: str) -> str:
-    """Returns the name people say: `GPU:1`, with job and task in front where these are not this process.
+    """Returns the short name of a device, such as `GPU:1`; for another process, job and task precede it.
 
     Args:
-      name: of a device, in full or in part. What names none stays as it is.
+      name: full or partial name of a device. A text that is not a device name is returned unchanged.
 
     Raises:
-      TypeError: not a text.
+      TypeError: if `name` is not a string.
 
     >>> tf.runtime.short_name("/job:localhost/replica:0/task:0/device:GPU:1")
     'GPU:1'
     >>> tf.runtime.short_name("/job:worker/replica:0/task:1/device:GPU:1")
     '/job:worker/task:1/GPU:1'
     """
-    if not isinstance(name, str):  # pyright: ignore[reportUnnecessaryIsInstance]  # users do give device objects
-        raise TypeError(f'A device is named by a text such as "GPU:0". Got {name!r}')
+    if not isinstance(name, str):  # pyright: ignore[reportUnnecessaryIsInstance]  # users do pass device objects
+        raise TypeError(f'Expected a device name such as "GPU:0". Got {name!r}')
     return _shortened(name)
 
 
@@ -293,7 +293,7 @@ def _shortened(name: str) -> str:
 
 
 def devices_in(text: str) -> list[str]:
-    """Returns the full names of devices that stand in a text."""
+    """Returns the full device names that a text contains."""
     return re.findall(r"/job:[^/\s]+/replica:\d+/task:\d+/device:\w+:\d+", text)
 
 
@@ -307,11 +307,11 @@ def _index(text: str | None, number: str = "*") -> int | None:
 
 
 def _in_text(text: str | None, number: str | None) -> int | None:
-    """Returns a number that stands in a device string."""
+    """Returns a number from a device string."""
     try:
         return None if number is None else int(number)
-    except ValueError as error:  # its text stays TensorFlow's, which is Python's
-        error.add_note(f"A number was expected there in the device spec '{text}'.")
+    except ValueError as error:  # the text stays TensorFlow's, which is Python's
+        error.add_note(f"Expected a number in the device spec '{text}'.")
         raise
 
 

@@ -1,7 +1,8 @@
-"""What does NVIDIA's management library (NVML) say of the cards of this machine? It looks, and creates no context.
+"""What does NVIDIA's management library (NVML) report about this machine's cards? It only reads and needs no context.
 
-Every figure may be missing by itself: in containers, on parts of a card, on laptops. Then it is None, and `missing`
-says why. Nothing in here raises or prints. A reading takes the driver's lock, so none is made twice within a second.
+Any figure may be missing: in containers, on partitions of a card, on laptops. Then it is None, and `missing` gives the
+reason. Nothing in this file raises or prints. A reading takes the driver's lock, so it is repeated once per second at
+most.
 """
 
 from __future__ import annotations
@@ -20,13 +21,13 @@ from nbtf._locks import new_lock
 INSTALL = pip_install("nvml")
 
 SECOND = 1.0
-"""A view that is open reads a card so often at most."""
+"""Minimum seconds between two readings of a card, even with a view open."""
 
 PROCESSES = 5.0
-"""And the processes on it so often: that call takes milliseconds. Source: flightlessmango/MangoHud#2104."""
+"""Minimum seconds between two readings of processes, which take milliseconds. Source: flightlessmango/MangoHud#2104."""
 
 _NO_PID = 0xFFFF_FFFF
-"""What some drivers tell instead of a process that they may not show."""
+"""Number that some drivers report for a process that they must not show."""
 
 _OWN_NAMESPACE = "pid:[4026531836]"
 """The name of the outermost pid namespace. Source: PROC_PID_INIT_INO, linux/proc_ns.h."""
@@ -35,7 +36,7 @@ T = TypeVar("T")
 
 
 class CardProcess(NamedTuple):
-    """A process on a card; `nbytes` is None where the driver does not tell.
+    """A process on a card; `nbytes` is None if the driver does not report it.
 
     >>> tf.runtime.CardProcess(pid=4711, nbytes=2**30)
     CardProcess(pid=4711, nbytes=1073741824)
@@ -46,11 +47,11 @@ class CardProcess(NamedTuple):
 
 
 class CardReading(NamedTuple):
-    """What NVML says of a card. Sizes are in bytes, `temperature` in degrees Celsius, `power` in watts.
+    """NVML's figures for a card. Sizes are in bytes, `temperature` in degrees Celsius, `power` in watts.
 
-    `number` is its number in this machine, as `nvidia-smi` shows it. `used` is what contexts took, without what the
-    driver `reserved` for itself. `utilization` is the part of the last moment in which a kernel ran, in percent.
-    `missing` says for each figure that is None why it is.
+    `number` is the card's number in this machine, as `nvidia-smi` shows it. `used` is the memory of all contexts,
+    without the memory that the driver `reserved` for itself. `utilization` is the percentage of the last sampling
+    period in which a kernel ran. `missing` gives the reason for each figure that is None.
 
     >>> reading = tf.runtime.CardReading(number=0, used=3 * 2**30, missing={"power": "Not Supported"})
     >>> reading.used, reading.power, reading.missing["power"]
@@ -74,7 +75,7 @@ class CardReading(NamedTuple):
 
 
 class CardMonitor:
-    """Reads cards, at most once a second each. Any thread may ask.
+    """Reads each card at most once per second. All methods can be called from any thread.
 
     >>> monitor = tf.runtime.CardMonitor()
     >>> [card.name for card in monitor.cards()] == [] or monitor.missing is None
@@ -85,11 +86,11 @@ class CardMonitor:
     def __init__(
         self, load: Callable[[], Any] = lambda: import_module("pynvml"), clock: Callable[[], float] = time.monotonic
     ) -> None:
-        """Loads nothing yet.
+        """Does not load the library yet.
 
         Args:
-          load: imports NVML's module.
-          clock: tells seconds.
+          load: function that imports NVML's module.
+          clock: function that returns the time in seconds.
         """
         self._load, self._clock = load, clock
         self._lock = new_lock()
@@ -104,11 +105,11 @@ class CardMonitor:
         self._known: dict[Any, tuple[float, CardReading]] = {}
         self._seen: dict[Any, tuple[float, tuple[tuple[CardProcess, ...] | None, str]]] = {}
 
-    # What is asked
+    # Public readings
 
     @property
     def missing(self) -> str | None:
-        """Why there is nothing to read; None where there is.
+        """Why no card can be read; None if cards can be read.
 
         >>> def load():
         ...     raise OSError("no driver")
@@ -119,12 +120,12 @@ class CardMonitor:
             return self._open_library()
 
     def card(self, uuid: str | None, bus_id: str | None, age: float = SECOND) -> CardReading:
-        """Returns what is known of a card, by what it is and not by a number: programs number cards differently.
+        """Returns the reading of a card, identified by UUID or address, because programs number cards differently.
 
         Args:
-          uuid: as CUDA and `nvidia-smi -L` tell it, `GPU-…` or `MIG-…`.
-          bus_id: its PCI address, `0000:8a:00.0`.
-          age: a reading that is so many seconds old will do.
+          uuid: `GPU-…` or `MIG-…`, as CUDA and `nvidia-smi -L` show it.
+          bus_id: PCI address, such as `0000:8a:00.0`.
+          age: maximum age in seconds of a reading that may be reused.
 
         >>> def load():
         ...     raise OSError("no driver")
@@ -140,7 +141,7 @@ class CardMonitor:
             return _unknown(problem) if handle is None else self._read((uuid, bus_id), handle, age)
 
     def cards(self, age: float = SECOND) -> list[CardReading]:
-        """Returns all cards of this machine, also those that CUDA_VISIBLE_DEVICES hides from this process.
+        """Returns all cards of this machine, including those that CUDA_VISIBLE_DEVICES hides from this process.
 
         >>> def load():
         ...     raise OSError("no driver")
@@ -154,12 +155,12 @@ class CardMonitor:
             readings: list[CardReading] = []
             for index in range(count or 0):
                 handle, _ = _try_call(self._nvml.nvmlDeviceGetHandleByIndex, index)
-                if handle is not None:  # a card that fell off the bus
+                if handle is not None:  # None if the card is no longer on the bus
                     readings.append(self._read(index, handle, age))
             return readings
 
     def driver(self) -> str | None:
-        """Returns the driver's version.
+        """Returns the driver's version; None if it cannot be read.
 
         >>> def load():
         ...     raise OSError("no driver")
@@ -172,7 +173,7 @@ class CardMonitor:
             )
 
     def close(self) -> None:
-        """Lets go of the library; it is loaded again when somebody asks.
+        """Unloads the library; the next reading loads it again.
 
         >>> monitor = tf.runtime.CardMonitor()
         >>> cards = monitor.cards()
@@ -186,7 +187,7 @@ class CardMonitor:
     # The library
 
     def _open_library(self) -> str | None:
-        if self._process != os.getpid():  # a copy of the process: the handles belong to the other one
+        if self._process != os.getpid():  # after a fork, the handles belong to the parent process
             self._forget()
         if self._nvml is not None:
             return None
@@ -221,9 +222,9 @@ class CardMonitor:
         return handle, problem
 
     def _instance(self, handle: Any) -> Any:
-        """Returns the part of a card that this process was given, where CUDA_VISIBLE_DEVICES names one; else the card.
+        """Returns the partition of a card that CUDA_VISIBLE_DEVICES names; without one, the card.
 
-        CUDA then shows a single device, and the memory of the whole card is not for this process to see.
+        CUDA then shows a single device, and this process must not see the memory of the whole card.
         """
         wished = os.environ.get("CUDA_VISIBLE_DEVICES", "").split(",")[0]
         if not wished.startswith("MIG-"):
@@ -269,7 +270,7 @@ class CardMonitor:
             reserved=reserved,
             utilization=None if rates is None else int(rates.gpu),
             temperature=ask("temperature", "nvmlDeviceGetTemperature", _TEMPERATURE_OF_GPU),
-            power=None if power is None else power / 1000,  # it tells milliwatts
+            power=None if power is None else power / 1000,  # NVML reports milliwatts
             missing=ask.missing,
         )
 
@@ -289,7 +290,7 @@ class CardMonitor:
     def _memory(self, ask: _Fields) -> tuple[int | None, int | None, int | None, int | None]:
         """Returns total, used, free and reserved bytes.
 
-        The first version of this call counts what the driver reserved as used; nvidia-smi does not since driver 510.
+        The first version of this call counts the driver's reserved memory as used, as nvidia-smi did before driver 510.
         """
         newer = getattr(self._nvml, "nvmlMemory_v2", None)
         memory_info = None if newer is None else ask("used", "nvmlDeviceGetMemoryInfo", newer)
@@ -306,7 +307,7 @@ class CardMonitor:
         if memory_info is None:
             ask.missing |= dict.fromkeys(("total", "free", "reserved"), ask.missing["used"])
             return None, None, None, None
-        ask.missing["reserved"] = "this driver does not tell it apart from what is used"
+        ask.missing["reserved"] = "this driver counts it as used"
         return int(memory_info.total), int(memory_info.used), int(memory_info.free), None
 
     def _processes(self, handle: Any) -> tuple[tuple[CardProcess, ...] | None, str]:
@@ -323,14 +324,14 @@ class CardMonitor:
 
 
 _FIXED = frozenset({"number", "name", "uuid", "bus_id", "driver"})
-"""What does not change while a handle lives."""
+"""Fields that do not change while a handle is valid."""
 
 _TEMPERATURE_OF_GPU = 0
-"""The only sensor there is. Source: NVML_TEMPERATURE_GPU, nvml.h."""
+"""The only sensor that NVML defines. Source: NVML_TEMPERATURE_GPU, nvml.h."""
 
 
 class _Fields:
-    """Asks for one figure after the other, and takes down why one is missing."""
+    """Reads one figure after the other, and records why a figure is missing."""
 
     def __init__(self, nvml: Any, handle: Any) -> None:
         self._nvml, self._handle = nvml, handle
@@ -344,9 +345,9 @@ class _Fields:
 
 
 def strange_pids(path: str = "/proc/self/ns/pid") -> str:
-    """Returns why the driver's process numbers are not those of this process's world; nothing where they are.
+    """Returns why the driver's process numbers differ from those of this process; an empty text if they agree.
 
-    The driver knows the machine's numbers only. In a container the same number may be another process.
+    The driver knows only the host's numbers. In a container, the same number may belong to another process.
     """
     if not sys.platform.startswith("linux"):
         return ""
@@ -354,7 +355,7 @@ def strange_pids(path: str = "/proc/self/ns/pid") -> str:
         is_host_namespace = os.readlink(path) == _OWN_NAMESPACE
     except OSError:
         is_host_namespace = False
-    return "" if is_host_namespace else "this is a container with process numbers of its own"
+    return "" if is_host_namespace else "this container has its own process numbers"
 
 
 def plain_bus_id(text: str) -> str:
@@ -368,10 +369,10 @@ def plain_bus_id(text: str) -> str:
 
 
 def _try_call(function: Callable[..., T], *arguments: Any) -> tuple[T | None, str]:
-    """Returns what a call answers, or None and the error in words.
+    """Returns the result of a call and an empty text, or None and the error as text.
 
-    Any error: the library has a class for each of its own, which are known only when it is loaded, and beside them it
-    raises what ctypes does. None of it may reach a user who only looks at memory.
+    Catches any error. The library has an error class for each code, known only after loading, and ctypes raises its own
+    errors. None of them may reach a user who only reads memory figures.
     """
     try:
         answer = function(*arguments)
@@ -382,14 +383,14 @@ def _try_call(function: Callable[..., T], *arguments: Any) -> tuple[T | None, st
 
 
 def _names(uuid: str | None) -> list[str]:
-    """Returns how NVML may call what CUDA calls so: of a part of a card CUDA tells the 16 bytes alone."""
+    """Returns the names that NVML may use for a UUID; for a partition of a card, CUDA gives only the 16 bytes."""
     if not uuid:
         return []
     return [uuid, f"MIG-{uuid.removeprefix('GPU-')}"] if uuid.startswith("GPU-") else [uuid]
 
 
 def _text(answer: Any) -> str | None:
-    """Returns a text; older releases of the module tell bytes."""
+    """Returns a text; older releases of the module return bytes."""
     return answer.decode() if isinstance(answer, bytes) else None if answer is None else str(answer)
 
 

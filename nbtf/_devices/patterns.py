@@ -1,4 +1,4 @@
-"""Which devices a name means to the functions that read memory figures, which read names more strictly than scopes."""
+"""Which devices does a name match? Functions that read memory figures parse names more strictly than scopes do."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ _LOCAL = re.compile(rf"(?P<type>{_NAME}):(?P<index>\d+)")
 
 
 def matching(name: str, names: Iterable[str]) -> list[str] | None:
-    """Returns which of some full names a name means; None for a text that is not a device name.
+    """Returns the full names that a name matches; None for a text that is not a device name.
 
     Args:
-      name: such as `GPU:0` or `/job:worker/task:1`; what it leaves open means any.
-      names: of devices, in full.
+      name: such as `GPU:0` or `/job:worker/task:1`; a missing part matches anything.
+      names: full names of devices.
 
     >>> matching("/task:0", ["/job:localhost/replica:0/task:0/device:CPU:0"])
     ['/job:localhost/replica:0/task:0/device:CPU:0']

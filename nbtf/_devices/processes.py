@@ -1,6 +1,6 @@
-"""Whose is a process on a card, and which notebook runs in it? Of other people's no more is read than whose they are.
+"""Which user owns a process on a card, and which notebook runs in it? For other users, only the name is read.
 
-Nothing in here ends a process, asks a server, or reads a token.
+Nothing in this file ends a process, queries a server, or reads a token.
 """
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ from typing import NamedTuple
 PROC = "/proc"
 
 SESSION = b"JPY_SESSION_NAME="
-"""Where Jupyter Server tells a kernel its notebook's path."""
+"""Variable in which Jupyter Server gives a kernel the path of its notebook."""
 
 
 class ProcessOwner(NamedTuple):
-    """Whose a process is; None where that cannot be seen.
+    """The owner of a process; fields are None if they are not visible.
 
-    Of the user's own processes also: the `command`, the `notebook` in which it runs or was started, whether it is a
-    `kernel`, and for how many seconds a kernel's main thread has not run: `idle`.
+    For the user's own processes, it also has the `command`, the `notebook` in which the process runs or was started,
+    whether it is a `kernel`, and for how many seconds a kernel's main thread has been `idle`.
 
     >>> tf.runtime.ProcessOwner(4711, "ada", True, "python3", "~/train.ipynb", True, 750.0).text
     'your kernel of ~/train.ipynb (process 4711), idle for 12 min'
@@ -35,7 +35,7 @@ class ProcessOwner(NamedTuple):
 
     @property
     def text(self) -> str:
-        """The process in few words.
+        """The process in a few words.
 
         >>> tf.runtime.ProcessOwner(4711, "bob").text
         'process 4711 of bob'
@@ -43,7 +43,7 @@ class ProcessOwner(NamedTuple):
         if self.pid == os.getpid():
             return "this process"
         if not self.is_self:
-            return f"process {self.pid}" + (f" of {self.user}" if self.user else ", whose it is cannot be seen")
+            return f"process {self.pid}" + (f" of {self.user}" if self.user else ", owner not visible")
         location = "" if self.notebook is None else self.notebook
         if self.kernel:
             idle = "" if self.idle is None else f", idle for {duration(self.idle)}"
@@ -53,11 +53,11 @@ class ProcessOwner(NamedTuple):
 
 
 def process_owner(pid: int, proc: str | os.PathLike[str] = PROC) -> ProcessOwner:
-    """Returns whose a process is, and which notebook runs in it.
+    """Returns the owner of a process, and the notebook that runs in it.
 
     Args:
-      pid: its number, as `CardProcess` has it.
-      proc: where the system tells of processes.
+      pid: process number, as in `CardProcess`.
+      proc: folder in which the system describes processes.
 
     >>> import os
     >>> tf.runtime.process_owner(os.getpid()).text
@@ -66,7 +66,7 @@ def process_owner(pid: int, proc: str | os.PathLike[str] = PROC) -> ProcessOwner
     folder = os.path.join(proc, str(pid))
     try:
         uid = os.stat(folder).st_uid
-    except OSError:  # it has ended, or another container has it
+    except OSError:  # it has ended, or runs in another container
         return ProcessOwner(pid)
     if uid != os.getuid():
         return ProcessOwner(pid, _user(uid))
@@ -77,7 +77,7 @@ def process_owner(pid: int, proc: str | os.PathLike[str] = PROC) -> ProcessOwner
 
 
 def duration(seconds: float) -> str:
-    """Returns a time in words, in one unit.
+    """Formats a duration in one unit.
 
     >>> duration(42), duration(750), duration(3 * 3600 + 1), duration(200_000)
     ('42 s', '12 min', '3 h', '2 days')
@@ -98,7 +98,7 @@ def _user(uid: int) -> str:
 
 
 def _notebook(folder: str) -> str | None:
-    """Returns the one variable that is looked for; the others of an environment may be secret, and are not kept."""
+    """Returns the notebook's path from the environment; other variables may be secret and are not kept."""
     for entry in _read(folder, "environ").split(b"\0"):
         if entry.startswith(SESSION) and entry != SESSION:
             path = entry.removeprefix(SESSION).decode(errors="replace")
@@ -108,19 +108,19 @@ def _notebook(folder: str) -> str | None:
 
 
 def _idle(folder: str, proc: str | os.PathLike[str]) -> float | None:
-    """Returns for how long a process's main thread has not run, as the scheduler tells; this one's runs now."""
+    """Returns how many seconds a process's main thread has been idle, from the scheduler; this process runs now."""
     now, then = _last_run(os.path.join(proc, "self")), _last_run(folder)
     return None if now is None or then is None else max(0.0, now - then)
 
 
 def _last_run(folder: str) -> float | None:
     match = re.search(rb"se\.exec_start\s*:\s*([0-9.]+)", _read(folder, "sched"))
-    return None if match is None else float(match[1]) / 1000  # it tells milliseconds
+    return None if match is None else float(match[1]) / 1000  # the file has milliseconds
 
 
 def _read(folder: str, name: str) -> bytes:
     try:
         with open(os.path.join(folder, name), "rb") as file:
             return file.read()
-    except OSError:  # it has just ended, or this kernel does not tell
+    except OSError:  # the process has just ended, or this kernel has no such file
         return b""

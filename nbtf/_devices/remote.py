@@ -1,7 +1,7 @@
-"""A device of another process: what is done on it is sent there; shapes of results are known before they are there.
+"""A device of another process: ops on it are sent there, and the shapes of results are known before they arrive.
 
-It knows nothing of engines and messages: a `Link` carries what it says. Values stay where they are until somebody reads
-them. Memory is accounted by the task that has it, and told with its answers.
+It does not depend on engines or messages: a `Link` transports its requests. Values stay on their task until they are
+read. The task accounts for its memory and reports the account with its answers.
 """
 
 from __future__ import annotations
@@ -37,16 +37,16 @@ from nbtf.errors import InternalError, OpError
 
 
 class Link(Protocol):
-    """The way to a task. What is asked first is done first; nothing waits but `read` and `wait`."""
+    """The connection to a task. Requests are executed in order; only `read` and `wait` wait."""
 
     task: str
-    """The full name of the task."""
+    """Full name of the task."""
     loss: str | None
-    """Since when it is lost, and why; None while it is there."""
+    """Since when and why the task is lost; None while it is available."""
 
     @property
     def issued(self) -> int:
-        """How many results were asked for until now."""
+        """Number of results requested so far."""
         ...
 
     def run(
@@ -58,57 +58,57 @@ class Link(Protocol):
         specs: Sequence[Spec] | None,
         site: Site | CallSite,
     ) -> list[RemoteArray]:
-        """Has an op run; waits only where `specs` do not say what its results will be."""
+        """Runs an op there; waits only if `specs` is None and the results are unknown."""
         ...
 
     def put(self, device: int, array: np.ndarray[Any, Any], label: Label) -> RemoteArray:
-        """Sends an array there."""
+        """Sends an array to a device of the task."""
         ...
 
     def copy(self, device: int, source: RemoteArray, label: Label) -> RemoteArray:
-        """Has a device take a copy of an array of this task, or of another one, from task to task."""
+        """Copies an array of this task, or from another task directly, to a device."""
         ...
 
     def free(self, number: int) -> None:
-        """Says that nobody needs an array any more. Called by finalizers: takes no lock, and never waits."""
+        """Reports that an array is no longer needed. Finalizers call it: it takes no lock and never waits."""
         ...
 
     def read(self, array: RemoteArray) -> np.ndarray[Any, Any]:
-        """Returns the values, a fresh array; raises what kept them from being computed."""
+        """Returns the values as a new array; raises the error that prevented their computation."""
         ...
 
     def wait(self) -> None:
-        """Waits for everything that was asked; raises the first error that nobody has heard of."""
+        """Waits for all requests; raises the first error that has not been raised yet."""
         ...
 
     def look(self, device: int, question: str) -> dict[str, Any]:
-        """Asks about memory; see `_cluster.records.Look`."""
+        """Queries the memory of a device; see `_cluster.records.Look`."""
         ...
 
     def listen(self, device: int, on: bool) -> None:
-        """Wants to hear what happens to memory, or no longer."""
+        """Starts or stops the recording of memory events on a device."""
         ...
 
     def reaches(self, link: Link) -> bool:
-        """Tells whether the task can take arrays from that of another link."""
+        """Returns whether the task can receive arrays from the task of another link."""
         ...
 
     def label_of(self, fields: Sequence[Any] | None) -> Label | None:
-        """Returns a label that the task has told, with the line of this program."""
+        """Returns a label reported by the task, with the line of this program."""
         ...
 
     def departure(self) -> OpError | None:
-        """Returns why nothing can be asked any more; None as long as it can."""
+        """Returns why the task no longer accepts requests; None while it does."""
         ...
 
 
 class RemoteArray:
-    """An array of another process, by its number there; that process forgets it when this object dies."""
+    """An array of another process, identified by its number there; the process frees it when this object dies."""
 
     __slots__ = ("__weakref__", "dtype", "link", "number", "shape")
 
     def __init__(self, link: Link, number: int, shape: tuple[int, ...], dtype: np.dtype[Any]) -> None:
-        """Takes a number that nobody else has."""
+        """Wraps an array by its unique number."""
         self.number, self.shape, self.dtype, self.link = number, shape, dtype, link
 
     @property
@@ -123,7 +123,7 @@ class RemoteArray:
 
     @property
     def itemsize(self) -> int:
-        """Bytes of an element."""
+        """Bytes per element."""
         return self.dtype.itemsize
 
     @property
@@ -132,25 +132,25 @@ class RemoteArray:
         return self.size * self.dtype.itemsize
 
     def __del__(self) -> None:
-        """Says that nobody needs it any more."""
+        """Tells the task that the array is no longer needed."""
         link = getattr(self, "link", None)
-        if link is not None:  # an interrupt leaves it half made
+        if link is not None:  # None if an interrupt stopped the constructor
             link.free(self.number)
 
 
 class Hold:
-    """Stands for the memory of an array and of its views, as allocators' chunks do on devices of this process."""
+    """Represents the memory of an array and its views, as an allocator's chunk does on devices of this process."""
 
     __slots__ = ("__weakref__", "numbers")
 
     def __init__(self, number: int) -> None:
-        """Takes the number of the array."""
+        """Starts with the number of the array."""
         self.numbers = [number]
-        """Of the array and its views: the task knows by any of them where the memory is."""
+        """Numbers of the array and its views; with any of them, the task finds the memory."""
 
 
 class Traits(NamedTuple):
-    """What a device is like, as its task says; `card` is None for a CPU."""
+    """A device's properties as reported by its task; `card` is None for a CPU."""
 
     type: str
     number: int
@@ -168,7 +168,7 @@ class RemoteDevice(Device):
     holds_text = False
 
     def __init__(self, link: Link, number: int, traits: Traits) -> None:
-        """Makes the device that is the task's `number`-th."""
+        """Creates the device with index `number` on the task."""
         self.link, self.number = link, number
         self.type, self.index, self.simulated = traits.type, traits.number, traits.simulated
         self.task = link.task
@@ -184,27 +184,27 @@ class RemoteDevice(Device):
         self._entries: deque[list[Any]] = deque()
 
     @property
-    def departure(self) -> OpError | None:  # pyright: ignore[reportIncompatibleVariableOverride]  # nobody sets it
-        """Why it is no longer there, if its task says so."""
+    def departure(self) -> OpError | None:  # pyright: ignore[reportIncompatibleVariableOverride]  # never assigned
+        """Why the device is gone, if its task has reported that."""
         return self.link.departure()
 
     @property
-    def loss(self) -> str | None:  # pyright: ignore[reportIncompatibleVariableOverride]  # likewise
-        """Since when its task is lost, and why."""
+    def loss(self) -> str | None:  # pyright: ignore[reportIncompatibleVariableOverride]  # never assigned
+        """Since when and why its task is lost."""
         return self.link.loss
 
     def put(self, array: np.ndarray[Any, Any], label: Label | None = None) -> Buffer:
-        """Sends a copy of a host array there."""
+        """Sends a copy of a host array to the device."""
         self.check_holds(as_dtype(array.dtype))
         label = label or Label("copy", as_dtype(array.dtype).name, array.shape)
         return self._charged(self.link.put(self.number, array, label))
 
     def get(self, buffer: Buffer) -> np.ndarray[Any, Any]:
-        """Fetches the values, as soon as they are there."""
+        """Fetches the values as soon as they are available."""
         return buffer._array.link.read(buffer._array)
 
     def copy_from(self, source: Device, buffer: Buffer, label: Label | None = None) -> Buffer:
-        """Takes a copy: from a device of any task without this process, from one of this process by sending it."""
+        """Copies a buffer here, directly from task to task; a buffer of this process is sent."""
         array = buffer._array
         if not isinstance(array, RemoteArray) or not self.link.reaches(array.link):
             return self.put(source.get(buffer), label)
@@ -219,7 +219,7 @@ class RemoteDevice(Device):
         specs: Sequence[Spec] | None = None,
         site: Site | CallSite = None,
     ) -> list[Buffer]:
-        """Has a kernel run there; the results' shapes are those of the op's own rule."""
+        """Runs a kernel there; the op's own rule provides the shapes of the results."""
         record: Any = op
         if specs is None:
             specs = record.specs([_specs_of(buffer) for buffer in buffers], attrs)
@@ -239,7 +239,7 @@ class RemoteDevice(Device):
     def time_of(
         self, op: Runnable, inputs: Sequence[Made], outputs: Sequence[Made], seconds: float
     ) -> tuple[float, str]:
-        """Returns how long the card would take, if it is simulated; else how long it took to send the op."""
+        """Returns how long the card would take if it is simulated; otherwise how long sending the op took."""
         if self.card is None or not self.simulated:
             return seconds, "launch"
         if op.shares_memory:
@@ -249,29 +249,29 @@ class RemoteDevice(Device):
         return cost.op_seconds(self.card.card, nbytes, work), "modelled"
 
     def synchronize(self) -> None:
-        """Waits for everything that was sent there; raises errors that nobody has heard of."""
+        """Waits for all requests sent to the task; raises errors that have not been raised yet."""
         self.link.wait()
 
     def close(self) -> None:
-        """Does nothing: arrays can be read as long as the task is there."""
+        """Does nothing: arrays can be read as long as the task is available."""
 
     # Memory
 
     def keep_journal(self, journal: Journal | None) -> None:
-        """Wants to hear from now on what happens to the pieces of its memory, or no longer."""
+        """Starts receiving changes to the pieces of its memory, or stops if `journal` is None."""
         if (journal is None) is not (self._journal is None):
             self._journal = journal
             if self.tells_pieces and self.link.departure() is None:
                 self.link.listen(self.number, journal is not None)
 
     def hand_over(self, boxes: Sequence[Box]) -> None:
-        """Puts what was heard since the last time into boxes."""
+        """Puts the entries received since the last call into boxes."""
         for entries in drain(self._entries):
             for box in boxes:
                 box.append(entries)
 
     def take_report(self, account: Sequence[int], entries: Sequence[Any]) -> None:
-        """Takes what the task tells: the account, and what has happened to pieces, as `telling.py` writes it."""
+        """Stores a report from the task: the account, and the memory events in the format of `telling.py`."""
         self.account.latest = MemoryStats(*account)
         journal = self._journal
         if journal is None:
@@ -287,7 +287,7 @@ class RemoteDevice(Device):
 
 
 class RemoteRegion(NamedTuple):
-    """A piece of a card's memory that its allocator divides."""
+    """A region of a card's memory that its allocator divides."""
 
     number: int
     address: int
@@ -295,31 +295,31 @@ class RemoteRegion(NamedTuple):
 
 
 class RemoteMemory:
-    """The account of a device as its task has told it last."""
+    """A device's account as its task reported it last."""
 
     def __init__(self, device: RemoteDevice) -> None:
-        """Begins with nothing told."""
+        """Starts without a report."""
         self._device = device
         self.latest: MemoryStats = MemoryStats(0, 0, 0, 0, 0, 0, 0, 0)
         self._pieces: dict[int, Piece] = {}
         self._looked_at = -1
 
     def stats(self) -> MemoryStats:
-        """Returns what was told last; `Device.synchronize` waits for all that was sent."""
+        """Returns the latest report; `Device.synchronize` waits for everything that was sent."""
         return self.latest
 
     def level(self) -> tuple[int, int]:
-        """Returns bytes in use and in the pool, as told last."""
+        """Returns bytes in use and bytes in the pool, from the latest report."""
         return self.latest.in_use, self.latest.pool
 
     def reset_peak(self) -> None:
-        """Sets the peak to what is in use now."""
+        """Sets the peak to the current use."""
         self._device.link.look(self._device.number, "peak")
         self._device.link.wait()
 
     def map(self) -> Sequence[Any] | None:
-        """Asks the task for regions and chunks."""
-        from nbtf._devices.bfc.report import ChunkView, RegionView  # late: few ask
+        """Requests regions and chunks from the task."""
+        from nbtf._devices.bfc.report import ChunkView, RegionView  # late: rarely needed
 
         link = self._device.link
         self._looked_at = link.issued
@@ -338,7 +338,7 @@ class RemoteMemory:
         return views
 
     def piece(self, allocation: object) -> Piece | None:
-        """Returns where a piece is; the map, which tells where all are, is asked for anew where it may lack it."""
+        """Returns where a piece is; reads the task's map again if the last one may be out of date."""
         numbers = allocation.numbers if isinstance(allocation, Hold) else ()
         for _ in range(2):
             piece = next((self._pieces[number] for number in numbers if number in self._pieces), None)
@@ -348,7 +348,7 @@ class RemoteMemory:
         return None
 
     def trim(self) -> int:
-        """Has the task give cached memory back; returns the bytes."""
+        """Makes the task release cached memory; returns the bytes."""
         return self._device.link.look(self._device.number, "trim").get("trimmed", 0)
 
 
@@ -357,5 +357,5 @@ def _specs_of(buffer: Any) -> Any:
         return [_specs_of(element) for element in buffer]
     array = buffer._array
     if not isinstance(array, RemoteArray):
-        raise InternalError(f"An input is on no other task: {type(array).__name__}.")
+        raise InternalError(f"An input is not stored on another task. Got {type(array).__name__}.")
     return Spec(array.shape, as_dtype(array.dtype))

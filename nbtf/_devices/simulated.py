@@ -1,4 +1,4 @@
-"""A GPU made of NumPy: real arrays in this computer's memory, charged as on the card that it stands for."""
+"""A simulated GPU: NumPy arrays in this computer's memory, charged as on the real card."""
 
 from __future__ import annotations
 
@@ -37,12 +37,12 @@ from nbtf._types import as_dtype, float32
 
 
 def open_card(card: PhysicalGPU) -> Driver:
-    """Returns the driver of a card: which part of its memory is free."""
+    """Returns the driver of a card, which knows how much of its memory is free."""
     return memory_of_lent(card) or Driver(card.memory_bytes)
 
 
 def plan_memory(card: PhysicalGPU, shared: Driver, request: MemoryRequest) -> MemoryPlan:
-    """Returns how a GPU will take memory of its card."""
+    """Returns how a GPU will reserve memory on its card."""
     options, environ = request.options, request.environ
     facts = card.memory_bytes, shared.free, card.card.compute_capability, options, request.limit_mib
     rules = _rules(*facts, environ) if is_decided_by(environ) else _usual_rules(*facts)
@@ -55,7 +55,7 @@ def plan_memory(card: PhysicalGPU, shared: Driver, request: MemoryRequest) -> Me
 def _usual_rules(
     total: int, free: int, capability: tuple[int, int], options: MemoryOptions, limit_mib: float | None
 ) -> tuple[int, bool, bool]:
-    """Returns what `_rules` does where no variable has a say: the same for a thousand cards."""
+    """Returns what `_rules` returns without environment variables; cached, as many cards share the result."""
     return _rules(total, free, capability, options, limit_mib, {})
 
 
@@ -67,7 +67,7 @@ def _rules(
     limit_mib: float | None,
     environ: Mapping[str, str],
 ) -> tuple[int, bool, bool]:
-    """Returns the limit of a GPU's memory, whether it grows with use, and whether idle regions may be given back."""
+    """Returns a GPU's memory limit, whether memory grows with use, and whether idle regions may be released."""
     limit = memory_limit(
         total=total,
         free=free,
@@ -88,8 +88,8 @@ def build_gpu(index: int, card: PhysicalGPU, memory: MemoryPlan, alone: bool) ->
 class SimulatedGPU(LaneGPU):
     """One logical GPU on a simulated card.
 
-    Its arrays are its own: what goes in and out is copied. The allocator is asked before host memory is touched; the
-    chunk it grants is the hold of the buffer.
+    It owns its arrays: inputs and outputs are copied. The allocator is asked before host memory is touched, and the
+    chunk that it grants becomes the hold of the buffer.
     """
 
     xp = np
@@ -100,7 +100,7 @@ class SimulatedGPU(LaneGPU):
         return self._copied_in(array, array.copy, label)
 
     def put_lasting(self, array: np.ndarray[Any, Any], label: Label) -> Buffer:
-        """Charges an array that nobody ever changes: that it is not another one on the card cannot be seen."""
+        """Charges an array that never changes; it need not be copied, because sharing it cannot be noticed."""
         return buffer_of(array, self._charge(array.nbytes, label, copied=True))
 
     def copy_from(self, source: Device, buffer: Buffer, label: Label | None = None) -> Buffer:
@@ -150,14 +150,14 @@ class SimulatedGPU(LaneGPU):
             self._give_back(allocations)
             raise self._computer_is_too_small(*_first(op, specs, error), error) from error
         except BaseException:
-            # Now, not when the traceback dies: a notebook keeps the last one.
+            # Free now, not when the traceback dies: a notebook keeps the last traceback.
             self._give_back(allocations)
             raise
 
     def time_of(
         self, op: Runnable, inputs: Sequence[Made], outputs: Sequence[Made], seconds: float
     ) -> tuple[float, str]:
-        """Returns how long the card would take; the time that NumPy took is of no interest."""
+        """Returns how long the card would take; the time that NumPy took does not matter."""
         if op.shares_memory or op.type == COLLECTIVE:
             return 0.0, "modelled"
         nbytes = sum(nbytes_of(shape, dtype) for shape, dtype in (*inputs, *outputs))
@@ -172,8 +172,8 @@ class SimulatedGPU(LaneGPU):
         """Does nothing: NumPy has finished when it returns."""
 
     def close(self) -> None:
-        """Gives the memory back to the card; the arrays of this device's buffers can still be read."""
-        if self._allocator is not None or self._journal is not None:  # who listens hears that its buffer is freed
+        """Returns the memory to the card; the arrays of this device's buffers can still be read."""
+        if self._allocator is not None or self._journal is not None:  # observers are notified of the freed buffers
             self.allocator.close()
 
     # Kernels
@@ -182,7 +182,7 @@ class SimulatedGPU(LaneGPU):
     def _results(op: Runnable, arrays: list[Any], attrs: Mapping[str, Any]) -> list[Any]:
         try:
             results = op.kernel(np, *arrays, **attrs)
-        except (FloatingPointError, RuntimeWarning):  # as on the CPU, which says why
+        except (FloatingPointError, RuntimeWarning):  # the reason is the same as in `CPU.run`
             with np.errstate(all="ignore"):
                 results = op.kernel(np, *arrays, **attrs)
         if results.__class__ is tuple or results.__class__ is list:
@@ -192,7 +192,7 @@ class SimulatedGPU(LaneGPU):
     def _charge_results(
         self, op: Runnable, specs: Sequence[Spec], site: Site | CallSite, allocations: list[Chunk | None]
     ) -> None:
-        """Takes the memory of all results whose size is known before the kernel has run."""
+        """Allocates all results whose sizes are known before the kernel runs."""
         total = 0
         for shape, dtype in specs:
             try:
@@ -212,7 +212,7 @@ class SimulatedGPU(LaneGPU):
     def _owned(
         self, op: Runnable, results: list[Any], arrays: list[Any], allocations: list[Chunk | None], site: Any
     ) -> list[Buffer]:
-        """Returns buffers that own what they show, each with a chunk of its size."""
+        """Returns buffers that own their arrays, each with a chunk of its size."""
         owning_buffers: list[Buffer] = []
         for number, array in enumerate(results):
             owner = array if array.base is None else array.base
@@ -232,12 +232,12 @@ class SimulatedGPU(LaneGPU):
 
 
 def _hold_shown(array: Any, buffers: Sequence[Buffer]) -> Any:
-    """Returns the hold of the input that a result is; of the first if it is a view of it, or an update in its place."""
+    """Returns the hold of the input that a result is; for a view or an in-place update, that of the first input."""
     return next((buffer for buffer in buffers if buffer._array is array), buffers[0])._allocation
 
 
 def _first(op: Runnable, specs: Sequence[Spec] | None, error: MemoryError) -> tuple[int, Label]:
-    """Returns bytes and label of what a message is about: the first result, or the array that NumPy could not make."""
+    """Returns bytes and label for the error message: of the first result, or of the array that NumPy failed to make."""
     if specs and None not in specs[0].shape:
         shape, dtype = specs[0]
     else:

@@ -1,4 +1,4 @@
-"""What does a simulated GPU charge to its card, since when, and what does it say where there is no room?"""
+"""What does a simulated GPU charge to its card, since when, and which error does it raise when memory runs out?"""
 
 from __future__ import annotations
 
@@ -23,27 +23,27 @@ from nbtf._locks import new_lock
 from nbtf._types import DType, as_dtype
 from nbtf.errors import ResourceExhaustedError
 
-# TensorFlow's own buffer, taken just before the first op. Source: BaseGPUDevice::InitScratchBuffers, gpu_device.cc.
+# TensorFlow's own buffer, allocated just before the first op. Source: BaseGPUDevice::InitScratchBuffers, gpu_device.cc.
 _SCRATCH = Label("scratch", "uint8", (1028,))
-# A look at the computer's memory takes 0.1 ms. Small requests are not worth it; after one, a part of what was seen
-# may be taken without another, for a while.
+# Reading the computer's free memory takes 0.1 ms, too much for small requests. After a reading, a part of the free
+# memory may be allocated for a while without another one.
 WORTH_A_LOOK = 1 << 20
 _LOOK_PART = 1 / 16
 _LOOK_SECONDS = 0.1
-# What is left to the rest of the program: kernels need room for intermediate results.
+# Bytes left to the rest of the program, since kernels need memory for intermediate results.
 _LEFT_FREE = 64 << 20
 _REMEMBERED = 4096
-"""Requests of ops that are remembered, with the labels of their results."""
+"""Number of op requests that are cached, with the labels of their results."""
 _SURELY_FITS = 1 << 20
-"""A card and a limit of so many bytes have room for the scratch buffer, whatever is asked of them later."""
+"""A card and a limit of this size have room for the scratch buffer, whatever is requested later."""
 
 
 QuickRequest: TypeAlias = "tuple[Callable[..., Any], int, Label]"
-"""What the lane needs to know of an op: its function, and bytes and label of its result."""
+"""The lane's data for an op: its function, and bytes and label of its result."""
 
 
 class MemoryPlan(NamedTuple):
-    """The rules of an allocator that nobody has needed so far; see `BFCAllocator`."""
+    """The rules of an allocator that has not been needed yet; see `BFCAllocator`."""
 
     limit: int
     growth: bool = False
@@ -53,7 +53,7 @@ class MemoryPlan(NamedTuple):
     name: str = "GPU_0_bfc"
 
     def allocator(self) -> BFCAllocator:
-        """Returns an allocator that has taken nothing yet."""
+        """Returns an allocator that has not reserved any memory yet."""
         return BFCAllocator(
             self.limit,
             growth=self.growth,
@@ -65,22 +65,22 @@ class MemoryPlan(NamedTuple):
 
 
 class ChargedGPU(GPU):
-    """One logical GPU on a simulated card, as far as its account goes.
+    """One logical GPU on a simulated card: the part that accounts for memory.
 
-    The first op has all GPUs map memory, but few programs look at a thousand of them. Where nobody listens and nobody
-    else is on the card, the allocator is made by the first look, and has then what it would have had all the time.
+    The first op makes all GPUs map memory, but few programs read the memory of a thousand GPUs. If no journal is kept
+    and the GPU is alone on its card, the allocator is created by the first read, in the state it would have had.
     """
 
     _opening = new_lock()
 
     def __init__(self, index: int, card: PhysicalGPU, plan: MemoryPlan, alone: bool = False) -> None:
-        """Makes `GPU:index`.
+        """Creates `GPU:index`.
 
         Args:
-          index: the number of the logical device.
-          card: the physical GPU it is on, or on a part of which.
-          plan: how it takes its part of the card's memory.
-          alone: whether nobody else takes memory of the card.
+          index: number of the logical device.
+          card: physical GPU of which it uses all or a part.
+          plan: how it reserves its part of the card's memory.
+          alone: whether nothing else uses the card's memory.
         """
         self.index = index
         self.name = full_name("GPU", index, card.task)
@@ -92,7 +92,7 @@ class ChargedGPU(GPU):
         self._memory: BFCMemory | None = None
         self._scratch: Chunk | None = None
         self._is_late = False
-        """Whether the first look has it map memory, as if it had long done so."""
+        """Whether the first read must map memory, as if it had been mapped earlier."""
         self._requests: dict[tuple[object, ...], tuple[int, Label]] = {}
         self._quick: dict[tuple[object, ...], QuickRequest] = {}
         self.list_requests: dict[tuple[object, ...], Any] = {}
@@ -103,18 +103,18 @@ class ChargedGPU(GPU):
 
     @property
     def allocator(self) -> BFCAllocator:
-        """Its part of the card's memory."""
+        """The allocator of its part of the card's memory."""
         return self._allocator or self._open()
 
     @property
-    def memory(self) -> BFCMemory:  # pyright: ignore[reportIncompatibleVariableOverride]  # made by the first look
-        """The account of that."""
+    def memory(self) -> BFCMemory:  # pyright: ignore[reportIncompatibleVariableOverride]  # created by the first read
+        """The account of the allocator."""
         if self._memory is None:
             self._open()
         return cast("BFCMemory", self._memory)
 
     def _open(self) -> BFCAllocator:
-        """Makes the allocator, unless another thread has; what is late is done before anybody listens."""
+        """Creates the allocator unless another thread has; delayed mapping is done before the journal starts."""
         with self._opening:
             allocator = self._allocator
             if allocator is None:
@@ -123,36 +123,36 @@ class ChargedGPU(GPU):
                 if self._is_late:
                     scratch = allocator.allocate(_SCRATCH.shape[0], _SCRATCH)
                 allocator.keep_journal(self._journal)
-                self._allocator, self._memory, self._scratch = allocator, memory, scratch  # all or nothing: no calls
+                self._allocator, self._memory, self._scratch = allocator, memory, scratch  # all or none: no calls
         return allocator
 
     def keep_journal(self, journal: Journal | None) -> None:
-        """Takes down from now on what happens to the pieces of its memory, or no longer."""
+        """Starts recording changes to the pieces of its memory, or stops if `journal` is None."""
         if (journal is None) is not (self._journal is None):
             self._journal = journal
             if self._allocator is not None:
                 self._allocator.keep_journal(journal)
 
     def hand_over(self, boxes: Sequence[Box]) -> None:
-        """Puts what was taken down since the last time into boxes."""
+        """Puts the entries recorded since the last call into boxes."""
         if self._allocator is not None:
             self._allocator.hand_over(boxes)
 
     @property
     def started(self) -> bool:
-        """Whether it has mapped memory; the first op does, if nobody did before."""
+        """Whether it has mapped memory; the first op maps it at the latest."""
         return self._is_late or self._scratch is not None
 
     def use(self, memory: MemoryPlan) -> None:
-        """Takes memory by another plan, before it has started."""
+        """Replaces the memory plan; must be called before the GPU starts."""
         self._plan, self._allocator, self._memory = memory, None, None
 
     def fresh_allocator(self, limit: int | None) -> BFCAllocator:
-        """Returns an unused allocator with the rules of this GPU's, for another limit."""
+        """Returns an unused allocator with this GPU's rules and another limit."""
         return self.allocator.fresh(limit)
 
     def start(self) -> None:
-        """Maps the first memory as TensorFlow does; later, where nobody can tell."""
+        """Maps the first memory as TensorFlow does; later, if the delay cannot be noticed."""
         fits = min(self._plan.limit, self.card.memory_bytes) >= _SURELY_FITS
         if self._alone and fits and self._journal is None and self._allocator is None:
             self._is_late = True
@@ -160,14 +160,14 @@ class ChargedGPU(GPU):
             self._map_first()
 
     def _map_first(self) -> None:
-        """Maps the first memory, with TensorFlow's own buffer in front."""
+        """Maps the first memory, with TensorFlow's own buffer at its start."""
         allocator = self.allocator
         with self._opening:
             if self._scratch is None:
                 self._scratch = allocator.allocate(_SCRATCH.shape[0], _SCRATCH)
 
     def _charge(self, nbytes: int, label: Label, copied: bool = False) -> Chunk | None:
-        """Takes memory on the card; an empty tensor takes none."""
+        """Allocates memory on the card; an empty tensor needs none."""
         if self._scratch is None:
             self._map_first()
         chunk = self.allocator.allocate(nbytes, label)
@@ -189,7 +189,7 @@ class ChargedGPU(GPU):
         return Request(nbytes, label.shape, as_dtype(label.dtype).c_name, self.name, copied)
 
     def _look_at_computer(self, nbytes: int) -> None:
-        """Raises `MemoryError` if this computer has no room, before it is filled to the point where programs die."""
+        """Raises `MemoryError` if this computer has too little memory, before it is full and programs are killed."""
         if nbytes < WORTH_A_LOOK:
             return
         now = time.monotonic()
@@ -220,7 +220,7 @@ class ChargedGPU(GPU):
     def _new_request(
         self, op: Runnable, shape: tuple[int, ...], dtype: DType, site: Site | CallSite
     ) -> tuple[int, Label]:
-        """Returns bytes and label of a result: the same as long as they are remembered, as is the place."""
+        """Returns bytes and label of a result; the same objects while they are cached and the place is the same."""
         if len(self._requests) >= _REMEMBERED:
             self._requests.clear()
         request = math.prod(shape) * dtype.size, Label(op.type, dtype.name, shape, site)
@@ -229,14 +229,14 @@ class ChargedGPU(GPU):
 
 
 def _is_too_much(nbytes: int, available: int) -> bool:
-    """Tells whether it would take what other programs need to live."""
+    """Returns whether a request would use memory that other programs need."""
     return nbytes > available - min(_LEFT_FREE, available // 8)
 
 
 class _NoRoomError(MemoryError):
-    """This computer has too little left."""
+    """This computer has too little memory left."""
 
     def __init__(self, available: int) -> None:
-        """Keeps how much it has."""
+        """Stores the available bytes."""
         super().__init__()
         self.available = available

@@ -1,4 +1,4 @@
-"""The express lane of a simulated GPU: an op's arrays, and what holds their memory, without the road's questions."""
+"""The express lane of a simulated GPU: an op's arrays and their memory holds, without the checks of the road."""
 
 from __future__ import annotations
 
@@ -15,36 +15,36 @@ from nbtf._devices.sites import CallSite
 from nbtf._types import DType
 
 _REMEMBERED = 4096
-"""Ops on inputs of certain shapes that are remembered, with what they ask for."""
+"""Number of cached requests: ops with the input shapes they ran on."""
 
 
 class ListsRequest(NamedTuple):
-    """What the lane needs to know of an op that takes lists or has several results."""
+    """The lane's data for an op that takes lists or has several results."""
 
     function: Callable[..., Any]
     attrs: Mapping[str, Any]
-    """As kernels want them, in their order."""
+    """In the order in which kernels take them."""
     specs: Sequence[Spec]
     pieces: Sequence[tuple[int, Label]]
     """Bytes and label of each result."""
     room: int
-    """Where a piece of so many bytes is free, all are granted."""
+    """If a piece of this many bytes is free, all results can be granted."""
     dtypes: Sequence[DType]
 
 
 class LaneGPU(ChargedGPU):
-    """One logical GPU on a simulated card, as far as its lane goes."""
+    """One logical GPU on a simulated card: the part that serves its lane."""
 
     lane = lists_in_lane = records_in_lane = True
 
     def quick(self, op: Any, inputs: tuple[Any, ...], attrs: tuple[Any, ...]) -> tuple[Any, Any]:
-        """Is the express lane: returns the one array that an op makes, and what holds its memory.
+        """Is the express lane: returns the op's single result array, and the hold of its memory.
 
-        The kernel runs first, since the road may have to run it again, and must then find the account as it was: only
-        small results may be made before the allocator is asked.
+        The kernel runs before the allocator is asked. The road may have to run it again and must then find the account
+        unchanged, so the lane serves only small results.
 
         Raises:
-          LookupError: the road must do it: a result that is large or whose size is not known before, or any error.
+          LookupError: if the road must run the op: for a large result, a result of unknown size, or any error.
         """
         if op.shares_memory:
             return self.view(op, inputs, attrs)
@@ -63,10 +63,10 @@ class LaneGPU(ChargedGPU):
     def granted(
         self, op: Any, inputs: tuple[Any, ...], attrs: tuple[Any, ...], request: QuickRequest
     ) -> tuple[Any, Any]:
-        """Returns what `quick` does, where it is known what the op asks for; nothing is refused where somebody listens.
+        """Returns what `quick` returns, for a known request; while a journal is kept, no request is refused here.
 
         Raises:
-          LookupError: the road must do it.
+          LookupError: if the road must run the op.
         """
         function, nbytes, label = request
         arrays = [buffer._array for buffer in inputs]
@@ -88,10 +88,10 @@ class LaneGPU(ChargedGPU):
         return array, chunk
 
     def granted_lists(self, op: Any, inputs: Sequence[Any], request: ListsRequest) -> list[tuple[Any, Any]]:
-        """Does what `granted` does for an op that takes lists or has several results: each array with its hold.
+        """Does what `granted` does for an op with list inputs or several results; returns each array with its hold.
 
         Raises:
-          LookupError: the road must do it.
+          LookupError: if the road must run the op.
         """
         allocator, pieces = self._allocator, request.pieces
         if allocator is None or not allocator.has_room(request.room):
@@ -116,10 +116,10 @@ class LaneGPU(ChargedGPU):
         dtypes: Sequence[DType],
         site: CallSite | None = None,
     ) -> ListsRequest:
-        """Returns what the lane needs to know of an op that takes lists or has several results.
+        """Returns the lane's data for an op that takes lists or has several results.
 
         Raises:
-          LookupError: the road must do it.
+          LookupError: if the road must run the op.
         """
         if self._scratch is None or any([None in shape for shape, _ in specs]):
             raise LookupError
@@ -127,12 +127,12 @@ class LaneGPU(ChargedGPU):
         total = sum([nbytes for nbytes, _ in pieces])
         if total >= WORTH_A_LOOK:
             raise LookupError
-        # So much in a single piece is enough wherever each result goes: it is split as long as half of it is left.
+        # Enough wherever each result is placed: the piece is split as long as half of it remains.
         room = 2 * (total + MIN_CHUNK * len(pieces))
         return ListsRequest(bound(op), {name: attrs[name] for name in op.attrs}, specs, pieces, room, dtypes)
 
     def view(self, op: Any, inputs: tuple[Any, ...], attrs: tuple[Any, ...]) -> tuple[Any, Any]:
-        """Returns an array that shows the memory of an input, and what holds that."""
+        """Returns an array that shares an input's memory, and the hold of that memory."""
         if self._scratch is None:
             raise LookupError
         function = self._functions.get(op)
@@ -143,7 +143,7 @@ class LaneGPU(ChargedGPU):
         for buffer in inputs:
             if buffer._host:
                 raise LookupError
-            array, hold = buffer._array, buffer._allocation  # together: see `Variable._take`
+            array, hold = buffer._array, buffer._allocation  # read together: see `Variable._take`
             arrays.append(array)
             holds.append(hold)
         array = function(*arrays, *attrs)
@@ -152,10 +152,10 @@ class LaneGPU(ChargedGPU):
     def quick_request(
         self, op: Any, inputs: tuple[Any, ...], attrs: tuple[Any, ...], site: CallSite | None = None
     ) -> QuickRequest:
-        """Returns what the lane needs to know of an op.
+        """Returns the lane's data for an op.
 
         Raises:
-          LookupError: the road must do it.
+          LookupError: if the road must run the op.
         """
         if self._scratch is None or any([buffer._host for buffer in inputs]):
             raise LookupError
@@ -169,18 +169,18 @@ class LaneGPU(ChargedGPU):
 
 
 def _is_most(array: Any) -> bool:
-    """Tells whether an array is most of the one that it shows, and lies there as it would after writing.
+    """Returns whether an array is most of its base array, and has the same layout as a copy would have.
 
-    It keeps less than twice its bytes alive, and arrays never change: that it was not written out cannot be seen.
+    It keeps less than twice its bytes alive, and arrays never change, so that the missing copy cannot be noticed.
     """
     owner = array.base
     return owner is not None and 2 * array.nbytes > owner.nbytes and array.flags.c_contiguous
 
 
 def copy_if_shared(array: Any, inputs: list[Any]) -> Any:
-    """Returns a copy of an array that shows the memory of an input.
+    """Returns a copy of an array that shares an input's memory; any other array is returned unchanged.
 
-    On a card a slice or a transposed matrix is written out; it does not keep the whole input alive.
+    On a card, a slice or a transposed matrix is a new array and does not keep the whole input alive.
     """
     owner = array if array.base is None else array.base
     for input_array in inputs:

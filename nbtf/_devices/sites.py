@@ -1,4 +1,4 @@
-"""Which line of the user's program is running? Taken down at once in no time, looked up when someone asks."""
+"""Which line of the user's program is running? Recorded cheaply, and looked up only on request."""
 
 from __future__ import annotations
 
@@ -22,26 +22,26 @@ class _Names(NamedTuple):
 
 
 class Part(_Names):
-    """What the program runs: a node of a graph by its name, the replica of a strategy by its number, or neither.
+    """The running part of a program: a graph node by its name, a strategy replica by its number, or neither.
 
-    `phase` and `layer` are of a training step, and `holder` says what results are kept for; see `_runtime/phases.py`.
+    `phase` and `layer` describe a training step. `holder` is the purpose of the results; see `_runtime/phases.py`.
     """
 
     call_sites: dict[int, CallSite]
-    """Where it ran, by the address of the instruction: each place is one object, however often it is passed."""
+    """Places where it ran, by instruction address; each place is a single object, however often it is passed."""
     call_site: CallSite | None = None
-    """The place that counts, whoever calls: that of an op of a traced function, in each call of the function."""
+    """The place to report regardless of the caller: an op of a traced function keeps its place in every call."""
 
     def __init__(self, *names: str | int | None, **named: str | int | None) -> None:
-        """Begins without places."""
+        """Starts without places."""
         self.call_sites = {}
 
 
 CallSite: TypeAlias = "tuple[CodeType | None, int, Part]"
-"""A place in the user's program: code, number of the instruction, and what runs besides it.
+"""A place in the user's program: the code object, the offset of the instruction, and the part that runs.
 
-Python finds the line of an instruction by reading a table from its start: 7 µs in a cell of 200 lines. The code itself
-is all that is kept alive, no frame and no variable.
+Python finds the line of an instruction by reading a table from its start, which takes 7 µs in a cell of 200 lines.
+Only the code object is kept alive, no frame and no variables.
 """
 
 NOWHERE = Part()
@@ -56,7 +56,7 @@ def find_call_site(position: Part, inner: int = 0) -> CallSite:
 
     Args:
       position: the replica or the node that runs.
-      inner: how many of the innermost frames are known to be of the package.
+      inner: number of innermost frames that are known to belong to the package.
     """
     if position.call_site is not None:
         return position.call_site
@@ -69,7 +69,7 @@ def find_call_site(position: Part, inner: int = 0) -> CallSite:
         if frame is None:
             return None, 0, position
     code, instruction = frame.f_code, frame.f_lasti
-    call_site = position.call_sites.get(id(code) + instruction)  # instructions stand inside their code
+    call_site = position.call_sites.get(id(code) + instruction)  # unique: an instruction lies inside its code object
     if call_site is None or call_site[0] is not code:
         if len(position.call_sites) >= _PLACES:
             position.call_sites.clear()
@@ -78,7 +78,7 @@ def find_call_site(position: Part, inner: int = 0) -> CallSite:
 
 
 def _outside(frame: FrameType | None) -> FrameType | None:
-    """Returns the first frame from this one on that is not of the package."""
+    """Returns the first frame, from this one outwards, that does not belong to the package."""
     while frame is not None:
         if not is_ours(frame):
             return frame
@@ -87,7 +87,7 @@ def _outside(frame: FrameType | None) -> FrameType | None:
 
 
 def is_ours(frame: FrameType) -> bool:
-    """Tells whether a frame is of the package."""
+    """Returns whether a frame belongs to the package."""
     module = str(frame.f_globals.get("__name__", ""))
     is_of_package = _IS_OURS.get(module)
     if is_of_package is None:
@@ -98,17 +98,17 @@ def is_ours(frame: FrameType) -> bool:
 _Lines: TypeAlias = "tuple[CodeType, list[int], list[int | None]]"
 _LINES: dict[int, _Lines] = {}
 _REMEMBERED = 256
-"""Tables of lines kept; they keep their code alive."""
+"""Number of line tables kept; they keep their code alive."""
 _PLACES = 4096
-"""Places kept of each part; likewise."""
+"""Number of places kept for each part; they keep their code alive as well."""
 
 
 def site_of(call_site: CallSite) -> Site:
-    """Returns file and line of a place."""
+    """Returns the file and line of a place."""
     code, instruction, _ = call_site
     if code is None:
         return None
-    code_and_lines = _LINES.get(id(code))  # not by the code itself: its hash reads all of it
+    code_and_lines = _LINES.get(id(code))  # by address, since hashing a code object reads all of it
     if code_and_lines is None or code_and_lines[0] is not code:
         if len(_LINES) >= _REMEMBERED:
             _LINES.clear()
@@ -120,19 +120,19 @@ def site_of(call_site: CallSite) -> Site:
 
 
 def file_and_line(site: Site) -> str:
-    """Returns where some code is: `train.py, line 3`."""
+    """Formats a place: `train.py, line 3`."""
     if site is None:
         return ""
     return f"{site[0].replace(chr(92), '/').rpartition('/')[2]}, line {site[1]}"
 
 
 class Wording:
-    """How texts tell code lines; a notebook knows its cells by better names than those of files."""
+    """How texts name code lines; a notebook names its cells instead of their temporary files."""
 
     __slots__ = ("describe",)
 
     def __init__(self) -> None:
-        """Begins with file and line."""
+        """Starts with file and line."""
         self.describe: Callable[[Site], str] = file_and_line
 
 
@@ -145,5 +145,5 @@ def call_site() -> Site:
 
 
 def warn(text: str) -> None:
-    """Warns, naming the user's line and not ours."""
+    """Warns with the user's file and line instead of ours."""
     warnings.warn_explicit(text, RuntimeWarning, *(call_site() or (_PACKAGE, 0)))

@@ -1,4 +1,4 @@
-"""How a number of bytes is written: as TensorFlow's log does, and as our sentences do."""
+"""How are numbers of bytes written, in TensorFlow's log format and in our sentences?"""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def human(nbytes: int) -> str:
     >>> human(1023), human(1000243), human(419430400)
     ('1023B', '976.8KiB', '400.00MiB')
 
-    Source: HumanReadableNumBytes, tsl/platform/numbers.cc of TensorFlow 2.21, which cuts before it rounds.
+    Source: HumanReadableNumBytes, tsl/platform/numbers.cc of TensorFlow 2.21, which truncates before it rounds.
     """
     if nbytes < 1024:
         return f"{nbytes}B"
@@ -26,7 +26,7 @@ def human(nbytes: int) -> str:
 
 
 def gib(nbytes: int, from_gib: float = 1.0) -> str:
-    """Returns a size for a sentence, with at most one decimal: GiB from `from_gib` on, else MiB, KiB or bytes.
+    """Returns a size for a sentence, with at most one decimal: GiB from `from_gib` on, otherwise MiB, KiB or bytes.
 
     >>> gib(5 << 30), gib(15246946304), gib(1071120384), gib(700)
     ('5 GiB', '14.2 GiB', '1021.5 MiB', '700 bytes')
@@ -39,7 +39,7 @@ def gib(nbytes: int, from_gib: float = 1.0) -> str:
 
 
 def mib(nbytes: int) -> str:
-    """Returns a size in MiB, for telling sizes apart that differ little.
+    """Returns a size in MiB, precise enough to compare sizes that differ little.
 
     >>> mib(15334 << 20), mib(1 << 19)
     ('15334 MiB', '0.5 MiB')
@@ -48,7 +48,7 @@ def mib(nbytes: int) -> str:
 
 
 def told_apart(*sizes: int, write: Callable[[int], str] = gib) -> list[str]:
-    """Returns sizes for a sentence that compares them: in bytes, where different ones would read alike.
+    """Returns sizes for a sentence that compares them: in bytes if different sizes would look the same.
 
     >>> told_apart(8 << 20, 4 << 20), told_apart((8 << 20) + 256, 8 << 20)
     (['8 MiB', '4 MiB'], ['8,388,864 bytes', '8,388,608 bytes'])
@@ -58,7 +58,7 @@ def told_apart(*sizes: int, write: Callable[[int], str] = gib) -> list[str]:
 
 
 def part_of(nbytes: int, total: int) -> str:
-    """Returns how much of a whole that is, both in one unit where that says enough.
+    """Returns a size as part of a total, both in one unit where that is precise enough.
 
     >>> part_of(1071120384, 1 << 30), part_of(15 << 30, 16 << 30), part_of(1280, 1 << 30)
     ('1021.5 of 1024 MiB', '15 of 16 GiB', '1.2 KiB of 1 GiB')

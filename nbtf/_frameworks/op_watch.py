@@ -30,7 +30,7 @@ def watchable(module: str) -> type[Framework]:
 
 
 class OpWatch:
-    """Records the ops of libraries on the starting thread and on threads that start meanwhile."""
+    """Records the ops of libraries on the starting thread and its later threads."""
 
     def __init__(self, libraries: Collection[type[Framework]], on_begin: Callable[[type[Framework]], object]) -> None:
         """Uses the libraries, and a function to call for each one whose recording starts, now or at its import."""

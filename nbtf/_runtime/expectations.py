@@ -256,7 +256,7 @@ def memory_use(
 
 
 def _scratch(name: str) -> int:
-    """Returns the size of TensorFlow's scratch buffer: the whole use of a device that the block itself started."""
+    """Returns the size of the TensorFlow scratch buffer: the whole use of a device that the block itself started."""
     try:
         regions = memory_map(name)
     except ValueError:

@@ -113,7 +113,7 @@ async def run_cells(notebook: Any, conditions: Conditions, tell: Callable[[CellR
     Args:
       notebook: as nbformat reads it. Its cells are not changed.
       conditions: the folder, environment and time limits.
-      tell: called with each cell once it has run; an error that it raises ends the run.
+      tell: function called with each cell once it has run; an error that it raises ends the run.
 
     Returns:
       The notebook metadata that the kernel provides: its language, and the state of the widgets.

@@ -1,4 +1,4 @@
-"""`tf.compat`: TensorFlow's older API, and texts for programs of two Pythons."""
+"""`tf.compat`: TensorFlow's older API, and string conversion for programs that support Python 2 and 3."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from nbtf.compat._texts import as_str_any as as_str_any
 from nbtf.compat._texts import as_text as as_text
 from nbtf.compat._texts import path_to_str as path_to_str
 
-if _typing.TYPE_CHECKING:  # what is loaded on first use, for editors and type checkers
+if _typing.TYPE_CHECKING:  # loaded on first use; imported here for editors and type checkers
     from nbtf.compat import v1 as v1
 
 
-if not _typing.TYPE_CHECKING:  # a type checker would take it for a promise that any name exists
+if not _typing.TYPE_CHECKING:  # a type checker would conclude that every name exists
 
     def __getattr__(name: str) -> _Any:
-        # `from nbtf.compat import v1` asks for the attribute first. It imports the module, which has consequences.
+        # `from nbtf.compat import v1` first asks for the attribute. It then imports the module, which has side effects.
         if name != "v1" or _sys._getframe(1).f_globals.get("__name__") == "importlib._bootstrap":
             raise AttributeError(f"module 'nbtf.compat' has no attribute '{name}'")
         return _import_module("nbtf.compat._v1")

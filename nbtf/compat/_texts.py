@@ -1,4 +1,4 @@
-"""Texts and bytes, as programs that ran on Python 2 as well convert them."""
+"""Conversion between strings and bytes for programs that also support Python 2."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from typing import Any
 
 
 def as_bytes(bytes_or_text: Any, encoding: str = "utf-8") -> bytes:
-    r"""Returns a text as bytes; bytes come back as they are.
+    r"""Returns a string as bytes; bytes are returned unchanged.
 
     Args:
-      bytes_or_text: a text, bytes or a `bytearray`.
-      encoding: how letters become bytes.
+      bytes_or_text: a string, bytes or a `bytearray`.
+      encoding: name of the text encoding.
 
     Raises:
-      TypeError: if it is something else.
+      TypeError: if `bytes_or_text` is anything else.
 
     >>> tf.compat.as_bytes("é")
     b'\xc3\xa9'
@@ -27,14 +27,14 @@ def as_bytes(bytes_or_text: Any, encoding: str = "utf-8") -> bytes:
 
 
 def as_text(bytes_or_text: Any, encoding: str = "utf-8") -> str:
-    """Returns bytes as a text; a text comes back as it is.
+    """Returns bytes as a string; a string is returned unchanged.
 
     Args:
-      bytes_or_text: bytes or a text.
-      encoding: how bytes become letters.
+      bytes_or_text: bytes or a string.
+      encoding: name of the text encoding.
 
     Raises:
-      TypeError: if it is something else.
+      TypeError: if `bytes_or_text` is anything else.
 
     >>> tf.compat.as_text(b"loss")
     'loss'
@@ -47,7 +47,7 @@ def as_text(bytes_or_text: Any, encoding: str = "utf-8") -> str:
 
 
 def as_str(bytes_or_text: Any, encoding: str = "utf-8") -> str:
-    """Returns what `as_text` does.
+    """Returns the same as `as_text`.
 
     >>> tf.compat.as_str(tf.constant("loss").numpy())
     'loss'
@@ -56,11 +56,11 @@ def as_str(bytes_or_text: Any, encoding: str = "utf-8") -> str:
 
 
 def as_str_any(value: Any, encoding: str = "utf-8") -> str:
-    """Returns bytes as a text, and of any other value `str(value)`.
+    """Returns bytes decoded as a string, and `str(value)` for any other value.
 
     Args:
-      value: anything.
-      encoding: how bytes become letters.
+      value: any object.
+      encoding: name of the text encoding.
 
     >>> tf.compat.as_str_any(b"loss"), tf.compat.as_str_any(3)
     ('loss', '3')
@@ -69,10 +69,10 @@ def as_str_any(value: Any, encoding: str = "utf-8") -> str:
 
 
 def path_to_str(path: Any) -> Any:
-    """Returns a path as a text; any other value comes back as it is.
+    """Returns a path as a string; any other value is returned unchanged.
 
     Args:
-      path: a `pathlib.Path`, or another object that is a path.
+      path: a `pathlib.Path` or another path-like object.
 
     >>> import pathlib
     >>> tf.compat.path_to_str(pathlib.PurePosixPath("logs/run1"))

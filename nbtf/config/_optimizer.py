@@ -1,4 +1,4 @@
-"""Which settings of TensorFlow's compilers are accepted? They are stored and returned, without effect."""
+"""Which settings of the TensorFlow compilers are accepted? They are stored and returned, without effect."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from nbtf._runtime.context import CURRENT
 
 
 class optimizer:  # noqa: N801  # TensorFlow's name
-    """`tf.config.optimizer`: settings of TensorFlow's compilers. nbtf compiles nothing, so they change no result.
+    """`tf.config.optimizer`: settings of the TensorFlow compilers. nbtf compiles nothing, so they change no result.
 
     >>> tf.config.optimizer.set_jit(True)
     """

@@ -88,7 +88,7 @@ class DaskClusterResolver(ClusterResolver):
 
 
 class LaunchedClusterResolver(DaskClusterResolver):
-    """A Dask cluster started by one of Dask's launchers; `close`, or the end of a `with` block, ends it."""
+    """A Dask cluster started by a Dask launcher; `close`, or the end of a `with` block, ends it."""
 
     def __init__(self, cluster: Any, workers: int, timeout: float, heartbeat: float) -> None:
         """Waits for the workers, and closes the cluster if they do not arrive in time."""

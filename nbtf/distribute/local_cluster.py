@@ -47,7 +47,7 @@ class LocalCluster(ClusterResolver):
     >>> tf.distribute.LocalCluster(worker=0)
     Traceback (most recent call last):
     ...
-    ValueError: A cluster needs 1 task at least; got chief=0, worker=0, ps=0.
+    ValueError: A cluster needs at least 1 task. Got chief=0, worker=0, ps=0.
     """
 
     def __init__(
@@ -101,7 +101,7 @@ class LocalCluster(ClusterResolver):
 
     @property
     def scheduler_address(self) -> str:
-        """The address of Dask's scheduler, for a `distributed.Client` with the same `security`."""
+        """The address of the Dask scheduler, for a `distributed.Client` with the same `security`."""
         return self._address
 
     @property
@@ -139,7 +139,7 @@ class LocalCluster(ClusterResolver):
           ValueError: if the cluster has no such task.
         """
         if task not in self._processes:
-            raise ValueError(f"Unknown task {task!r}; expected one of {', '.join(self._processes)}.")
+            raise ValueError(f"Unknown task {task!r}. Expected one of {', '.join(self._processes)}.")
         self._processes[task].kill()
         process = self._processes[task] = self._begin(task, {"role": "worker", "name": task})
         process.tell({"address": self._address})
@@ -182,11 +182,11 @@ class LocalCluster(ClusterResolver):
     def __exit__(
         self, error_class: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Closes it."""
+        """Closes the cluster."""
         self.close()
 
     def __repr__(self) -> str:
-        """Returns what it is; nothing that opens it."""
+        """Returns a description without credentials."""
         if not self._address:
             return "LocalCluster(closed)"
         counts = ", ".join(f"{job}={count}" for job, count in self._counts.items() if count)
@@ -202,17 +202,17 @@ def _seconds(value: float, argument: str) -> float:
 
 
 def _checked_counts(**counts: int) -> dict[str, int]:
-    """Returns how many tasks each job has, where a computer like this one can be such a cluster."""
+    """Returns the number of tasks per job, after checking that this computer can run such a cluster."""
     text = ", ".join(f"{job}={count}" for job, count in counts.items())
     total = sum(check_whole(count, job) for job, count in counts.items())
     limit = max(16, _TASKS_PER_CORE * (os.cpu_count() or 1))
     if min(counts.values()) < 0 or not total:
-        raise ValueError(f"A cluster needs 1 task at least; got {text}.")
+        raise ValueError(f"A cluster needs at least 1 task. Got {text}.")
     if counts["chief"] > 1:
-        raise ValueError(f"A cluster has 1 chief at most; got {text}.")
+        raise ValueError(f"A cluster has at most 1 chief. Got {text}.")
     if total > limit:
         raise ValueError(
-            f"Each task is a process, and this computer should have {limit} at most; got {text}. For more, "
+            f"Each task is a process, and this computer should run at most {limit}. Got {text}. For more tasks, "
             f"tf.runtime.simulate_cluster(hosts={min(total, 1024)}, gpus=1) needs no processes."
         )
     return counts

@@ -1,4 +1,4 @@
-"""`MirroredStrategy`: the same model on every device, a part of the batch for each."""
+"""`MirroredStrategy`: the same model on every device, each with a part of the batch."""
 
 from __future__ import annotations
 
@@ -28,20 +28,20 @@ _MOST_NAMES = 16
 
 
 class MirroredStrategy(Strategy):
-    """Trains one model on several devices of this computer, in step.
+    """Trains one model on several devices of this computer in lockstep.
 
-    Each variable made in its scope has a copy on every device. `run` gives each replica its part of the batch;
-    gradients are added up across replicas, so that all copies change alike. k devices give what one device gives with
-    the same global batch.
+    Each variable made in its scope has a copy on every device. `run` gives each replica its part of the batch.
+    Gradients are added up across replicas, so that all copies change alike. k devices give the same result as one
+    device with the same global batch.
 
     Args:
-      devices: names, or logical devices; all GPUs when None, and where there are none all CPUs.
-      cross_device_ops: how values are added up; the result does not depend on it.
+      devices: names of devices, or logical devices. By default all GPUs or, without GPUs, all CPUs.
+      cross_device_ops: algorithm that adds up values; the result does not depend on it.
 
     Raises:
-      AssertionError: a device comes twice.
-      ValueError: a text is no device.
-      InvalidArgumentError: a device does not exist, and soft placement is off.
+      AssertionError: if a device is listed twice.
+      ValueError: if a text is not a device name.
+      InvalidArgumentError: if a device does not exist and soft placement is off.
 
     >>> strategy = tf.distribute.MirroredStrategy(["CPU:0"])
     >>> with strategy.scope():
@@ -53,9 +53,9 @@ class MirroredStrategy(Strategy):
     """
 
     def __init__(self, devices: Iterable[Any] | None = None, cross_device_ops: CrossDeviceOps | None = None) -> None:
-        """Looks the devices up, and makes a variable on each to see that it is there."""
+        """Resolves the devices, and makes a variable on each to check that it is available."""
         if not isinstance(cross_device_ops, CrossDeviceOps | None):  # pyright: ignore[reportUnnecessaryIsInstance]
-            raise unexpected(cross_device_ops, "cross_device_ops", "such as tf.distribute.NcclAllReduce()")
+            raise unexpected(cross_device_ops, "cross_device_ops", "an object such as tf.distribute.NcclAllReduce()")
         names = _full_names(devices)
         super().__init__(names)
         self._variables: list[ref[Any]] = []
@@ -70,14 +70,14 @@ class MirroredStrategy(Strategy):
         get_logger().info("Using MirroredStrategy with devices %s", _listed(self.extended.worker_devices))
 
     def _distributed(self, structures: Sequence[Any]) -> Any:
-        """Returns the values of all replicas in one structure, each as `PerReplica`, however many there are."""
+        """Returns the values of all replicas as one structure of `PerReplica`, even for a single replica."""
         return mapped(lambda *values: PerReplica(values), *structures)
 
     def _create(self, next_creator: Callable[..., Any], **kwargs: Any) -> Any:
-        """Makes a copy on each device; the initial value is computed once.
+        """Creates a copy on each device; the initial value is computed once.
 
         Raises:
-          ValueError: if copies could not be kept equal, or not be averaged, in TensorFlow's words.
+          ValueError: if the copies could not be kept equal or averaged, with TensorFlow's text.
         """
         if kwargs.get("synchronization") is VariableSynchronization.NONE:
             raise ValueError(
@@ -106,7 +106,7 @@ class MirroredStrategy(Strategy):
         """Returns the copies of a variable.
 
         Raises:
-          AssertionError: if the variable was not made in the scope of a strategy: it would be updated once a replica.
+          AssertionError: if it was not made in a strategy's scope, because each replica would then update it.
         """
         if not isinstance(variable, DistributedVariable):
             raise AssertionError(
@@ -116,43 +116,43 @@ class MirroredStrategy(Strategy):
         return variable.values
 
     def variables(self) -> list[Any]:
-        """Returns all variables made in its scope that are still there."""
+        """Returns all living variables that were made in its scope."""
         return [variable for reference in tuple(self._variables) if (variable := reference()) is not None]
 
     def replace(self, lost: str, target: str | None = None) -> None:
-        """Goes on after a task was lost: with the devices that are left, or with others in the place of the lost ones.
+        """Continues after the loss of a task, with the remaining devices or with others instead of the lost ones.
 
-        All variables made in its scope (weights, the slots of optimizers, metrics) keep their values, which the devices
-        that are left have to the bit. A step of Keras that failed has changed nothing; `fit` goes on with the next one.
+        All variables made in its scope (weights, optimizer slots, metrics) keep their values: the remaining devices
+        have bit-identical copies. A failed Keras step has changed nothing; `fit` continues with the next step.
 
         Args:
-          lost: a device, or a task such as `/job:worker/task:1`.
-          target: the device, or the task, that takes its place; the same name where a new process has it. None goes on
-            with fewer replicas.
+          lost: a lost device, or a lost task such as `/job:worker/task:1`.
+          target: device or task that replaces it; the same name if a new process has it. None continues with fewer
+            replicas.
 
         Raises:
-          ValueError: no device of the strategy is of `lost`.
-          NotFoundError: there is no such target, or it has too few devices.
-          UnavailableError: no device is left that has the values.
+          ValueError: if no device of the strategy belongs to `lost`.
+          NotFoundError: if the target does not exist or has too few devices.
+          UnavailableError: if no remaining device has the values.
         """
         replace_devices(self, lost, target)
 
 
 class MultiWorkerMirroredStrategy(MirroredStrategy):
-    """`MirroredStrategy` for several computers: tasks of a cluster, hosts of a simulated one, or this computer.
+    """`MirroredStrategy` for several computers: tasks of a cluster, hosts of a simulated cluster, or this computer.
 
-    One process controls all of them: the program runs once, and needs no `TF_CONFIG`.
+    One process controls all of them: the program runs once and needs no `TF_CONFIG`.
 
     Args:
-      cluster_resolver: says which workers there are; with a `tf.distribute.LocalCluster`, or a resolver of a running
-        cluster, the program is connected, and trains on all its workers. When None it is the cluster that the program
-        is connected with, or the simulated one, and where there is none `TF_CONFIG`.
-      communication_options: its `implementation` says what cards of a cluster send to one another, `RING` or what
-        takes least time; its `bytes_per_pack` in how many parts.
+      cluster_resolver: names the workers. With a `tf.distribute.LocalCluster`, or a resolver of a running cluster, the
+        program connects to the cluster and trains on all its workers. By default, the connected cluster, the simulated
+        cluster or `TF_CONFIG`, in this order.
+      communication_options: `implementation` selects the algorithm for a cluster's cards, `RING` or the fastest;
+        `bytes_per_pack` limits the size of each pack.
 
     Raises:
-      UnimplementedError: there are several workers, and none or fewer are simulated.
-      ValueError: `TF_CONFIG` cannot be read.
+      UnimplementedError: if there are several workers but no simulated cluster, or one with fewer hosts.
+      ValueError: if `TF_CONFIG` cannot be parsed.
 
     >>> tf.runtime.restart()
     >>> _ = tf.runtime.simulate_cluster(hosts=2, gpus=1)
@@ -165,7 +165,7 @@ class MultiWorkerMirroredStrategy(MirroredStrategy):
     """
 
     def __init__(self, cluster_resolver: Any = None, communication_options: Any = None) -> None:
-        """Takes all GPUs of the workers, or the CPU of this computer."""
+        """Uses all GPUs of the workers, or the CPU of this computer."""
         self._cluster_resolver = TFConfigClusterResolver() if cluster_resolver is None else cluster_resolver
         connect_with(cluster_resolver)
         self._workers = count_workers(cluster_resolver)
@@ -173,7 +173,7 @@ class MultiWorkerMirroredStrategy(MirroredStrategy):
 
     @property
     def cluster_resolver(self) -> Any:
-        """What names the workers: its `task_type` and `task_id` are None where one program controls all of them."""
+        """The resolver of the workers; its `task_type` and `task_id` are None if one program controls them all."""
         return self._cluster_resolver
 
     def _tell(self) -> None:
@@ -189,14 +189,14 @@ class MultiWorkerMirroredStrategy(MirroredStrategy):
 
 
 def _listed(names: Sequence[str]) -> str:
-    """Returns names as TensorFlow logs them; of more than 16 the first 4, and how many there are."""
+    """Returns names as TensorFlow logs them; with more than 16 names, the first 4 and the total."""
     if len(names) <= _MOST_NAMES:
         return repr(tuple(names))
     return f"{tuple(names[:4])!r} and {len(names) - 4} more of {len(names)}"
 
 
 def _full_names(devices: Iterable[Any] | None) -> tuple[str, ...]:
-    chosen = check_several(devices or (), "devices", "a list of names of devices")
+    chosen = check_several(devices or (), "devices", "a list of device names")
     if not chosen:
         context = CURRENT.context
         chosen = context.list_logical("GPU") or context.list_logical("CPU")
@@ -211,7 +211,7 @@ def _full_names(devices: Iterable[Any] | None) -> tuple[str, ...]:
 
 def _full_name(name: Any) -> str:
     if not isinstance(name, str):
-        raise unexpected(name, "devices", "names of devices")
+        raise unexpected(name, "devices", "device names")
     full = merged(name, None).name
     assert full is not None
     return full

@@ -1,4 +1,4 @@
-"""Strategies without copies: everything on one device, or the variables in one place."""
+"""Strategies without copies: everything on one device, or all variables on one device."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from nbtf.distribute.strategy import Strategy
 
 
 class OneDeviceStrategy(Strategy):
-    """Puts variables and replicas on one device: a program for many can be tried on one.
+    """Places variables and replicas on one device, so that a program for many devices can be tried on one.
 
     >>> strategy = tf.distribute.OneDeviceStrategy("/CPU:0")
     >>> with strategy.scope():
@@ -25,7 +25,7 @@ class OneDeviceStrategy(Strategy):
     _replicas_meet = False
 
     def __init__(self, device: str) -> None:
-        """Takes the name of the device."""
+        """Resolves the name of the device."""
         super().__init__(_full_names([device]))
 
     def _create(self, next_creator: Callable[..., Any], **kwargs: Any) -> Any:
@@ -34,15 +34,15 @@ class OneDeviceStrategy(Strategy):
 
 
 class CentralStorageStrategy(Strategy):
-    """Keeps each variable once, and computes on all devices.
+    """Keeps a single copy of each variable, and computes on all devices.
 
     Args:
-      compute_devices: all GPUs when None, and where there are none the CPU.
-      parameter_device: where variables live; CPU:0 when None, and with a single compute device that one.
+      compute_devices: names of the devices that compute. By default all GPUs or, without GPUs, the CPU.
+      parameter_device: device that stores the variables. By default CPU:0, or the compute device if there is only one.
     """
 
     def __init__(self, compute_devices: Iterable[Any] | None = None, parameter_device: str | None = None) -> None:
-        """Looks the devices up."""
+        """Resolves the devices."""
         devices = _full_names(compute_devices)
         super().__init__(devices)
         self._home = (

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 
 class InputReplicationMode(Enum):
-    """For whom the function of `distribute_datasets_from_function` is called: once a worker, or once a replica."""
+    """How often `distribute_datasets_from_function` calls its function: once per worker or once per replica."""
 
     PER_WORKER = "PER_WORKER"
     PER_REPLICA = "PER_REPLICA"
@@ -18,10 +18,10 @@ class InputOptions(NamedTuple):
 
     Attributes:
       experimental_fetch_to_device: whether each replica's rows are copied to its device; False leaves them on CPU:0.
-      experimental_replication_mode: whether `distribute_datasets_from_function` calls its function once a worker or
-        once a replica.
-      experimental_place_dataset_on_device: accepted and ignored: datasets run on the CPU.
-      experimental_per_replica_buffer_size: accepted and ignored: elements are made when they are needed.
+      experimental_replication_mode: whether `distribute_datasets_from_function` calls its function once per worker or
+        once per replica.
+      experimental_place_dataset_on_device: accepted but ignored, because datasets run on the CPU.
+      experimental_per_replica_buffer_size: accepted but ignored, because elements are produced on demand.
 
     >>> tf.distribute.InputOptions(experimental_fetch_to_device=False).experimental_fetch_to_device
     False
@@ -34,17 +34,17 @@ class InputOptions(NamedTuple):
 
     @property
     def is_per_replica(self) -> bool:
-        """Whether each replica has a dataset of its own."""
+        """Whether each replica has its own dataset."""
         return self.experimental_replication_mode is InputReplicationMode.PER_REPLICA
 
 
 class RunOptions(NamedTuple):
-    """How `strategy.run` compiles for TPUs; without effect on other devices.
+    """How `strategy.run` compiles for TPUs; it has no effect on other devices.
 
     Attributes:
-      experimental_enable_dynamic_batch_size: accepted and ignored.
-      experimental_bucketizing_dynamic_shape: accepted and ignored.
-      experimental_xla_options: accepted and ignored.
+      experimental_enable_dynamic_batch_size: accepted but ignored.
+      experimental_bucketizing_dynamic_shape: accepted but ignored.
+      experimental_xla_options: accepted but ignored.
     """
 
     experimental_enable_dynamic_batch_size: bool = True

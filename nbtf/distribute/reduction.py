@@ -1,4 +1,4 @@
-"""How the values of all replicas become one: which op, on which device, in which order, in how many copies."""
+"""How are the values of all replicas combined: by which op, on which device, in which order, in how many copies?"""
 
 from __future__ import annotations
 
@@ -39,32 +39,32 @@ from nbtf.distribute.values import DistributedValues, Mirrored, mapped
 CPU = "/job:localhost/replica:0/task:0/device:CPU:0"
 _THIS_TASK = task_of(CPU)
 _MOST_LINES = 10
-"""How often a process logs its reductions, as in TensorFlow."""
+"""Maximum number of reductions that are logged, as in TensorFlow."""
 
 
 class ReduceOp(Enum):
-    """What becomes of the values of all replicas."""
+    """How the values of all replicas are combined."""
 
     SUM = "SUM"
     MEAN = "MEAN"
 
     @staticmethod
     def read(value: ReduceOp | str) -> ReduceOp:
-        """Returns the member for a text in any case.
+        """Returns the member with a name, in upper or lower case.
 
         Raises:
-          ValueError: there is none.
+          ValueError: if no member has this name.
         """
         return value if isinstance(value, ReduceOp) else ReduceOp(value.upper())
 
 
 class CrossDeviceOps:
-    """How values are reduced across devices. All kinds give the same bits: values are added in the order of devices.
+    """Reduces values across devices. All kinds give bit-identical results: values are added in the order of devices.
 
-    `num_packs` says into how many buffers the tensors of one reduction are packed; 0 copies each by itself. On CPUs of
-    one computer, between which nothing travels, each is added up where it is.
-    `algorithm` says what cards of a simulated cluster send to one another; see `nbtf/_devices/collectives.py`. On one
-    computer all kinds copy to one device and back.
+    `num_packs` is the number of buffers into which the tensors of one reduction are packed; 0 copies each tensor
+    separately. CPUs of one computer need no packing, because nothing is copied between them.
+    `algorithm` selects the messages between cards of a simulated cluster; see `nbtf/_devices/collectives.py`. On one
+    computer, all kinds copy to one device and back.
     """
 
     num_packs = 1
@@ -79,11 +79,11 @@ class CrossDeviceOps:
 
         Args:
           reduce_op: sum or mean.
-          values: for each replica its tensors, or `IndexedSlices`, in the same order.
-          devices: of the replicas.
+          values: for each replica, its tensors or `IndexedSlices`, in the same order.
+          devices: devices of the replicas.
 
         Returns:
-          For each replica its list of results.
+          For each replica, the list of its results.
         """
         results: list[list[Any]] = [[None] * len(values[0]) for _ in devices]
         for indices in self._packs(values[0], bool(self.num_packs) and not have_one_memory(devices)):
@@ -94,7 +94,7 @@ class CrossDeviceOps:
         return results
 
     def _packs(self, values: Sequence[Any], packed: bool) -> list[list[int]]:
-        """Returns which values travel together: those of one dtype, in parts; each by itself if not packed."""
+        """Returns groups of values that are copied together: per dtype, in parts; or each value separately."""
         packs: dict[Any, list[int]] = {}
         for index, value in enumerate(values):
             alone = not packed or isinstance(value, IndexedSlices)
@@ -102,11 +102,11 @@ class CrossDeviceOps:
         return [indices for pack in packs.values() for indices in self._divided(pack, values)]
 
     def _divided(self, indices: list[int], values: Sequence[Any]) -> list[list[int]]:
-        """Returns the parts of values of one dtype: `num_packs` of them."""
+        """Returns the values of one dtype in `num_packs` parts."""
         return _split_evenly(indices, self.num_packs or 1)
 
     def with_options(self, options: CommunicationOptions | None) -> CrossDeviceOps:
-        """Returns what reduces by the options of a call; in TensorFlow, too, they are for collectives alone."""
+        """Returns the ops for a call with options; as in TensorFlow, only collectives use them."""
         return self
 
     def _all_reduce_pack(
@@ -123,10 +123,10 @@ class CrossDeviceOps:
         return [_unpack(total, shapes, device_name) for total, device_name in zip(totals, devices, strict=True)]
 
     def _reduce_buffers(self, reduce_op: ReduceOp, buffers: Sequence[Any], devices: Sequence[str]) -> list[Tensor]:
-        """Returns sum or mean of a tensor of each device, on all of them: what algorithms differ in.
+        """Returns the sum or mean of one tensor per device, on all devices; the algorithms differ only in this step.
 
-        The star copies all to one device, adds them up there in the order of the devices, and copies the result to
-        each: two copies a device.
+        The star copies all tensors to one device, adds them up there in the order of the devices, and copies the result
+        to each device: two copies per device.
         """
         if self.algorithm != STAR and are_linked(devices):
             sums = all_reduce([as_tensor(buffer) for buffer in buffers], devices, self.algorithm)
@@ -149,21 +149,21 @@ class ReductionToOneDevice(CrossDeviceOps):
     algorithm = STAR
 
     def __init__(self, reduce_to_device: str | None = None, accumulation_fn: Any = None) -> None:
-        """Takes the device to add up on, that of the first replica when None; `accumulation_fn` is ignored."""
+        """Adds up on this device, by default that of the first replica; `accumulation_fn` is ignored."""
         self.reduce_to_device = reduce_to_device
 
 
 class HierarchicalCopyAllReduce(CrossDeviceOps):
-    """Adds up inside each host of a simulated cluster first, then between hosts; on one computer to one device."""
+    """Adds up inside each host of a simulated cluster first, then between hosts; on one computer, on one device."""
 
     algorithm = HIERARCHICAL
     _algorithm = "HierarchicalCopy"
 
     def __init__(self, num_packs: int = 1) -> None:
-        """Takes the number of packs.
+        """Sets the number of packs.
 
         Raises:
-          ValueError: it is negative.
+          ValueError: if it is negative.
         """
         if check_number(num_packs, "num_packs") < 0:
             raise ValueError(f"{self._algorithm} requires num_packs >= 0, but {num_packs} is specified")
@@ -171,17 +171,17 @@ class HierarchicalCopyAllReduce(CrossDeviceOps):
 
 
 class NcclAllReduce(HierarchicalCopyAllReduce):
-    """Chooses among ring, tree and hierarchical in a simulated cluster, as NCCL does; NCCL itself is not used."""
+    """Chooses among ring, tree and hierarchical in a simulated cluster, as NCCL does; it does not use NCCL itself."""
 
     algorithm = AUTO
     _algorithm = "NCCL all-reduce"
 
 
 class CollectiveAllReduce(CrossDeviceOps):
-    """What `MultiWorkerMirroredStrategy` does, by its communication options."""
+    """The reduction of `MultiWorkerMirroredStrategy`, configured by its communication options."""
 
     def __init__(self, options: CommunicationOptions | None = None) -> None:
-        """Takes the options, those of `CommunicationOptions()` when None."""
+        """Uses these options, by default those of `CommunicationOptions()`."""
         self.options: CommunicationOptions = CommunicationOptions() if options is None else options
         check_has(
             self.options, "bytes_per_pack", "communication_options", "tf.distribute.experimental.CommunicationOptions"
@@ -189,30 +189,30 @@ class CollectiveAllReduce(CrossDeviceOps):
         self.algorithm = RING if self.options.implementation is CommunicationImplementation.RING else AUTO
 
     def with_options(self, options: CommunicationOptions | None) -> CrossDeviceOps:
-        """Returns what reduces by the options of a call, and by its own where the call has none."""
+        """Returns the ops for a call with options; its own options apply where the call has none."""
         return self if options is None else CollectiveAllReduce(self.options.merge(options))
 
     def _divided(self, indices: list[int], values: Sequence[Any]) -> list[list[int]]:
-        """Returns all in one part, or packs of so many bytes."""
+        """Returns all values in one part, or in packs of `bytes_per_pack`."""
         size = self.options.bytes_per_pack
         return [indices] if not size or len(indices) == 1 else packed_by_size(indices, values, size)
 
 
 def are_linked(devices: Sequence[str]) -> bool:
-    """Tells whether all are cards of a simulated cluster."""
+    """Returns whether all are cards of a simulated cluster."""
     members = _devices_named(devices)
     return all([member is not None and member.network is not None and member.type == "GPU" for member in members])
 
 
 def are_tasks(devices: Sequence[str]) -> bool:
-    """Tells whether all are devices of several other processes."""
+    """Returns whether all are devices of other processes, at least two of them."""
     members, joined = _devices_named(devices), CURRENT.context.logical_devices.joined
     tasks = {member.task for member in members if member is not None and member in joined}
     return len(tasks) > 1 and all([member is not None and member.task in tasks for member in members])
 
 
 def have_one_memory(devices: Sequence[str]) -> bool:
-    """Tells whether all are CPUs of one computer: a copy between them shares the array, as in TensorFlow."""
+    """Returns whether all are CPUs of one computer, between which a copy shares the array, as in TensorFlow."""
     members = _devices_named(devices)
     return all([member is not None and member.on_host for member in members]) and (
         len({member.task for member in members if member is not None}) == 1
@@ -220,7 +220,7 @@ def have_one_memory(devices: Sequence[str]) -> bool:
 
 
 def _devices_named(names: Sequence[str]) -> list[Device | None]:
-    """Returns the devices of these names; None for one that there is not."""
+    """Returns the devices with these names; None for a device that does not exist."""
     by_name = CURRENT.context.devices.by_name
     return [by_name.get(name) for name in names]
 
@@ -242,7 +242,7 @@ def _packed(tensors: Sequence[Tensor], device_name: str) -> Tensor:
 
 
 def _unpack(buffer: Tensor, shapes: Sequence[Any], device_name: str) -> list[Tensor]:
-    """Returns the tensors whose elements a buffer has."""
+    """Returns the tensors whose elements are in a buffer."""
     with device(device_name):
         flat_tensors = split(buffer, [shape.num_elements() for shape in shapes], 0)
         return [
@@ -255,7 +255,7 @@ def _unpack(buffer: Tensor, shapes: Sequence[Any], device_name: str) -> list[Ten
 
 
 def copy_to(device_name: str, value: Any) -> Tensor:
-    """Returns a value on a device; a copy if it is elsewhere."""
+    """Returns a value on a device; a copy if it is on another device."""
     tensor = as_tensor(value)
     if tensor.device == device_name:
         return tensor
@@ -265,7 +265,7 @@ def copy_to(device_name: str, value: Any) -> Tensor:
 
 @during(ALL_REDUCE)
 def reduce_values(reduce_op: ReduceOp, values: Sequence[Any], device_name: str) -> Any:
-    """Returns sum or mean of the replicas' values, on a device; they are added in the order of the replicas."""
+    """Returns the sum or mean of the replicas' values on a device; they are added in the order of the replicas."""
     if isinstance(values[0], IndexedSlices):
         return _join_rows(reduce_op, values, device_name)
     with device(device_name):
@@ -273,7 +273,7 @@ def reduce_values(reduce_op: ReduceOp, values: Sequence[Any], device_name: str) 
 
 
 def combined(reduce_op: ReduceOp, values: Sequence[Any]) -> Tensor:
-    """Returns sum or mean of tensors, on the current device."""
+    """Returns the sum or mean of tensors on the current device."""
     total = add_n(list(values))
     return total if reduce_op is ReduceOp.SUM else truediv(total, len(values))
 
@@ -287,7 +287,7 @@ def _join_rows(reduce_op: ReduceOp, values: Sequence[IndexedSlices], device_name
 
 
 def copy_value_to(device_name: str, value: Any) -> Any:
-    """Returns a tensor or a part of one on a device."""
+    """Returns a tensor or `IndexedSlices` on a device."""
     if isinstance(value, IndexedSlices):
         return IndexedSlices(copy_to(device_name, value.values), copy_to(device_name, value.indices), value.dense_shape)
     return copy_to(device_name, value)
@@ -295,7 +295,7 @@ def copy_value_to(device_name: str, value: Any) -> Any:
 
 @during(ALL_REDUCE)
 def reduced_over(reduce_op: ReduceOp, value: DistributedValues, axis: Any) -> Any:
-    """Returns what `strategy.reduce` does, on CPU:0: of the replicas' values, and of their rows if there is an axis."""
+    """Returns the result of `strategy.reduce` on CPU:0: over the replicas, and over an axis if one is given."""
     values: Sequence[Any] = value.values
     _log_reduction(CPU, (CPU,))
     if axis is None:
@@ -312,7 +312,7 @@ def reduced_over(reduce_op: ReduceOp, value: DistributedValues, axis: Any) -> An
 
 
 def _broadcast(total: Any) -> Any:
-    """Returns a sum as TensorFlow does: its broadcast to CPU:0 is an op of its own even when the sum is there."""
+    """Returns a sum after a broadcast to CPU:0; as in TensorFlow, this is a separate op even if the sum is there."""
     if isinstance(total, IndexedSlices):
         return total
     with device(CPU):
@@ -320,10 +320,10 @@ def _broadcast(total: Any) -> Any:
 
 
 def copies_reduced(reduce_op: ReduceOp, copies: Sequence[Any]) -> Tensor:
-    """Returns sum or mean of a variable's copies, as TensorFlow does: read on their devices, added up on one.
+    """Returns the sum or mean of a variable's copies, which are read on their own devices.
 
-    That is the device of the current `tf.device` block, or CPU:0. On tasks of a cluster nothing is sent to this
-    program: the copies are added up where an op without a device runs.
+    As in TensorFlow, they are added up on the device of the current `tf.device` block, or on CPU:0. With tasks of a
+    cluster, nothing is sent to this program: the copies are added up where an op without a device runs.
     """
     if any([task_of(copy.device) != _THIS_TASK for copy in copies]):
         return combined(reduce_op, [read_variable(copy) for copy in copies])
@@ -332,11 +332,11 @@ def copies_reduced(reduce_op: ReduceOp, copies: Sequence[Any]) -> Tensor:
     _log_reduction(target, (target,))
     values = [read_variable(copy) for copy in copies]
     with device(target):
-        return identity(combined(reduce_op, values))  # the identity: TensorFlow's broadcast
+        return identity(combined(reduce_op, values))  # the identity is TensorFlow's broadcast
 
 
 def _count(value: Any, axis: Any) -> Any:
-    """Returns how many elements are added up along axes: a tensor where lengths are unknown."""
+    """Returns how many elements are added up along axes; a tensor if lengths are unknown."""
     tensor = as_tensor(value)
     axes: list[int] = [axis] if isinstance(axis, int) else list(axis)
     lengths = [tensor.shape[axis] for axis in axes]
@@ -351,7 +351,7 @@ def _sum(value: Any, axis: Any) -> Tensor:
 
 
 _lines_logged: WeakKeyDictionary[Any, int] = WeakKeyDictionary()
-"""How often each runtime has logged a reduction: `tf.runtime.restart()` counts afresh, as a new process does."""
+"""Number of reductions logged per runtime; `tf.runtime.restart()` starts again at 0, like a new process."""
 
 
 def _log_reduction(device_name: str, targets: tuple[str, ...]) -> None:
@@ -365,7 +365,7 @@ def _log_reduction(device_name: str, targets: tuple[str, ...]) -> None:
 
 
 def all_reduced_here(context: ReplicaContext, reduce_op: Any, value: Any, options: Any) -> Any:
-    """Returns what `ReplicaContext.all_reduce` does."""
+    """Returns the result of `ReplicaContext.all_reduce`."""
     op = ReduceOp.read(reduce_op)
     flat = flatten(value)
     for tensor in flat:
@@ -401,7 +401,7 @@ def _meet_and_reduce(context: ReplicaContext, op: ReduceOp, values: list[Any], o
 
 
 def all_gathered_here(context: ReplicaContext, value: Any, axis: int) -> Any:
-    """Returns what `ReplicaContext.all_gather` does."""
+    """Returns the result of `ReplicaContext.all_gather`."""
 
     @during(ALL_REDUCE)
     def merge(strategy: Any, per_replica: Any) -> Any:

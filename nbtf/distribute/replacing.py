@@ -1,4 +1,4 @@
-"""What does a strategy do that has lost a device? It goes on with those left, or with another in its place."""
+"""How does a strategy continue after losing a device? With the remaining devices, or with a replacement."""
 
 from __future__ import annotations
 
@@ -20,28 +20,28 @@ if TYPE_CHECKING:
 
 
 def replace_devices(strategy: MirroredStrategy, lost: str, target: str | None) -> None:
-    """Does what `MirroredStrategy.replace` says."""
+    """Implements `MirroredStrategy.replace`."""
     names = strategy.extended.worker_devices
     gone = [name for name in names if _is_part_of(name, lost)]
     if not gone:
-        raise ValueError(f"No device of the strategy is of {lost!r}. It has {', '.join(names)}.")
+        raise ValueError(f"No device of the strategy belongs to {lost!r}. Its devices are {', '.join(names)}.")
     forget_losses(CURRENT.context)
     substitutes = dict.fromkeys(gone) if target is None else dict(zip(gone, _targets(gone, target), strict=True))
     survivors = [number for number, name in enumerate(names) if name not in substitutes]
     if not survivors:
         raise UnavailableError(
-            f"The strategy has no device but {', '.join(gone)}: nobody has the values of its variables any more. "
-            "Make the model anew, and restore a checkpoint."
+            f"The strategy has lost all its devices ({', '.join(gone)}), and with them the values of its variables. "
+            "Create the model again, and restore a checkpoint."
         )
     variables = strategy.variables()
     copies = [_copies_of(variable, substitutes, survivors[0], names) for variable in variables]
-    for variable, values in zip(variables, copies, strict=True):  # all are there: from here on nothing can fail
+    for variable, values in zip(variables, copies, strict=True):  # all copies exist: from here on nothing can fail
         variable.use(values)
     strategy.extended.use(tuple([each for name in names if (each := substitutes.get(name, name)) is not None]))
 
 
 def _copies_of(variable: Any, substitutes: dict[str, Any], survivor: int, names: Sequence[str]) -> list[Any]:
-    """Returns the copies of a variable on the devices of today, those on new devices made of one that is left."""
+    """Returns a variable's copies on the current devices; a new device gets the value of a remaining one."""
     values: list[Any] = []
     for copy, name in zip(variable.values, names, strict=True):
         substitute = substitutes.get(name, name)
@@ -51,14 +51,14 @@ def _copies_of(variable: Any, substitutes: dict[str, Any], survivor: int, names:
             with device(substitute):
                 fresh = variable.values[survivor].__deepcopy__({})
                 if isinstance(variable, SyncOnReadVariable) and variable.aggregation is VariableAggregation.SUM:
-                    fresh.assign(fresh * 0)  # what it had added is gone
+                    fresh.assign(fresh * 0)  # the lost copy's contribution to the sum is lost
             fresh._name = copy._name
             values.append(fresh)
     return values
 
 
 def _targets(gone: Sequence[str], target: str) -> list[str]:
-    """Returns the devices that take the place of others: one device, or those of a task in their order."""
+    """Returns the devices that replace the lost ones: one device, or those of a task in their order."""
     renew(CURRENT.context)
     by_name = CURRENT.context.devices.by_name
     fields = parse(target)
@@ -70,14 +70,14 @@ def _targets(gone: Sequence[str], target: str) -> list[str]:
         candidates = [full]
     if len(candidates) < len(gone):
         raise NotFoundError(
-            f"{target} has {counted(len(candidates), 'device')} to take the place of {len(gone)}. "
-            f"There are {', '.join(by_name)}."
+            f"{target} has {counted(len(candidates), 'device')} to replace {len(gone)}. "
+            f"Available devices: {', '.join(by_name)}."
         )
     return candidates[: len(gone)]
 
 
 def _is_part_of(name: str, text: str) -> bool:
-    """Tells whether a device is one, or of a task, that a text names."""
+    """Returns whether a text names a device or its task."""
     device_fields, requested = parse(name), parse(text)
     return requested != Fields() and all(
         field is None or field == device_field for field, device_field in zip(requested, device_fields, strict=True)

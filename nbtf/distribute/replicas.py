@@ -1,7 +1,8 @@
-"""How the replicas of one `run` take turns.
+"""How do the replicas of one `run` take turns?
 
-One runs at a time, in the order of the devices, so everything happens in the same order each time. The first runs on
-the caller's thread. As long as none waits for the others, so do all; when the first one waits, the others get threads.
+One replica runs at a time, in the order of the devices, so that everything happens in the same order each time. The
+first replica runs on the caller's thread. As long as no replica waits for the others, all of them run there. Once the
+first one waits, the others get their own threads.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ IN_OTHER_GRAPH = (
 
 
 class MergeRequest(NamedTuple):
-    """What a replica wants to be called when all are there."""
+    """A function that a replica wants to call when all replicas have arrived."""
 
     fn: Callable[..., Any]
     args: Sequence[Any]
@@ -47,17 +48,17 @@ class MergeRequest(NamedTuple):
 
 
 class _AbandonedError(BaseException):
-    """Ends a replica that nobody waits for any more."""
+    """Ends a replica whose result is no longer needed."""
 
 
 class _Thread:
-    """A replica on a thread of its own, which runs only when it is told to."""
+    """A replica on its own thread, which runs only when resumed."""
 
     def __init__(self, body: Callable[[], object]) -> None:
-        """Starts the thread, which waits.
+        """Starts the thread, which then waits.
 
         Raises:
-          RuntimeError: threads cannot start here.
+          RuntimeError: if threads cannot start here.
         """
         self._turn, self._back = threading.Semaphore(0), threading.Semaphore(0)
         self._request: MergeRequest | None = None
@@ -82,7 +83,7 @@ class _Thread:
             self._back.release()
 
     def resume(self, answer: Any = None) -> MergeRequest | None:
-        """Lets it run until it asks for something, and returns that; None when it is over."""
+        """Lets the replica run until its next request and returns the request; None when the replica has finished."""
         self._answer = answer
         self._turn.release()
         self._back.acquire()
@@ -91,7 +92,7 @@ class _Thread:
         return self._request
 
     def ask(self, request: MergeRequest) -> Any:
-        """Is called on the thread: waits until the others are there; returns the answer."""
+        """Sends a request from the replica's thread, waits for the other replicas, and returns the answer."""
         self._request = request
         self._back.release()
         self._turn.acquire()
@@ -100,7 +101,7 @@ class _Thread:
         return self._answer
 
     def abandon(self) -> None:
-        """Ends it where it waits now, or will wait next."""
+        """Ends the replica where it waits now or next."""
         self._abandoned = True
         self._turn.release()
         self._thread.join()
@@ -112,7 +113,7 @@ class Replicas:
     def __init__(
         self, strategy: Strategy, fn: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]
     ) -> None:
-        """Takes a function and its arguments; nothing runs yet."""
+        """Stores the function and its arguments; nothing runs yet."""
         self._strategy, self._devices = strategy, strategy.extended.worker_devices
         self._fn: Callable[..., Any] = fn
         self._args: Sequence[Any] = args
@@ -125,7 +126,7 @@ class Replicas:
         self._variables: list[Any] = []
 
     def run(self) -> Any:
-        """Runs the function once in each replica; returns the results, put together."""
+        """Runs the function once in each replica; returns the combined results."""
         try:
             for number in range(len(self._devices)):
                 thread = self._threads.get(number)
@@ -139,7 +140,7 @@ class Replicas:
             for thread in self._threads.values():
                 if not thread.over:
                     thread.abandon()
-            self._results, self._answers, self._args, self._kwargs = [], (), (), {}  # a scope that is kept knows us
+            self._results, self._answers, self._args, self._kwargs = [], (), (), {}  # a stored scope references this
 
     def _call(self, number: int) -> None:
         """Runs the function in one replica, on this thread."""
@@ -160,10 +161,10 @@ class Replicas:
     # Meeting
 
     def check_graph(self) -> None:
-        """Refuses to meet where a replica adds ops to a graph of its own: the others could not add to it.
+        """Checks that the replicas can meet: they cannot while one adds ops to its own graph.
 
         Raises:
-          RuntimeError: in TensorFlow's words.
+          RuntimeError: if the replica adds ops to another graph, with TensorFlow's text.
         """
         graph = (SCOPE() or EMPTY).graph
         if self._strategy._replicas_meet and graph is not None and graph is not self._outer.graph:
@@ -177,7 +178,7 @@ class Replicas:
         kwargs: Mapping[str, Any],
         deferrable: bool = False,
     ) -> Any:
-        """Is called by a replica: waits for all, has the function called once, returns this replica's result."""
+        """Waits, in a replica, for all others; calls the function once and returns this replica's result."""
         request = MergeRequest(fn, args, kwargs)
         thread = self._threads.get(number)
         if thread is not None:
@@ -186,7 +187,7 @@ class Replicas:
             self._later[number].append(request)
             return None
         if number > 0:
-            raise RuntimeError(UNEQUAL)  # the first one is over
+            raise RuntimeError(UNEQUAL)  # the first replica has already finished
         try:
             requests = [request, *self._resume_others()]
         except UnimplementedError:
@@ -199,7 +200,7 @@ class Replicas:
         return self._answers[0]
 
     def _resume_others(self) -> list[MergeRequest]:
-        """Lets all others run until they ask for something."""
+        """Lets all other replicas run until their next requests."""
         requests: list[MergeRequest] = []
         for number in range(1, len(self._devices)):
             thread = self._threads.get(number)
@@ -216,14 +217,14 @@ class Replicas:
             return _Thread(partial(self._call, number))
         except RuntimeError as error:
             raise UnimplementedError(
-                f"Replicas cannot wait for each other here, since threads cannot start ({error}). "
-                "What needs no waiting works: `fit`, and `apply_gradients` at the end of a replica's function."
+                f"Replicas cannot wait for each other here, because threads cannot start ({error}). "
+                "Use `fit`, or call `apply_gradients` at the end of a replica's function: these do not wait."
             ) from None
 
     def _call_merged(self, requests: Sequence[MergeRequest]) -> Any:
         """Calls a function across replicas."""
         outer = self._outer
-        if (SCOPE() or EMPTY).graph is None and outer.graph is not None:  # in a `tf.init_scope`, whose ops run at once
+        if (SCOPE() or EMPTY).graph is None and outer.graph is not None:  # in a `tf.init_scope`, ops run immediately
             outer = outer.with_(graph=None, tapes=())
         with within(lambda _: across(self._strategy, outer)):
             args = regrouped([tuple(request.args) for request in requests])
@@ -239,7 +240,7 @@ class Replicas:
     # Variables
 
     def _create(self, counter: Any, next_creator: Callable[..., Any], **kwargs: Any) -> Any:
-        """Makes a variable in a replica: the first that comes makes it for all."""
+        """Creates a variable in a replica: the first replica to arrive creates it for all."""
         position = next(counter)
         if position == len(self._variables):
             value = kwargs["initial_value"]
@@ -251,14 +252,14 @@ class Replicas:
 
 
 def across(strategy: Strategy, outer: Scope) -> Scope:
-    """Returns the scope of a strategy, across its replicas, inside another one."""
+    """Returns the scope of a strategy in cross-replica context, inside another scope."""
     creator = strategy._creator
     creators = outer.creators if creator in outer.creators else (*outer.creators, creator)
     return open_scope(outer.with_(strategy=strategy, replica=None, creators=creators))
 
 
 def open_scope(scope: Scope) -> Scope:
-    """Returns a scope whose express lane is open if it may be."""
+    """Returns a scope with its express lane open, if the scope allows it."""
     if HERE.first is not None and scope.plain:
         scope.lane = lane_of(scope.request, CURRENT.context.devices)
     return scope

@@ -1,4 +1,4 @@
-"""What names the tasks of a cluster?"""
+"""The base class of cluster resolvers."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from nbtf._runtime.context import CURRENT
 
 
 class ClusterResolver:
-    """What names the tasks of a cluster; `SimpleClusterResolver` is told them.
+    """Names the tasks of a cluster; `SimpleClusterResolver` takes them as an argument.
 
     Attributes:
-      task_type: the job of this process, None where it is in none.
-      task_id: its number there.
-      environment: where it runs, as text.
+      task_type: job of this process; None if it belongs to no job.
+      task_id: number of this process in its job.
+      environment: name of the environment.
 
     >>> tf.distribute.cluster_resolver.ClusterResolver().task_type is None
     True
@@ -25,20 +25,20 @@ class ClusterResolver:
     environment: str = ""
 
     def cluster_spec(self) -> ClusterSpec:
-        """Returns the jobs.
+        """Returns the jobs of the cluster.
 
         Raises:
-          NotImplementedError: this class names none.
+          NotImplementedError: if the class does not define it.
         """
-        raise NotImplementedError("cluster_spec is not implemented: take SimpleClusterResolver(ClusterSpec({...})).")
+        raise NotImplementedError("cluster_spec is not implemented. Use SimpleClusterResolver(ClusterSpec({...})).")
 
     def master(self, task_type: str | None = None, task_id: int | None = None, rpc_layer: str | None = None) -> str:
-        """Returns the address of a task, of this process's own when none is named; empty where there is none.
+        """Returns the address of a task, by default of this process; empty if the process has none.
 
         Args:
-          task_type: its job.
-          task_id: its number.
-          rpc_layer: is put in front, as in `grpc://host:2222`.
+          task_type: job of the task.
+          task_id: number of the task.
+          rpc_layer: protocol put in front, as in `grpc://host:2222`.
         """
         job = self.task_type if task_type is None else task_type
         number = self.task_id if task_id is None else task_id
@@ -50,12 +50,12 @@ class ClusterResolver:
     def num_accelerators(
         self, task_type: str | None = None, task_id: int | None = None, config_proto: Any = None
     ) -> dict[str, int]:
-        """Returns how many cards a task has: those of a host of the simulated cluster, or of this computer.
+        """Returns the number of cards of a task: those of a host in the simulated cluster, or of this computer.
 
         Args:
-          task_type: accepted and ignored: all hosts have as many.
-          task_id: likewise.
-          config_proto: likewise.
+          task_type: accepted but ignored, because all hosts have the same number.
+          task_id: accepted but ignored.
+          config_proto: accepted but ignored.
         """
         configuration = CURRENT.context.configuration
         local = sum(device.device_type == "GPU" for device in configuration.physical)

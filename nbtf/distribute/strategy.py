@@ -1,4 +1,4 @@
-"""What every strategy can do, and the one that is always there."""
+"""The base class of strategies, and the default strategy."""
 
 from __future__ import annotations
 
@@ -38,10 +38,10 @@ _NOTE = re.compile(r"in replica \d+ of \d+ on ")
 
 
 class ValueContext:
-    """What a function is told that makes a value for a replica."""
+    """The argument of a function that makes a value for a replica."""
 
     def __init__(self, replica_id_in_sync_group: int = 0, num_replicas_in_sync: int = 1) -> None:
-        """Takes the number of the replica, and how many there are."""
+        """Stores the replica's number and the number of replicas."""
         self.replica_id_in_sync_group: int = replica_id_in_sync_group
         self.num_replicas_in_sync: int = num_replicas_in_sync
 
@@ -52,7 +52,7 @@ class StrategyScope(ScopeStack):
     __slots__ = ("_strategy",)
 
     def __init__(self, strategy: Strategy) -> None:
-        """Takes the strategy."""
+        """Stores the strategy."""
         super().__init__()
         self._strategy = strategy
 
@@ -65,45 +65,45 @@ class StrategyScope(ScopeStack):
 
     @leaving
     def __exit__(self, *error: object) -> None:
-        """Closes it."""
+        """Leaves the block."""
         self.leave("Exiting strategy scope without proper scope nesting")
 
 
 class Strategy:
-    """How a program runs on several devices: where its variables live, how a batch is split, how results are joined.
+    """How a program runs on several devices: where variables are stored, and how batches are split and results joined.
 
-    `MirroredStrategy` is the one to use; `get_strategy` returns the one that is current.
+    Use `MirroredStrategy` for most purposes. `get_strategy` returns the current strategy.
     """
 
     _cross_device_ops = CrossDeviceOps()
     _replicas_meet = True
-    """Whether replicas wait for each other, even a single one: then they all add ops to the same graph."""
+    """Whether replicas wait for each other, even a single one; then all of them add ops to the same graph."""
 
     def __init__(self, devices: Sequence[str]) -> None:
-        """Takes the full names of the devices, one for each replica."""
+        """Stores the full names of the devices, one per replica."""
         self._extended = StrategyExtended(self, tuple(devices))
-        self._creator = self._create  # kept: it is looked for among the creators of a scope
+        self._creator = self._create  # one bound method, so that it is found among a scope's creators
 
     @property
     def extended(self) -> StrategyExtended:
-        """What libraries need to know of it."""
+        """The part of the interface that is meant for libraries."""
         return self._extended
 
     @property
     def cluster_resolver(self) -> Any:
-        """What names the tasks of the cluster; None for the strategies of one computer."""
+        """The resolver of the cluster; None for strategies of one computer."""
         return None
 
     @property
     def num_replicas_in_sync(self) -> int:
-        """How many replicas take part in one step."""
+        """Number of replicas that take part in one step."""
         return len(self._extended.worker_devices)
 
     def scope(self) -> AbstractContextManager[Strategy]:
         """Opens a block in which this strategy makes the variables.
 
         Raises:
-          RuntimeError: on entering: another strategy's block is open, or a replica runs.
+          RuntimeError: on entry, if another strategy's block is open or a replica is running.
         """
         return StrategyScope(self)
 
@@ -114,23 +114,23 @@ class Strategy:
         kwargs: Mapping[str, Any] | None = None,
         options: Any = None,
     ) -> Any:
-        """Runs a function once in each replica, with the replica's device as `tf.device`, one after another.
+        """Runs a function once in each replica, one after another, with the replica's device as `tf.device`.
 
         A `tf.function` is traced once for all replicas.
 
         Args:
-          fn: the function.
-          args: its arguments; of `PerReplica` values each replica gets its own.
-          kwargs: arguments with names.
-          options: accepted and ignored.
+          fn: function to run.
+          args: its positional arguments; each replica gets its own value from a `PerReplica`.
+          kwargs: its keyword arguments.
+          options: accepted but ignored.
 
         Returns:
-          The results: tensors as `PerReplica`, equal Python values as they are, structures part by part; with one
-          replica just its result.
+          The results: tensors as `PerReplica`, equal Python values unchanged, and structures element by element. With a
+          single replica, its result unchanged.
 
         Raises:
-          ValueError: `args` is no list.
-          RuntimeError: in a replica, or in the scope of another strategy.
+          ValueError: if `args` is neither a list nor a tuple.
+          RuntimeError: if called in a replica or in another strategy's scope.
         """
         if not isinstance(args, list | tuple):
             raise ValueError(f"positional args must be a list or tuple, got {type(args)}")
@@ -144,22 +144,22 @@ class Strategy:
         return Replicas(self, converted_in_graphs(fn), args, kwargs).run()
 
     def note_replica(self, error: BaseException, number: int) -> None:
-        """Adds to an error in which replica it happened, where there are several and it does not say so yet."""
+        """Adds a note with the replica to an error, if there are several replicas and no such note yet."""
         count = self.num_replicas_in_sync
         if count > 1 and not any(_NOTE.match(note) for note in getattr(error, "__notes__", ())):
             error.add_note(f"in replica {number} of {count} on {short_name(self.extended.worker_devices[number])}")
 
     def reduce(self, reduce_op: ReduceOp | str, value: Any, axis: int | None) -> Any:
-        """Joins the replicas' values to one, on CPU:0.
+        """Reduces the replicas' values to one, on CPU:0.
 
         Args:
           reduce_op: `"SUM"` or `"MEAN"`.
-          value: what `run` returned, or a structure of such values.
-          axis: None joins the values element by element; a number also the rows along that axis.
+          value: the result of `run`, or a structure of such values.
+          axis: None reduces element by element across replicas; a number also reduces along that axis.
 
         Raises:
-          ValueError: another `reduce_op`; a value that is no `PerReplica` cannot be added up.
-          RuntimeError: in a replica.
+          ValueError: if `reduce_op` is unknown, or a value that is not `PerReplica` cannot be reduced.
+          RuntimeError: if called in a replica.
 
         >>> strategy = tf.distribute.MirroredStrategy(["CPU:0"])
         >>> strategy.reduce("SUM", strategy.run(lambda: tf.constant(2.0)), axis=None).numpy()
@@ -178,7 +178,7 @@ class Strategy:
         return (reduce_sum if op is ReduceOp.SUM else reduce_mean)(value, axis)
 
     def gather(self, value: Any, axis: int) -> Any:
-        """Returns the replicas' tensors joined along an axis, on CPU:0."""
+        """Returns the replicas' tensors concatenated along an axis, on CPU:0."""
         require_cross_replica()
 
         def gather(value: Any) -> Any:
@@ -192,22 +192,23 @@ class Strategy:
     def experimental_distribute_dataset(self, dataset: Any, options: Any = None) -> Any:
         """Returns the dataset with each batch split among the replicas.
 
-        Of a batch of `n` the first replicas get `ceil(n / replicas)` each, in order; the last may get fewer or none.
+        From a batch of `n`, the first replicas get `ceil(n / replicas)` rows each, in order; the last may get fewer or
+        none.
 
         Args:
           dataset: a `tf.data.Dataset` of global batches.
           options: a `tf.distribute.InputOptions`.
 
         Raises:
-          NotImplementedError: if the options ask for a dataset of each replica.
+          NotImplementedError: if the options request a dataset per replica.
         """
         return split_among(dataset, self._extended.worker_devices, options)
 
     def distribute_datasets_from_function(self, dataset_fn: Callable[[InputContext], Any], options: Any = None) -> Any:
-        """Returns a dataset whose batches go to one replica after another.
+        """Returns a dataset whose batches go to the replicas in turn.
 
         Args:
-          dataset_fn: is given an `InputContext`, and returns a dataset of batches for one replica.
+          dataset_fn: function that receives an `InputContext` and returns a dataset of batches for one replica.
           options: a `tf.distribute.InputOptions`.
         """
         return of_function(dataset_fn, self._extended.worker_devices, options)
@@ -215,12 +216,12 @@ class Strategy:
     experimental_distribute_datasets_from_function = distribute_datasets_from_function
 
     def experimental_distribute_values_from_function(self, value_fn: Callable[[ValueContext], Any]) -> Any:
-        """Returns values for the replicas, which a function makes one after another."""
+        """Returns a value for each replica, made by a function that is called once per replica."""
         count = self.num_replicas_in_sync
         return self._distributed([value_fn(ValueContext(number, count)) for number in range(count)])
 
     def experimental_local_results(self, value: Any) -> tuple[Any, ...]:
-        """Returns the replicas' values in a tuple; a value that is not distributed in a tuple of one."""
+        """Returns a tuple of the replicas' values; for a value that is not distributed, a tuple with one element."""
         if isinstance(value, DistributedValues):
             return value.values
         if isinstance(value, list | tuple | dict):
@@ -232,19 +233,19 @@ class Strategy:
     # For subclasses
 
     def _distributed(self, structures: Sequence[Any]) -> Any:
-        """Returns the values of all replicas in one structure; those of a single replica as they are."""
+        """Returns the values of all replicas as one structure; those of a single replica unchanged."""
         return regrouped(structures)
 
     def _create(self, next_creator: Callable[..., Any], **kwargs: Any) -> Any:
-        """Makes a variable in the scope; `next_creator` makes one on the current device."""
+        """Creates a variable in the scope; `next_creator` creates one on the current device."""
         return next_creator(**kwargs)
 
     def _copies_of(self, variable: Any) -> tuple[Any, ...]:
-        """Returns the copies of a variable: of most strategies it is the only one."""
+        """Returns the copies of a variable; with most strategies, the variable itself is the only one."""
         return variable.values if isinstance(variable, DistributedVariable) else (variable,)
 
     def _alone(self, merge_fn: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
-        """Calls the function of a `merge_call` where there is a single replica that nobody runs."""
+        """Calls the function of a `merge_call` if a single replica exists and `run` is not running."""
         return merge_fn(self, *args, **kwargs)
 
     def _check_no_other(self) -> None:
@@ -254,76 +255,76 @@ class Strategy:
             raise RuntimeError(f"Mixing different tf.distribute.Strategy objects: {strategy} is not {self}")
 
     def check_open(self) -> None:
-        """Raises an error unless this is the strategy in whose scope the program is.
+        """Checks that the program is in the scope of this strategy.
 
         Raises:
-          RuntimeError: if another strategy is open, or none.
+          RuntimeError: if another strategy's scope is open, or none.
         """
         self._check_no_other()
         if get_strategy() is not self:
             raise RuntimeError(f'Need to be inside "with strategy.scope()" for {self}')
 
     def __deepcopy__(self, memo: Any) -> Self:
-        """Returns itself: a copied model belongs to the same strategy."""
+        """Returns itself, because a copied model belongs to the same strategy."""
         return self
 
     def __reduce__(self) -> Any:
-        """Stands for the strategy in whose scope a pickle is read."""
+        """Pickles as the strategy in whose scope it is unpickled."""
         return get_strategy, ()
 
 
 class StrategyExtended:
-    """What libraries need to know of a strategy."""
+    """The part of a strategy's interface that is meant for libraries."""
 
     membership: int = 0
-    """How often its devices have changed: what was traced for others has the variables of others."""
+    """Number of changes of its devices; a function traced before a change has outdated variables."""
 
     def __init__(self, strategy: Strategy, devices: tuple[str, ...]) -> None:
-        """Belongs to a strategy."""
+        """Stores the strategy and its devices."""
         self._strategy, self._devices = strategy, devices
 
     def use(self, devices: tuple[str, ...]) -> None:
-        """Computes on these devices from now on."""
+        """Replaces the devices that compute."""
         self._devices = devices
         self.membership += 1
         CURRENT.context.replacements += 1
 
     @property
     def worker_devices(self) -> tuple[str, ...]:
-        """The full names of the devices that compute, one for each replica."""
+        """Full names of the devices that compute, one per replica."""
         return self._devices
 
     @property
     def parameter_devices(self) -> tuple[str, ...]:
-        """The full names of the devices where variables live."""
+        """Full names of the devices that store variables."""
         return self._devices
 
     def colocate_vars_with(self, colocate_with_variable: Any) -> AbstractContextManager[Any]:
-        """Opens a block whose variables live where another one does: on all devices, as always."""
+        """Opens a block whose variables are stored with another one: on all devices, as always."""
         return self._strategy.scope()
 
     def variable_created_in_scope(self, v: Any) -> bool:
-        """Tells whether this strategy made a variable."""
+        """Returns whether this strategy made a variable."""
         return getattr(v, "distribute_strategy", None) is self._strategy
 
     def value_container(self, value: Any) -> Any:
-        """Returns the variable that a copy belongs to; anything else as it is."""
+        """Returns the variable that a copy belongs to; any other value unchanged."""
         owner = getattr(value, "_whole", lambda: None)()
         return value if owner is None else owner
 
     def update(
         self, var: Any, fn: Callable[..., Any], args: Sequence[Any] = (), kwargs: Any = None, group: bool = True
     ) -> Any:
-        """Calls a function for each copy of a variable, on its device; a replica waits for the others first.
+        """Calls a function for each copy of a variable on its device; in a replica, waits for the others first.
 
-        While the function runs, each variable of the strategy stands for its copy beside the one that is updated.
+        While the function runs, each variable of the strategy is represented by its copy on the same device.
 
         Args:
           var: a variable.
-          fn: called with the copy first, and with its replica's part of the arguments.
-          args: arguments; of distributed values each copy gets its own.
-          kwargs: arguments with names.
-          group: whether the results are put together; else they come as a tuple.
+          fn: function that is called with the copy and its replica's part of the arguments.
+          args: positional arguments; each copy gets its own value from a distributed one.
+          kwargs: keyword arguments.
+          group: whether the results are combined; otherwise they are returned as a tuple.
         """
         context = current()
         if isinstance(context, ReplicaContext):
@@ -343,14 +344,14 @@ class StrategyExtended:
         kwargs: Any = None,
         group: bool = True,
     ) -> Any:
-        """Calls a function on each device, for what is kept beside the variables.
+        """Calls a function on each device, to update state that belongs to no variable.
 
         Args:
-          colocate_with: the devices, as `non_slot_devices` returns them.
-          fn: called with its device's part of the arguments.
-          args: arguments; of distributed values each call gets its own.
-          kwargs: arguments with names.
-          group: whether the results are put together; else they come as a tuple.
+          colocate_with: devices, as returned by `non_slot_devices`.
+          fn: function that is called with its device's part of the arguments.
+          args: positional arguments; each call gets its own value from a distributed one.
+          kwargs: keyword arguments.
+          group: whether the results are combined; otherwise they are returned as a tuple.
         """
         require_cross_replica()
         devices = (colocate_with,) if isinstance(colocate_with, str) else tuple(colocate_with)
@@ -374,13 +375,13 @@ class StrategyExtended:
         return _join_results(results) if group else tuple(results)
 
     def _scope_of_update(self, number: int, device_name: str, outer: Scope) -> Scope:
-        """Returns the scope in which a copy is updated: across replicas, but each variable is the copy of one."""
+        """Returns the scope for updating a copy: in cross-replica context, but with the variables of one replica."""
         replica = number if len(self._devices) > 1 else None
         scope = across(self._strategy, outer).with_(request=merged(device_name, None), replica=replica)
         return open_scope(scope)
 
     def non_slot_devices(self, var_list: Any) -> tuple[str, ...]:
-        """Returns the devices on which what is kept beside variables is updated."""
+        """Returns the devices on which `update_non_slot` runs its function."""
         return self._devices
 
     def call_for_each_replica(
@@ -389,35 +390,35 @@ class StrategyExtended:
         """Runs a function once in each replica, as `strategy.run` does.
 
         Args:
-          fn: the function.
-          args: its arguments; of `PerReplica` values each replica gets its own.
-          kwargs: arguments with names.
+          fn: function to run.
+          args: its positional arguments; each replica gets its own value from a `PerReplica`.
+          kwargs: its keyword arguments.
         """
         return self._strategy.run(fn, args, kwargs)
 
     def broadcast_to(self, tensor: Any, destinations: Any) -> Any:
-        """Returns a tensor on the devices of a variable, or on one device."""
+        """Returns a tensor on all devices of a variable, or on one device."""
         require_cross_replica()
         copies = [copy_value_to(device_name, tensor) for device_name in _list_devices(destinations)]
         return copies[0] if len(copies) == 1 else Mirrored(copies)
 
     def read_var(self, v: Any) -> Any:
-        """Returns the value of a variable, as a replica or as the program across replicas sees it."""
+        """Returns the value of a variable, as seen in a replica or in cross-replica context."""
         return v.read_value()
 
     @property
     def experimental_require_static_shapes(self) -> bool:
-        """Whether each tensor must have a known shape: never."""
+        """Whether each tensor must have a known shape: always False."""
         return False
 
     def reduce_to(self, reduce_op: ReduceOp | str, value: Any, destinations: Any, options: Any = None) -> Any:
-        """Joins the replicas' values, and puts the result on the devices of a variable, or on one device."""
+        """Reduces the replicas' values, and copies the result to the devices of a variable or to one device."""
         return self.batch_reduce_to(reduce_op, [(value, destinations)], options)[0]
 
     def batch_reduce_to(
         self, reduce_op: ReduceOp | str, value_destination_pairs: Iterable[tuple[Any, Any]], options: Any = None
     ) -> list[Any]:
-        """Joins several values at once, in few copies; see `reduce_to`."""
+        """Reduces several values at once, with few copies; see `reduce_to`."""
         require_cross_replica()
         op = ReduceOp.read(reduce_op)
         pairs = list(value_destination_pairs)
@@ -452,7 +453,7 @@ def _is_everywhere(value: Any, target: Any, devices: tuple[str, ...]) -> bool:
 
 
 def _join_results(results: list[Any]) -> Any:
-    """Returns the results of an update as one: of copies of a variable, that variable."""
+    """Returns the results of an update as one value; for copies of a variable, their values as `Mirrored`."""
     if len(results) == 1:
         return results[0]
     if all(isinstance(result, Variable) for result in results):
@@ -465,7 +466,7 @@ def _join_results(results: list[Any]) -> Any:
 
 
 class _DefaultStrategy(Strategy):
-    """No strategy: a single replica, on no device in particular."""
+    """The default strategy: a single replica, on no particular device."""
 
     _replicas_meet = False
 
@@ -476,7 +477,7 @@ class _DefaultStrategy(Strategy):
         kwargs: Mapping[str, Any] | None = None,
         options: Any = None,
     ) -> Any:
-        """Calls the function; of `PerReplica` values, which another strategy has made, with the first replica's."""
+        """Calls the function; a `PerReplica` value, made by another strategy, is replaced by its first value."""
         if not isinstance(args, list | tuple):
             raise ValueError(f"positional args must be a list or tuple, got {type(args)}")
         arguments: Any = (args, kwargs or {})
@@ -485,11 +486,11 @@ class _DefaultStrategy(Strategy):
         return converted_in_graphs(fn)(*arguments[0], **arguments[1])
 
     def experimental_distribute_dataset(self, dataset: Any, options: Any = None) -> Any:
-        """Returns the dataset."""
+        """Returns the dataset unchanged."""
         return dataset
 
     def distribute_datasets_from_function(self, dataset_fn: Callable[[InputContext], Any], options: Any = None) -> Any:
-        """Returns the function's dataset."""
+        """Returns the dataset of the function."""
         return dataset_fn(InputContext())
 
 

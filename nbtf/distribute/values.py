@@ -1,4 +1,4 @@
-"""What a strategy holds once for each replica: values, and how structures of them are taken apart and put together."""
+"""Values that a strategy holds once per replica, and functions that split and combine structures of them."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from nbtf._types import DType
 
 
 class DistributedValues:
-    """Values that belong together, one for each replica.
+    """A group of values, one per replica.
 
-    Inside `strategy.run` each replica is given its own; outside, `values` has all of them.
+    Inside `strategy.run`, each replica gets its own value; outside, `values` has all of them.
     """
 
     __slots__ = ()
@@ -26,11 +26,11 @@ class DistributedValues:
         return self._values
 
     def __repr__(self) -> str:
-        """Returns `PerReplica:{` and a line for each replica."""
+        """Returns `PerReplica:{` and one line per replica."""
         return self._lines(repr)
 
     def __str__(self) -> str:
-        """Returns the same with the text of each value."""
+        """Returns the same as `repr`, with the string form of each value."""
         return self._lines(str)
 
     def _lines(self, render: Callable[[Any], str]) -> str:
@@ -39,16 +39,16 @@ class DistributedValues:
 
 
 class PerReplica(DistributedValues):
-    """Values that may differ from replica to replica: what `strategy.run` returns, or a batch that was split."""
+    """Values that may differ between replicas, such as results of `strategy.run` or the parts of a batch."""
 
     __slots__ = ("_values",)
 
     def __init__(self, values: Sequence[Any]) -> None:
-        """Takes a value for each replica."""
+        """Stores one value per replica."""
         self._values = tuple(values)
 
     def __tf_tensor__(self, dtype: DType | None = None) -> NoReturn:
-        """Refuses: an op takes one value."""
+        """Raises an error, because an op needs a single value."""
         raise ValueError(
             "It looks like you are using a PerReplica object while not inside a replica context, which is not "
             "supported. Try running your op or function inside a replica context by using `strategy.run`"
@@ -56,25 +56,25 @@ class PerReplica(DistributedValues):
 
 
 class Mirrored(DistributedValues):
-    """Equal tensors, one on the device of each replica. An op takes the replica's own, or the first."""
+    """Equal tensors, one on each replica's device. An op uses the replica's own, or the first outside of replicas."""
 
     __slots__ = ("_values",)
 
     def __init__(self, values: Sequence[Any]) -> None:
-        """Takes a tensor for each replica."""
+        """Stores one tensor per replica."""
         self._values = tuple(values)
 
     def __tf_tensor__(self, dtype: DType | None = None) -> Tensor:
-        """Is its own tensor where an op takes one."""
+        """Returns the tensor for an op that receives this object."""
         return self._values[replica_number() or 0]
 
     def numpy(self) -> Any:
-        """Returns the value as NumPy has it."""
+        """Returns the value as a NumPy array."""
         return self._values[replica_number() or 0].numpy()
 
 
 def replica_number() -> int | None:
-    """Returns the number of the replica that runs; None outside of replicas."""
+    """Returns the number of the running replica; None outside of replicas."""
     scope = SCOPE()
     return None if scope is None else scope.replica
 
@@ -83,7 +83,7 @@ def replica_number() -> int | None:
 
 
 def mapped(fn: Callable[..., Any], *structures: Any) -> Any:
-    """Returns a structure like the first, of what `fn` makes of the values at the same place in all of them."""
+    """Returns a structure like the first; `fn` combines the values at the same position in all structures."""
     first: Any = structures[0]
     structure_class: Any = first.__class__
     if isinstance(first, list | tuple):
@@ -96,17 +96,17 @@ def mapped(fn: Callable[..., Any], *structures: Any) -> Any:
 
 
 def of_replica(number: int, structure: Any) -> Any:
-    """Returns the structure that a replica sees: of each distributed value its own."""
+    """Returns the structure as a replica sees it, with its own value from each distributed one."""
 
     def pick_value(value: Any) -> Any:
-        # A variable stays whole: it finds out by itself which copy is meant.
+        # A variable stays whole, because it selects the right copy itself.
         return value.values[number] if isinstance(value, PerReplica | Mirrored) else value
 
     return mapped(pick_value, structure)
 
 
 def has_replica_values(structure: Any) -> bool:
-    """Tells whether a structure has values of which each replica has its own."""
+    """Returns whether a structure contains values that each replica has separately."""
     if isinstance(structure, list | tuple):
         items: Any = structure  # pyright: ignore[reportUnknownVariableType]
         return any([has_replica_values(item) for item in items])
@@ -117,7 +117,7 @@ def has_replica_values(structure: Any) -> bool:
 
 
 def regrouped(structures: Sequence[Any]) -> Any:
-    """Returns one structure for those of all replicas: equal Python values as they are, others as `PerReplica`."""
+    """Combines the structures of all replicas into one: equal Python values stay, others become `PerReplica`."""
     return structures[0] if len(structures) == 1 else mapped(_together, *structures)
 
 

@@ -1,4 +1,4 @@
-"""What a `tf.Variable` becomes in the scope of a strategy: one copy on each device."""
+"""Variables in the scope of a strategy: one copy on each device."""
 
 from __future__ import annotations
 
@@ -35,11 +35,11 @@ _NEVER_AGGREGATED = frozenset({"scatter_update", "scatter_min", "scatter_max"})
 class DistributedVariable(Variable, DistributedValues):
     """A variable with a copy on each device of a strategy.
 
-    In a replica it stands for its copy there, elsewhere for the one on the current device, or for the first.
+    In a replica, it represents the replica's copy; elsewhere the copy on the current device, or else the first copy.
     """
 
-    # It is no buffer itself: `_array` and `_device` stay unset, which sends every op that takes it down the road, and
-    # there it is read as the copy that is meant.
+    # It is not a buffer itself: `_array` and `_device` stay unset. Every op that uses it therefore takes the road,
+    # which reads the right copy.
     __slots__ = ()
 
     _values: tuple[Variable, ...]
@@ -57,16 +57,16 @@ class DistributedVariable(Variable, DistributedValues):
         return variable
 
     def use(self, values: Sequence[Variable]) -> None:
-        """Has these copies from now on."""
+        """Replaces the copies."""
         for copy in values:
             copy.__dict__["_whole"] = ref(self)
         self._values = tuple(values)
 
-    # Which copy
+    # Selecting a copy
 
     @property
     def __tf_variable__(self) -> Variable:
-        """The copy that is meant here."""
+        """The copy that it represents in the current context."""
         scope = SCOPE()
         if scope is not None:
             if scope.replica is not None:
@@ -87,20 +87,20 @@ class DistributedVariable(Variable, DistributedValues):
 
     @property
     def device(self) -> str:
-        """The full name of the device where the copy lives that is meant here."""
+        """The full name of the device of the copy that it represents in the current context."""
         return self.__tf_variable__.device
 
-    # Its value
+    # Reading
 
     def _read(self) -> Tensor:
         return read_variable(self.__tf_variable__)
 
     def value(self) -> Tensor:
-        """Returns the value of this moment, on the device of its copy."""
+        """Returns the current value, on the device of its copy."""
         return self._read()
 
     def read_value(self) -> Tensor:
-        """Returns the value of this moment, on the current device.
+        """Returns the current value, on the current device.
 
         Raises:
           RuntimeError: if another strategy's block is open.
@@ -109,74 +109,74 @@ class DistributedVariable(Variable, DistributedValues):
         return identity(self._read())
 
     def numpy(self) -> Any:
-        """Returns a copy of the value as NumPy has it."""
+        """Returns a copy of the value as a NumPy array."""
         return self.__tf_variable__.numpy()
 
     def _displayed_value(self) -> Tensor:
         return self.__tf_variable__._displayed_value()
 
     def __tf_tensor__(self, dtype: DType | None = None) -> Tensor:
-        """Is read where an op takes a tensor."""
+        """Returns its value for an op that receives this object."""
         if dtype is not None and dtype is not self._dtype:
             return self.__tf_variable__.__tf_tensor__(dtype)
         return self._read()
 
     def __repr__(self) -> str:
-        """Returns `MirroredVariable:{` and a line for each copy."""
+        """Returns `MirroredVariable:{` and one line per copy."""
         return self._lines(repr)
 
     __str__: Callable[..., Any] = __repr__
 
-    # Giving it another
+    # Assignment
 
     def assign(
         self, value: Any, use_locking: bool | None = None, name: str | None = None, read_value: bool = True
     ) -> Any:
-        """Gives all copies another value; in a replica its own copy, or what the aggregation says.
+        """Assigns a value to all copies; in a replica, to its own copy, or as the aggregation requires.
 
         Args:
-          value: of the variable's dtype and shape; or values for each replica.
-          use_locking: accepted and ignored.
-          name: accepted and ignored.
+          value: value with the variable's dtype and shape, or one such value per replica.
+          use_locking: accepted but ignored.
+          name: accepted but ignored.
           read_value: False returns None.
 
         Returns:
-          The variable; in a replica its copy.
+          The variable; in a replica, its copy.
 
         Raises:
-          ValueError: the value does not fit, or the replicas' values cannot be added up.
+          ValueError: if the shape or dtype does not match, or the replicas' values cannot be aggregated.
         """
         return self._written(Variable.assign, value, read_value)
 
     def assign_add(
         self, delta: Any, use_locking: bool | None = None, name: str | None = None, read_value: bool = True
     ) -> Any:
-        """Adds to all copies; in a replica to its own copy, or what the aggregation says.
+        """Adds to all copies; in a replica, to its own copy, or as the aggregation requires.
 
         Args:
-          delta: of the variable's dtype and shape; or values for each replica.
-          use_locking: accepted and ignored.
-          name: accepted and ignored.
+          delta: value with the variable's dtype and shape, or one such value per replica.
+          use_locking: accepted but ignored.
+          name: accepted but ignored.
           read_value: False returns None.
 
         Returns:
-          The variable; in a replica its copy.
+          The variable; in a replica, its copy.
         """
         return self._written(Variable.assign_add, delta, read_value)
 
     def assign_sub(
         self, delta: Any, use_locking: bool | None = None, name: str | None = None, read_value: bool = True
     ) -> Any:
-        """Subtracts from all copies; in a replica from its own copy, or what the aggregation says.
+        """Subtracts from all copies; in a replica, from its own copy, or as the aggregation requires.
 
         Args:
-          delta: of the variable's dtype and shape; or values for each replica.
-          use_locking: accepted and ignored.
-          name: accepted and ignored.
+          delta: value with the variable's dtype and shape, or one such value per replica.
+          use_locking: accepted but ignored.
+          name: accepted but ignored.
           read_value: False returns None.
 
         Returns:
-          The variable; in a replica its copy.
+          The variable; in a replica, its copy.
         """
         return self._written(Variable.assign_sub, delta, read_value)
 
@@ -195,10 +195,10 @@ class DistributedVariable(Variable, DistributedValues):
         return self._written(lambda copy, delta: copy._scatter_rows(op, delta, name), sparse_delta, True)
 
     def _check_scatter(self, method: str) -> None:
-        """Refuses to change rows where the replicas' rows cannot be aggregated.
+        """Checks that the replicas' rows can be aggregated.
 
         Raises:
-          NotImplementedError: in TensorFlow's words.
+          NotImplementedError: if they cannot, with TensorFlow's text.
         """
         if method in _NEVER_AGGREGATED and self._aggregation in _REDUCE:
             raise NotImplementedError(
@@ -208,7 +208,7 @@ class DistributedVariable(Variable, DistributedValues):
             )
 
     def _written(self, write: Callable[[Variable, Any], Any], value: Any, read_value: bool) -> Any:
-        """Writes the copy of the replica that runs or is updated, or all of them; returns what was written."""
+        """Writes the copy of the running or updated replica, or all copies; returns the written variable."""
         self._strategy._check_no_other()
         replica, context = replica_number(), current()
         if not isinstance(context, ReplicaContext):
@@ -222,7 +222,7 @@ class DistributedVariable(Variable, DistributedValues):
         return written if read_value else NOTHING
 
     def _is_aggregated(self) -> bool:
-        """Tells whether what a replica writes is joined with what the others write."""
+        """Returns whether the values that replicas write are combined."""
         return self._aggregation is not VariableAggregation.NONE and len(self._values) > 1
 
     def _written_across(self, write: Callable[[Variable, Any], Any], value: Any, read_value: bool) -> Any:
@@ -230,7 +230,7 @@ class DistributedVariable(Variable, DistributedValues):
         return self if read_value else NOTHING
 
     def _written_by_all(self, write: Callable[[Variable, Any], Any], strategy: Strategy, value: Any) -> Any:
-        """Is called once for all replicas that give a value: aggregates, and writes all copies."""
+        """Aggregates the values of all replicas and writes all copies; called once for all replicas."""
         self._everywhere(write, aggregated(self._aggregation, value, strategy))
         return PerReplica(self._values)
 
@@ -238,13 +238,13 @@ class DistributedVariable(Variable, DistributedValues):
         alone(partial(self._each, write, values), *self._values)
 
     def _each(self, write: Callable[..., Any], values: tuple[Any, ...]) -> None:
-        # What does not fit is refused by the first copy, before any has changed: copies must stay equal.
+        # The first copy rejects an invalid value before any copy has changed, because copies must stay equal.
         for number, copy in enumerate(self._values):
             with device(copy.device):
                 write(copy, *of_replica(number, values))
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Any:
-        """Returns a variable with copies of its own on the same devices."""
+        """Returns a variable with its own copies on the same devices."""
         copies: list[Variable] = []
         for copy in self._values:
             with device(copy.device):
@@ -260,7 +260,7 @@ class MirroredVariable(DistributedVariable):
 
 
 class SyncOnReadVariable(DistributedVariable):
-    """A variable whose copies go their own ways, and are aggregated when it is read across replicas."""
+    """A variable whose copies differ; reading it in cross-replica context aggregates them."""
 
     __slots__ = ()
 
@@ -268,10 +268,10 @@ class SyncOnReadVariable(DistributedVariable):
         return super()._read() if isinstance(current(), ReplicaContext) else self._total()
 
     def _total(self) -> Tensor:
-        """Returns what the copies are together, on the requested device, or on the CPU.
+        """Returns the aggregate of all copies, on the requested device or on the CPU.
 
         Raises:
-          ValueError: if the variable has no aggregation, in TensorFlow's words.
+          ValueError: if the variable has no aggregation, with TensorFlow's text.
         """
         self._check_aggregation()
         if self._aggregation is VariableAggregation.ONLY_FIRST_REPLICA:
@@ -286,12 +286,12 @@ class SyncOnReadVariable(DistributedVariable):
             )
 
     def read_value(self) -> Tensor:
-        """Returns the value of this moment, on the current device."""
+        """Returns the current value, on the current device."""
         self._strategy._check_no_other()
         return self._read()
 
     def numpy(self) -> Any:
-        """Returns the value as NumPy has it."""
+        """Returns the value as a NumPy array."""
         return self._read().numpy()
 
     def _is_aggregated(self) -> bool:
@@ -301,14 +301,14 @@ class SyncOnReadVariable(DistributedVariable):
         raise NotImplementedError(f"Variables with `synchronization=ON_READ` doesn't support `{method}`")
 
     def _written_across(self, write: Callable[[Variable, Any], Any], value: Any, read_value: bool) -> Any:
-        """Writes all copies so that reading them across replicas gives the value, and returns what it gives."""
+        """Writes all copies so that their aggregate is the given value; returns the value read."""
         is_summed = self._aggregation is VariableAggregation.SUM
         if is_summed and write is not Variable.assign:
             raise ValueError(
                 f"SyncOnReadVariable does not support `{write.__name__}` in cross-replica context when aggregation is "
                 "set to `tf.VariableAggregation.SUM`."
             )
-        value = as_tensor(value, self._dtype)  # which refuses values that differ from replica to replica
+        value = as_tensor(value, self._dtype)  # rejects values that differ between replicas
         if read_value:
             self._check_aggregation()
         if is_summed:
@@ -318,10 +318,10 @@ class SyncOnReadVariable(DistributedVariable):
 
 
 def aggregated(aggregation: VariableAggregation, value: Any, strategy: Strategy) -> Any:
-    """Returns what the values of all replicas come to.
+    """Returns the aggregate of all replicas' values.
 
     Raises:
-      ValueError: Python's own numbers cannot be added up: nobody knows whether all replicas gave the same.
+      ValueError: if a sum of plain Python numbers is requested, which need not be the same in all replicas.
     """
     if aggregation is VariableAggregation.ONLY_FIRST_REPLICA:
         return value.values[0] if isinstance(value, PerReplica) else value
@@ -334,10 +334,10 @@ def aggregated(aggregation: VariableAggregation, value: Any, strategy: Strategy)
 
 
 def not_distributed(op: ReduceOp, value: Any) -> Any:
-    """Returns a value that is the same in all replicas, if its mean is wanted.
+    """Returns a value that is the same in all replicas, if its mean is requested.
 
     Raises:
-      ValueError: its sum is.
+      ValueError: if its sum is requested.
     """
     if op is ReduceOp.SUM:
         text = f"A non-DistributedValues value {value} cannot be reduced with the given reduce op {op}."

@@ -1,4 +1,4 @@
-"""How many workers share the work? Hosts of a simulated cluster do; several processes are refused by name."""
+"""How many workers share the work? Hosts of a simulated cluster or connected tasks; other processes raise an error."""
 
 from __future__ import annotations
 
@@ -17,29 +17,29 @@ from nbtf.distribute.strategy import Strategy
 from nbtf.errors import UnimplementedError
 
 TRAINING_JOBS = ("chief", "master", "worker")
-"""Jobs whose tasks train the same model together. Source: `tf.distribute` 2.21, `multi_worker_util.worker_count`."""
+"""Jobs whose tasks train a model together. Source: `tf.distribute` 2.21, `multi_worker_util.worker_count`."""
 
 _JOBS = (*TRAINING_JOBS, "evaluator", "ps")
-"""Jobs that a cluster may have. Source: `multi_worker_util._validate_cluster_spec`."""
+"""Jobs allowed in a cluster. Source: `multi_worker_util._validate_cluster_spec`."""
 
 WAY_OUT = (
-    "one program controls all workers here: in several, each would train a model of its own. Take "
-    "tf.distribute.MirroredStrategy(), which uses all GPUs of this computer; or let the program start its workers: "
-    "tf.distribute.MultiWorkerMirroredStrategy(tf.distribute.LocalCluster(worker={hosts}, gpus=1)); or simulate them: "
-    "tf.runtime.simulate_cluster(hosts={hosts}, gpus=8), then tf.distribute.MultiWorkerMirroredStrategy()."
+    "one program controls all workers here; several programs would each train their own model. Use "
+    "tf.distribute.MirroredStrategy() for all GPUs of this computer. To start workers from the program, use "
+    "tf.distribute.MultiWorkerMirroredStrategy(tf.distribute.LocalCluster(worker={hosts}, gpus=1)). To simulate them, "
+    "call tf.runtime.simulate_cluster(hosts={hosts}, gpus=8), then tf.distribute.MultiWorkerMirroredStrategy()."
 )
 
 
 def count_workers(cluster_resolver: Any = None) -> int:
-    """Returns how many workers share the work: hosts of the simulated cluster, or this computer alone.
+    """Returns the number of workers that share the work: tasks or hosts of a cluster, or this computer alone.
 
     Args:
-      cluster_resolver: has a `cluster_spec()`; the simulated cluster and the variable `TF_CONFIG` say it when None.
+      cluster_resolver: object with a `cluster_spec()`. By default, the cluster in use or `TF_CONFIG` decides.
 
     Raises:
-      ValueError: `TF_CONFIG` is not JSON of the form `{"cluster": {"worker": [...]}, "task": {...}}`, or names jobs
+      ValueError: if `TF_CONFIG` is not JSON of the form `{"cluster": {"worker": [...]}, "task": {...}}`, or names jobs
         that do not train.
-      UnimplementedError: there are several workers, and they are not simulated; or this is one of several processes.
+      UnimplementedError: if several workers are not simulated, or this is one of several processes.
     """
     tasks = connected_tasks()
     if tasks and (cluster_resolver is None or hasattr(cluster_resolver, "engine")):
@@ -47,7 +47,7 @@ def count_workers(cluster_resolver: Any = None) -> int:
     source = "TF_CONFIG" if cluster_resolver is None else "The cluster resolver"
     jobs, task_type = _configured() if cluster_resolver is None else _resolved(cluster_resolver)
     _check_jobs(source, jobs, task_type)
-    if task_type == "evaluator":  # it works alone, beside those who train
+    if task_type == "evaluator":  # it runs alone, independently of the training jobs
         return simulated_hosts() or 1
     count = sum(len(tasks) for job, tasks in jobs.items() if job in TRAINING_JOBS)
     hosts = simulated_hosts()
@@ -60,31 +60,31 @@ def count_workers(cluster_resolver: Any = None) -> int:
 
 
 def simulated_hosts() -> int:
-    """Returns how many hosts are simulated; 0 where there is no cluster."""
+    """Returns the number of simulated hosts; 0 without a cluster."""
     configuration = CURRENT.context.configuration
     return 0 if not configuration.physical or configuration.cluster is None else configuration.cluster.hosts
 
 
 def connected_tasks() -> list[str]:
-    """Returns the names of the tasks that train among those that the program is connected with."""
+    """Returns the names of the connected tasks that train."""
     tasks = dict.fromkeys(device.task for device in CURRENT.context.devices.by_name.values() if is_joined(device))
     return [task for task in tasks if split_task(task)[0] in TRAINING_JOBS]
 
 
 def is_joined(device: Device) -> bool:
-    """Tells whether a device is of another process."""
+    """Returns whether a device belongs to another process."""
     return device in CURRENT.context.logical_devices.joined
 
 
 def connect_with(cluster_resolver: Any) -> None:
-    """Connects the program with the cluster of a resolver that has one, unless it is connected with it."""
+    """Connects the program to a resolver's cluster, unless the resolver has none or is already connected."""
     cluster = CURRENT.context.cluster
     if hasattr(cluster_resolver, "engine") and (cluster is None or cluster.resolver is not cluster_resolver):
         experimental_connect_to_cluster(cluster_resolver)
 
 
 def devices_of_workers(count: int) -> list[str] | None:
-    """Returns the cards of the first hosts of a cluster, in full, or their CPUs; None where there is no cluster."""
+    """Returns full names of the cards, or else the CPUs, of a cluster's first tasks; None without a cluster."""
     tasks = connected_tasks()
     if tasks:
         devices = [device for device in CURRENT.context.devices.by_name.values() if device.task in tasks[:count]]
@@ -97,35 +97,35 @@ def devices_of_workers(count: int) -> list[str] | None:
 
 
 def _resolved(cluster_resolver: Any) -> tuple[Mapping[str, Sized], str | None]:
-    """Returns the jobs that a resolver names, and that of this process; None where one program controls all tasks."""
+    """Returns a resolver's jobs and the job of this process; the latter is None if one program controls all tasks."""
     spec = check_has(cluster_resolver, "cluster_spec", "cluster_resolver", "a cluster resolver").cluster_spec()
     jobs: Mapping[str, Sized] = spec.as_dict() if hasattr(spec, "as_dict") else spec
     return dict(jobs), getattr(cluster_resolver, "task_type", None)
 
 
 def _configured() -> tuple[Mapping[str, Sized], str | None]:
-    """Returns the jobs that `TF_CONFIG` names, and that of this process."""
+    """Returns the jobs in `TF_CONFIG` and the job of this process."""
     jobs, task = read_tf_config(os.environ)
     return jobs, task.get("type")
 
 
 def _check_jobs(source: str, jobs: Mapping[str, Sized], task_type: str | None) -> None:
-    """Raises a ValueError for a job that has no part in training: its process would train a model of its own."""
+    """Raises a ValueError for a job that does not train, because its process would train its own model."""
     names = [name for name in (*jobs, task_type) if name is not None]
     unknown = [name for name in names if name not in _JOBS]
     if unknown:
-        raise ValueError(f"{source} names the jobs {unknown}; expected {', '.join(_JOBS)}.")
+        raise ValueError(f"{source} names the jobs {unknown}. Expected {', '.join(_JOBS)}.")
     if task_type == "ps" or (jobs and task_type not in (*jobs, "evaluator", None)):
         raise ValueError(
-            f"{source} says that this process is {task_type!r} of the jobs {names[:-1]}: it trains nothing."
+            f"{source} says that this process is {task_type!r} of the jobs {names[:-1]}. Such a process does not train."
         )
 
 
 def read_tf_config(environ: Mapping[str, str]) -> tuple[dict[str, list[Any]], dict[str, Any]]:
-    """Returns the jobs and the task that `TF_CONFIG` names; both are empty where it is not set.
+    """Returns the jobs and the task in `TF_CONFIG`; both are empty if it is not set.
 
     Raises:
-      ValueError: it cannot be read.
+      ValueError: if `TF_CONFIG` cannot be parsed.
     """
     text = environ.get("TF_CONFIG") or "{}"
     try:
@@ -138,14 +138,14 @@ def read_tf_config(environ: Mapping[str, str]) -> tuple[dict[str, list[Any]], di
 
 
 class Server:
-    """The server of a cluster of one task, which is this process; of several tasks it is not there.
+    """The server of a cluster whose only task is this process; clusters of several tasks are not supported.
 
     Args:
-      server_or_cluster_def: names the tasks, as `tf.train.ClusterSpec` takes them.
-      job_name, task_index, protocol, config, start: accepted: there is one task, and nobody connects to it.
+      server_or_cluster_def: tasks of the cluster, as for `tf.train.ClusterSpec`.
+      job_name, task_index, protocol, config, start: accepted but ignored, because the cluster has one task.
 
     Raises:
-      UnimplementedError: the cluster has several tasks; the text says what there is instead.
+      UnimplementedError: if the cluster has several tasks. The message names the alternatives.
 
     >>> tf.distribute.Server(tf.train.ClusterSpec({"worker": ["a:2222", "b:2222"]}), job_name="worker", task_index=0)
     Traceback (most recent call last):
@@ -162,7 +162,7 @@ class Server:
         config: Any = None,
         start: bool = True,
     ) -> None:
-        """Looks at how many tasks there are."""
+        """Checks that there is only one task."""
         jobs = ClusterSpec(server_or_cluster_def).as_dict()
         if sum(map(len, jobs.values())) > 1:
             raise UnimplementedError(
@@ -171,39 +171,37 @@ class Server:
 
     @staticmethod
     def create_local_server(config: Any = None, start: bool = True) -> Server:
-        """Returns the server of a cluster whose one task is this process."""
+        """Returns the server of a cluster whose only task is this process."""
         return Server({"local": ["localhost:0"]})
 
     @property
     def target(self) -> str:
-        """What a session takes to run here: nothing, since it does so anyway."""
+        """The target for a session that runs here: empty, since sessions run here by default."""
         return ""
 
     def start(self) -> None:
-        """Does nothing: what runs here needs no server."""
+        """Does nothing: programs run without a server."""
 
     def join(self) -> None:
-        """Would wait for ever for other tasks, of which there are none.
+        """Raises an error, because it would wait forever for other tasks.
 
         Raises:
           UnimplementedError: always.
         """
-        raise UnimplementedError("This cluster has one task, which is this process: there is nobody to wait for.")
+        raise UnimplementedError("join() would wait forever: this process is the only task of the cluster.")
 
 
 class ParameterServerStrategyV2(Strategy):
-    """Trains one model with several workers, its variables on servers of their own: not there yet.
+    """Trains one model with several workers and variables on parameter servers: not supported yet.
 
     Raises:
-      UnimplementedError: always, with what there is instead.
+      UnimplementedError: always. The message names the alternatives.
     """
 
-    __module__ = (
-        "nbtf.python.distribute.parameter_server_strategy_v2"  # from where it can be imported, as in TensorFlow
-    )
+    __module__ = "nbtf.python.distribute.parameter_server_strategy_v2"  # the module from which TensorFlow exports it
 
     def __init__(self, cluster_resolver: Any = None, variable_partitioner: Any = None) -> None:
-        """Says what to use instead."""
+        """Raises an error that names the alternatives."""
         raise UnimplementedError(f"ParameterServerStrategy needs several processes, but {WAY_OUT.format(hosts=2)}")
 
 

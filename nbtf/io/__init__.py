@@ -1,4 +1,4 @@
-"""`tf.io`: files, records, and what bytes mean."""
+"""`tf.io`: files, records, and decoding of bytes."""
 
 from typing import NoReturn
 

@@ -1,4 +1,4 @@
-"""How a program writes records."""
+"""Writing of record files."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from nbtf._storage.records import COMPRESSIONS, RecordWriter
 
 
 class TFRecordOptions:
-    """How a file of records is compressed.
+    """The compression of a record file.
 
     Args:
       compression_type: `""`, `"ZLIB"` or `"GZIP"`; None for no compression.
@@ -22,7 +22,7 @@ class TFRecordOptions:
       compression_strategy: accepted and ignored.
 
     Raises:
-      ValueError: if there is no such compression.
+      ValueError: if the compression is unknown.
 
     >>> tf.io.TFRecordOptions("GZIP").compression_type
     'GZIP'
@@ -54,15 +54,15 @@ class TFRecordOptions:
 
 
 class TFRecordWriter:
-    """Writes a file of records, which takes its place when the writer is closed.
+    """Writes a record file, which appears under its path when the writer is closed.
 
     Args:
-      path: the file; one that exists is replaced.
+      path: path of the file; an existing file is replaced.
       options: `TFRecordOptions`, or the name of a compression.
 
     Raises:
       NotFoundError: if the folder does not exist.
-      ValueError: if there is no such compression.
+      ValueError: if the compression is unknown.
 
     >>> path = str(getfixture("tmp_path") / "a.tfrecord")
     >>> with tf.io.TFRecordWriter(path) as writer:
@@ -78,18 +78,18 @@ class TFRecordWriter:
         self._writer = RecordWriter(path, options.compression_type or "", level)
 
     def write(self, record: Any) -> None:
-        """Appends a record, bytes or a text.
+        """Appends a record, given as bytes or a string.
 
         Raises:
-          TypeError: if it is something else.
+          TypeError: if `record` is anything else.
           FailedPreconditionError: if the writer is closed.
         """
         if not isinstance(record, bytes | str):
-            raise TypeError(f"A record is bytes or a text. Received: {record!r}")
+            raise TypeError(f"A record must be bytes or a string. Received: {record!r}")
         self._writer.write(record.encode() if isinstance(record, str) else record)
 
     def flush(self) -> None:
-        """Hands the records to the system.
+        """Passes the buffered records to the operating system.
 
         Raises:
           FailedPreconditionError: if the writer is closed.
@@ -97,7 +97,7 @@ class TFRecordWriter:
         self._writer.flush()
 
     def close(self) -> None:
-        """Puts the file in its place; called again it does nothing."""
+        """Moves the finished file to its path; further calls do nothing."""
         self._writer.close()
 
     def __enter__(self) -> TFRecordWriter:

@@ -1,4 +1,4 @@
-"""`tf.io.gfile`: files and folders of this computer."""
+"""`tf.io.gfile`: files and folders on this computer."""
 
 from nbtf._public import public_names as _public_names
 from nbtf._storage.gfile import GFile as GFile

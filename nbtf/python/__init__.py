@@ -1,4 +1,4 @@
-"""`tensorflow.python`, TensorFlow's inside, from which programs import all the same: what of it has a counterpart here.
+"""`tensorflow.python`: counterparts of the TensorFlow internals that programs import.
 
 >>> from nbtf.python.client import device_lib
 >>> [device.name for device in device_lib.list_local_devices()]
@@ -43,23 +43,23 @@ _COUNTERPARTS = {
     "training": "nbtf.compat._v1.train",
     "util.nest": "nbtf.nest",
 }
-"""Modules below `tensorflow.python`, and those of nbtf that have their names."""
+"""Modules of `tensorflow.python`, and the nbtf modules that provide their names."""
 
 _PACKAGES = frozenset(name.rpartition(".")[0] for name in _COUNTERPARTS if "." in name)
 
 
 def module_of(name: str) -> ModuleType:
-    """Returns the module that an import below `nbtf.python` means.
+    """Returns the module for an import from `nbtf.python`.
 
     Args:
-      name: the full name.
+      name: full name of the module.
 
     Raises:
-      ModuleNotFoundError: it has no counterpart.
+      ModuleNotFoundError: if the module has no counterpart in nbtf.
     """
     inside = name.removeprefix(f"{__name__}.")
     if inside in _PACKAGES:
-        return ModuleType(name, f"`tensorflow.python.{inside}`: what of it is here.")
+        return ModuleType(name, f"`tensorflow.python.{inside}`: the parts that nbtf provides.")
     head = next((head for head in _COUNTERPARTS if f"{inside}.".startswith(f"{head}.")), None)
     counterpart = None if head is None else module_named(_COUNTERPARTS[head] + inside.removeprefix(head))
     if counterpart is None:
@@ -68,22 +68,22 @@ def module_of(name: str) -> ModuleType:
 
 
 def module_named(name: str) -> ModuleType | None:
-    """Returns a module of nbtf, or a namespace inside one, by its full name; None if there is none.
+    """Returns an nbtf module, or a namespace inside one, by its full name; None if it does not exist.
 
     Args:
-      name: below `nbtf.compat._v1` also a namespace that only building graphs adds, such as its `nn`.
+      name: below `nbtf.compat._v1`, this may be a namespace that exists only for building graphs, such as `nn`.
     """
     if name.startswith("nbtf.compat._v1."):
         try:
             return _v1.module_of(name.replace("._v1", ".v1"))
         except ModuleNotFoundError as error:
             if error.name is None or not f"{name.replace('._v1', '.v1')}.".startswith(f"{error.name}."):
-                raise  # a package that the module needs
+                raise  # the module exists, but a package that it imports does not
     try:
         return import_module(name)
     except ModuleNotFoundError as error:
         if error.name is None or not f"{name}.".startswith(f"{error.name}."):
-            raise  # a package that the module needs
+            raise  # the module exists, but a package that it imports does not
     parent, _, child = name.rpartition(".")
     return getattr(sys.modules[parent], child, None)
 

@@ -1,4 +1,4 @@
-"""`tf.random`: numbers that depend on a seed and on nothing else."""
+"""`tf.random`: random numbers that depend only on a seed."""
 
 from nbtf._ops.random.categorical import categorical as categorical
 from nbtf._ops.random.categorical import stateless_categorical as stateless_categorical

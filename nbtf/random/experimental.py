@@ -1,4 +1,4 @@
-"""`tf.random.experimental`: older names of what is in `tf.random` today."""
+"""`tf.random.experimental`: older names of functions that are now in `tf.random`."""
 
 from nbtf._ops.random.generator import Algorithm as Algorithm
 from nbtf._ops.random.generator import Generator as Generator

@@ -64,7 +64,7 @@ def all_reduce_times(nbytes: int, devices: int | Iterable[str] | None = None) ->
     configuration = CURRENT.context.configuration
     cluster = configuration.cluster if configuration.physical else None
     if cluster is None:
-        raise ValueError("There is no simulated cluster. Call tf.runtime.simulate_cluster(hosts=2, gpus=8) first.")
+        raise ValueError("No cluster is simulated. Call tf.runtime.simulate_cluster(hosts=2, gpus=8) first.")
     names = [full_name("GPU", number, task) for task in cluster.tasks for number in range(cluster.host.count)]
     if check_whole(nbytes, "nbytes") < 0:
         raise ValueError(f"`nbytes` must be 0 or more. Got {nbytes}.")

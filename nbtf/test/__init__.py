@@ -1,4 +1,4 @@
-"""`tf.test`: test cases for programs with tensors, and older ways to ask for a GPU."""
+"""`tf.test`: test cases for TensorFlow programs, and older functions that check for a GPU."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ def __dir__() -> list[str]:
 
 
 def is_gpu_available(cuda_only: bool = False, min_cuda_compute_capability: tuple[int, int] | None = None) -> bool:
-    """Tells whether this process has a GPU, simulated ones included. Fixes the devices.
+    """Returns whether this process has a GPU, including simulated ones. Fixes the device configuration.
 
     Args:
-      cuda_only: accepted; every GPU here is a CUDA card or stands for one.
-      min_cuda_compute_capability: `(major, minor)` that at least one GPU must have.
+      cuda_only: accepted and ignored, because every GPU here is a CUDA GPU or simulates one.
+      min_cuda_compute_capability: `(major, minor)` that at least one GPU must have; None accepts every GPU.
     """
     context = CURRENT.context
     gpus = [device for device in context.devices.local if device.type == "GPU"]
@@ -31,18 +31,18 @@ def is_gpu_available(cuda_only: bool = False, min_cuda_compute_capability: tuple
 
 
 def gpu_device_name() -> str:
-    """Returns `/device:GPU:0`, or an empty text where there is no GPU."""
+    """Returns `/device:GPU:0`, or an empty string if the process has no GPU."""
     gpus = [device for device in CURRENT.context.devices.local if device.type == "GPU"]
     return f"/device:{gpus[0].short_name}" if gpus else ""
 
 
 def is_built_with_cuda() -> bool:
-    """Tells whether ops can run on real GPUs here: CuPy is installed, and CUDA sees a GPU. Fixes nothing."""
+    """Returns whether ops can run on real GPUs: CuPy is installed and CUDA finds a GPU. Leaves devices configurable."""
     return bool(discovery.real_cards(CURRENT.context.configuration.environ))
 
 
 def is_built_with_gpu_support() -> bool:
-    """Returns what `is_built_with_cuda` does."""
+    """Returns the same as `is_built_with_cuda`."""
     return is_built_with_cuda()
 
 

@@ -1,4 +1,4 @@
-"""Assertions about numbers: tensors, arrays, and structures of them."""
+"""Assertions about numbers in tensors, arrays, and nested structures of them."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ _HALF = ("float16", "bfloat16")
 
 
 class ArrayAssertions(unittest.TestCase):
-    """Assertions about what `evaluate` makes arrays of."""
+    """Assertions about values that `evaluate` can turn into arrays."""
 
     def evaluate(self, tensors: Any) -> Any:
         """Returns the values of tensors; see `TestCase.evaluate`."""
         raise NotImplementedError
 
     def _array(self, value: Any) -> Array:
-        """Returns a value as an array; of a list, tensors in it as well."""
+        """Returns a value as an array; lists may contain tensors."""
         if isinstance(value, list | tuple | range):
             items = [self._array(item) for item in value]  # pyright: ignore[reportUnknownVariableType]
             return np.asarray(items) if items else np.asarray(value)
@@ -31,14 +31,14 @@ class ArrayAssertions(unittest.TestCase):
     # Nearly equal
 
     def assertAllClose(self, a: Any, b: Any, rtol: float = 1e-6, atol: float = 1e-6, msg: str | None = None) -> None:
-        """Fails unless two structures are equal in their build, their shapes and, nearly, their numbers.
+        """Fails unless two structures match in nesting and shapes, and their numbers are nearly equal.
 
         Args:
           a: the expected values: tensors, arrays and numbers, in lists and dictionaries.
           b: the actual values.
-          rtol: how far they may differ, as a share of `b`.
-          atol: how far they may differ besides.
-          msg: a text for the error; none by default.
+          rtol: relative tolerance, as a fraction of `b`.
+          atol: absolute tolerance, added to the relative one.
+          msg: text added to the error message; none by default.
         """
         self._check_close(a, b, rtol, atol, msg, ())
 
@@ -81,20 +81,20 @@ class ArrayAssertions(unittest.TestCase):
         bfloat16_atol: float = 1e-2,
         msg: str | None = None,
     ) -> None:
-        """Does what `assertAllClose` does, with wider limits where one of two is of fewer bits.
+        """Works as `assertAllClose`, with larger tolerances if one of the two values has fewer bits.
 
         Args:
           a: the expected values.
           b: the actual values.
-          rtol: the relative limit for float64.
-          atol: the absolute limit for float64.
-          float_rtol: the relative limit for float32.
-          float_atol: the absolute limit for float32.
-          half_rtol: the relative limit for float16.
-          half_atol: the absolute limit for float16.
-          bfloat16_rtol: the relative limit for bfloat16.
-          bfloat16_atol: the absolute limit for bfloat16.
-          msg: a text for the error; none by default.
+          rtol: relative tolerance for float64.
+          atol: absolute tolerance for float64.
+          float_rtol: relative tolerance for float32.
+          float_atol: absolute tolerance for float32.
+          half_rtol: relative tolerance for float16.
+          half_atol: absolute tolerance for float16.
+          bfloat16_rtol: relative tolerance for bfloat16.
+          bfloat16_atol: absolute tolerance for bfloat16.
+          msg: text added to the error message; none by default.
         """
         first, second = self._array(a), self._array(b)
         limits = {
@@ -109,7 +109,7 @@ class ArrayAssertions(unittest.TestCase):
         self.assertAllClose(first, second, rtol, atol, msg)
 
     def assertNotAllClose(self, a: Any, b: Any, rtol: float = 1e-6, atol: float = 1e-6, msg: str | None = None) -> None:
-        """Fails if two structures are equal, nearly; see `assertAllClose`."""
+        """Fails if two structures are nearly equal; see `assertAllClose`."""
         try:
             self.assertAllClose(a, b, rtol, atol)
         except AssertionError:
@@ -117,30 +117,30 @@ class ArrayAssertions(unittest.TestCase):
         raise self.failureException(f"The two values are close at all elements. {msg or ''}".strip())
 
     def assertNear(self, f1: float, f2: float, err: float, msg: str | None = None) -> None:
-        """Fails unless two numbers differ by `err` at most."""
+        """Fails unless two numbers differ by at most `err`."""
         near = f1 == f2 or abs(f1 - f2) <= err
         self.assertTrue(near, f"{f1!r} != {f2!r} +/- {err!r}{f' ({msg})' if msg else ''}")
 
     def assertArrayNear(self, farray1: Any, farray2: Any, err: float, msg: str | None = None) -> None:
-        """Fails unless two lists of numbers are equally long and differ by `err` at most, one by one."""
+        """Fails unless two lists have the same length and each pair of numbers differs by at most `err`."""
         self.assertEqual(len(farray1), len(farray2), msg)
         for first, second in zip(farray1, farray2, strict=True):
             self.assertNear(float(first), float(second), err, msg)
 
     def assertNDArrayNear(self, ndarray1: Any, ndarray2: Any, err: float, msg: str | None = None) -> None:
-        """Fails unless the length of the difference of two arrays is below `err`."""
+        """Fails unless the Euclidean norm of the difference of two arrays is below `err`."""
         distance = float(np.linalg.norm(self._array(ndarray1) - self._array(ndarray2)))
         self.assertLess(distance, err, msg)
 
     # Equal
 
     def assertAllEqual(self, a: Any, b: Any, msg: str | None = None) -> None:
-        """Fails unless two values are equal in shape and at all elements; nan is equal to nan.
+        """Fails unless two values have the same shape and equal elements; nan equals nan.
 
         Args:
           a: the expected value.
           b: the actual value.
-          msg: a text for the error; none by default.
+          msg: text added to the error message; none by default.
         """
         first, second = (self._array(value) for value in (a, b))
         self.assertEqual(
@@ -161,12 +161,12 @@ class ArrayAssertions(unittest.TestCase):
         raise self.failureException(f"The two values are equal at all elements. {msg or ''}".strip())
 
     def assertShapeEqual(self, input_a: Any, input_b: Any, msg: str | None = None) -> None:
-        """Fails unless two tensors or arrays have one shape."""
+        """Fails unless two tensors or arrays have the same shape."""
         first, second = (tuple(value.shape) for value in (input_a, input_b))
         self.assertEqual(first, second, msg)
 
     def assertDTypeEqual(self, target: Any, expected_dtype: Any) -> None:
-        """Fails unless the values of a tensor or array have a dtype of NumPy's."""
+        """Fails unless a tensor or array has the given NumPy dtype."""
         dtype = getattr(expected_dtype, "as_numpy_dtype", expected_dtype)
         self.assertEqual(np.dtype(dtype), self._array(target).dtype)
 
@@ -178,7 +178,7 @@ class ArrayAssertions(unittest.TestCase):
         if wrong.any():
             positions = [tuple(int(i) for i in position) for position in np.argwhere(wrong)[:10]]
             raise self.failureException(
-                f"{text}. {int(wrong.sum())} elements are not, among them those at {positions}: {array}"
+                f"{text}. {int(wrong.sum())} elements are not, for example at {positions}: {array}"
             )
 
     def assertAllGreater(self, a: Any, comparison_target: Any) -> None:
@@ -190,11 +190,11 @@ class ArrayAssertions(unittest.TestCase):
         self._check_all(a, lambda x: x < comparison_target, f"Elements must be less than {comparison_target}")
 
     def assertAllGreaterEqual(self, a: Any, comparison_target: Any) -> None:
-        """Fails unless all elements are a number or greater."""
+        """Fails unless all elements are greater than or equal to a number."""
         self._check_all(a, lambda x: x >= comparison_target, f"Elements must be at least {comparison_target}")
 
     def assertAllLessEqual(self, a: Any, comparison_target: Any) -> None:
-        """Fails unless all elements are a number or less."""
+        """Fails unless all elements are less than or equal to a number."""
         self._check_all(a, lambda x: x <= comparison_target, f"Elements must be at most {comparison_target}")
 
     def assertAllInRange(
@@ -209,10 +209,10 @@ class ArrayAssertions(unittest.TestCase):
 
         Args:
           target: a tensor or an array of numbers.
-          lower_bound: where the range begins.
-          upper_bound: where it ends.
-          open_lower_bound: whether the lower bound itself is outside.
-          open_upper_bound: whether the upper bound itself is outside.
+          lower_bound: lower end of the range.
+          upper_bound: upper end of the range.
+          open_lower_bound: whether the range excludes `lower_bound`.
+          open_upper_bound: whether the range excludes `upper_bound`.
         """
 
         def inside(x: Array) -> Any:
@@ -223,7 +223,7 @@ class ArrayAssertions(unittest.TestCase):
         self._check_all(target, inside, f"Elements must be in {brackets[0]}{lower_bound}, {upper_bound}{brackets[1]}")
 
     def assertAllInSet(self, target: Any, expected_set: Collection[Any]) -> None:
-        """Fails unless all elements are members of a set."""
+        """Fails unless all elements belong to a set."""
         self._check_all(target, lambda x: np.isin(x, list(expected_set)), f"Elements must be in {expected_set}")
 
 
@@ -233,7 +233,7 @@ def _plain(value: Any) -> Any:
 
 
 def _is_ragged_list(value: Any) -> bool:
-    """Returns whether a list cannot become an array: its items have several shapes, or are structures."""
+    """Returns whether a list cannot become an array because its items differ in shape or are structures."""
     if not isinstance(value, list | tuple):
         return False
     items: list[Any] = [*value]  # pyright: ignore[reportUnknownArgumentType]
@@ -247,11 +247,11 @@ def _path(path: tuple[Any, ...]) -> str:
 
 
 def _equal_elements(a: Array, b: Array) -> Array:
-    """Tells where two arrays are equal, or both nan."""
+    """Returns a mask of the positions where two arrays are equal or both nan."""
     equal = np.asarray(a == b)
     if a.dtype.kind in "fc" and b.dtype.kind in "fc":
         equal = equal | (np.isnan(a) & np.isnan(b))
-    if a.dtype == object or b.dtype == object:  # texts, as bytes on one side
+    if a.dtype == object or b.dtype == object:  # strings, which may be bytes in one of the two arrays
         texts = [np.array([_bytes(item) for item in array.ravel()], object).reshape(array.shape) for array in (a, b)]
         equal = np.asarray(texts[0] == texts[1])
     return equal

@@ -37,14 +37,14 @@ _NO_SESSION = (
 
 
 class _NoSession:
-    """Stands for a session where ops run at once: whatever is asked of it is refused."""
+    """Replaces the session while ops run eagerly: every attribute access raises an error."""
 
     def __getattr__(self, name: str) -> NoReturn:
         raise AttributeError(_NO_SESSION)
 
 
 class TestCase(ArrayAssertions):
-    """A test case for programs with tensors: `unittest.TestCase` with more assertions, and with sessions.
+    """A `unittest.TestCase` for TensorFlow programs, with more assertions and with sessions.
 
     Each test starts with the same random seeds.
 
@@ -55,30 +55,30 @@ class TestCase(ArrayAssertions):
     True
     """
 
-    __test__ = False  # pytest collects what is derived from it
+    __test__ = False  # pytest collects only the subclasses
 
     def __init_subclass__(cls, **options: Any) -> None:
-        """Lets pytest collect the tests of a class that is derived from it."""
+        """Lets pytest collect the tests of subclasses."""
         super().__init_subclass__(**options)
         cls.__test__ = True
 
     def __init__(self, methodName: str = "runTest") -> None:  # noqa: N803
-        """Makes the test of one method."""
+        """Creates a test that runs one method."""
         super().__init__(methodName)
         self._cached: Session | None = None
         self._folder: tempfile.TemporaryDirectory[str] | None = None
 
     def setUp(self) -> None:
-        """Sets the seeds of random numbers: Python's, NumPy's and TensorFlow's."""
+        """Sets the random seeds of Python, NumPy and TensorFlow."""
         super().setUp()
         if self._testMethodName == "test_session":
             self.skipTest("Not a test.")
         random.seed(SEED)
-        np.random.seed(SEED)  # what the tested program uses
+        np.random.seed(SEED)  # seeds the global generator that tested programs use
         set_seed(SEED)
 
     def tearDown(self) -> None:
-        """Closes the session and removes the folder of the test."""
+        """Closes the session and removes the test's temporary folder."""
         if self._cached is not None:
             self._cached.close()
         if self._folder is not None:
@@ -87,7 +87,7 @@ class TestCase(ArrayAssertions):
         super().tearDown()
 
     def get_temp_dir(self) -> str:
-        """Returns a folder of the test's own, which is removed after it."""
+        """Returns a temporary folder that is removed after the test."""
         if self._folder is None:
             self._folder = tempfile.TemporaryDirectory(prefix="nbtf-test-")
         return self._folder.name
@@ -95,10 +95,10 @@ class TestCase(ArrayAssertions):
     # Values
 
     def evaluate(self, tensors: Any) -> Any:
-        """Returns the values of tensors, of ops that run at once or of a graph.
+        """Returns the values of eager tensors or graph nodes.
 
         Args:
-          tensors: a tensor, a node of a graph, or a structure of them; other values stay as they are.
+          tensors: a tensor, a graph node, or a structure of them; other values are returned unchanged.
         """
         if executing_eagerly():
             return map_structure(_value, tensors)
@@ -112,13 +112,13 @@ class TestCase(ArrayAssertions):
         """Opens a session and its graph for a block.
 
         Args:
-          graph: the graph; the default one where None.
-          config: the session's settings.
-          use_gpu: accepted; where ops run is decided as in any session.
-          force_gpu: accepted, likewise.
+          graph: the graph; None for the default graph.
+          config: the session's configuration.
+          use_gpu: accepted and ignored; ops are placed as in any session.
+          force_gpu: accepted and ignored, like `use_gpu`.
 
         Yields:
-          The session. Where ops run at once there is none: what stands for it raises `AttributeError`.
+          The session. While ops run eagerly, a placeholder whose attributes raise `AttributeError`.
         """
         if executing_eagerly():
             yield _NoSession()
@@ -130,7 +130,7 @@ class TestCase(ArrayAssertions):
     def cached_session(
         self, graph: Any = None, config: Any = None, use_gpu: bool = True, force_gpu: bool = False
     ) -> Generator[Any]:
-        """Opens the one session of the test, which keeps its variables until the test ends; see `session`."""
+        """Opens the session that the whole test shares; its variables live until the test ends. See `session`."""
         if executing_eagerly():
             yield _NoSession()
             return
@@ -139,7 +139,7 @@ class TestCase(ArrayAssertions):
             yield session
 
     test_session = session
-    """The older name of `session`."""
+    """Older name of `session`."""
 
     def _session_of_test(self, graph: Graph | None, config: Any) -> Session:
         if self._cached is None:
@@ -157,12 +157,12 @@ class TestCase(ArrayAssertions):
     def assertRaisesWithPredicateMatch(
         self, exception_type: Any, expected_err_re_or_predicate: str | Callable[[Any], bool]
     ) -> Generator[None]:
-        """Fails unless the block raises an error of a class that a pattern or a function accepts.
+        """Fails unless the block raises an error of a given class that matches a pattern or a function.
 
         Args:
           exception_type: the class, or a tuple of classes.
-          expected_err_re_or_predicate: a pattern that is searched in the text, with the node of an `OpError` behind it;
-            or a function that takes the error and returns whether it is the right one.
+          expected_err_re_or_predicate: a regular expression that is searched in the error text, which for an `OpError`
+            ends with its node; or a function that takes the error and returns whether it is the expected one.
         """
         try:
             yield
@@ -183,31 +183,31 @@ class TestCase(ArrayAssertions):
         return self.assertRaisesWithPredicateMatch(OpError, expected_err_re_or_predicate)
 
     def assertRaisesIncompatibleShapesError(self, exception_type: Any = OpError) -> Any:
-        """Fails unless the block raises an error about shapes that do not fit."""
+        """Fails unless the block raises an error about incompatible shapes."""
         pattern = r"Incompatible shapes|Dimensions must be equal|required broadcastable shapes|must be equal"
         return self.assertRaisesWithPredicateMatch((exception_type, ValueError), pattern)
 
     # Other values
 
     def assertDeviceEqual(self, device1: Any, device2: Any, msg: str | None = None) -> None:
-        """Fails unless two device names mean the same."""
+        """Fails unless two device names refer to the same device."""
         from nbtf._devices.names import DeviceSpec
 
         self.assertEqual(DeviceSpec.from_string(device1).to_string(), DeviceSpec.from_string(device2).to_string(), msg)
 
     def assertProtoEquals(self, expected_message_maybe_ascii: Any, message: Any, msg: str | None = None) -> None:
-        """Fails unless two messages are equal; the expected one may be the text of one."""
+        """Fails unless two messages are equal; the expected message may be given in text format."""
         expected = expected_message_maybe_ascii
         first, second = (re.sub(r"\s+", " ", str(value)).strip() for value in (expected, message))
         self.assertEqual(first, second, msg)
 
     def assertStartsWith(self, actual: str, expected_start: str, msg: str | None = None) -> None:
-        """Fails unless a text starts with another one."""
+        """Fails unless a string starts with another one."""
         if not actual.startswith(expected_start):
             self.fail(self._formatMessage(msg, f"{actual!r} does not start with {expected_start!r}"))
 
     def assertLen(self, container: Any, expected_len: int, msg: str | None = None) -> None:
-        """Fails unless a container has as many items."""
+        """Fails unless a container has the expected number of items."""
         if len(container) != expected_len:
             self.fail(self._formatMessage(msg, f"{container!r} has {len(container)} items, not {expected_len}"))
 
@@ -220,16 +220,16 @@ class TestCase(ArrayAssertions):
         self.assertGreater(len(container), 0, msg)
 
     def assertBetween(self, value: Any, minv: Any, maxv: Any, msg: str | None = None) -> None:
-        """Fails unless a value is between two others, or one of them."""
+        """Fails unless a value is between two others, inclusive."""
         self.assertGreaterEqual(value, minv, msg)
         self.assertLessEqual(value, maxv, msg)
 
     def assertSameElements(self, expected_seq: Any, actual_seq: Any, msg: str | None = None) -> None:
-        """Fails unless two containers have the same items, however often and in whatever order."""
+        """Fails unless two containers have the same set of items; order and repetition do not matter."""
         self.assertCountEqual(_each_once(expected_seq), _each_once(actual_seq), msg)
 
     def assertItemsEqual(self, expected_seq: Any, actual_seq: Any, msg: str | None = None) -> None:
-        """Fails unless two containers have the same items equally often, in whatever order."""
+        """Fails unless two containers have the same items equally often; order does not matter."""
         self.assertCountEqual(expected_seq, actual_seq, msg)
 
     def assertContainsSubset(
@@ -247,7 +247,7 @@ class TestCase(ArrayAssertions):
     def assertSequenceAlmostEqual(
         self, expected_seq: Any, actual_seq: Any, places: int | None = None, msg: str | None = None, delta: Any = None
     ) -> None:
-        """Fails unless two sequences of numbers are nearly equal, one by one; see `assertAlmostEqual`."""
+        """Fails unless two sequences of numbers are nearly equal element by element; see `assertAlmostEqual`."""
         self.assertEqual(len(expected_seq), len(actual_seq), msg)
         for expected, actual in zip(expected_seq, actual_seq, strict=True):
             self.assertAlmostEqual(expected, actual, places, msg, delta)
@@ -255,21 +255,21 @@ class TestCase(ArrayAssertions):
     # Threads
 
     def checkedThread(self, target: Callable[..., Any], args: Any = None, kwargs: Any = None) -> CheckedThread:
-        """Returns a thread whose errors make the test fail when it is joined.
+        """Returns a thread whose errors make the test fail when the thread is joined.
 
         Args:
-          target: what the thread calls.
-          args: what it is called with.
-          kwargs: what it is called with by name.
+          target: function that the thread calls.
+          args: its positional arguments.
+          kwargs: its keyword arguments.
         """
         return CheckedThread(self, target, args, kwargs)
 
 
 class CheckedThread:
-    """A thread whose errors are raised where it is joined; `TestCase.checkedThread` makes it."""
+    """A thread whose errors are raised when it is joined; created by `TestCase.checkedThread`."""
 
     def __init__(self, testcase: TestCase, target: Callable[..., Any], args: Any, kwargs: Any) -> None:
-        """Prepares a thread of a test."""
+        """Prepares a thread for a test."""
         self._testcase = testcase
         self._call: tuple[Any, Any, Any] = (target, args or (), kwargs or {})
         self._error: BaseException | None = None
@@ -287,13 +287,13 @@ class CheckedThread:
         self._thread.start()
 
     def join(self) -> None:
-        """Waits for the thread, and makes the test fail if that raised an error."""
+        """Waits for the thread and fails the test if the thread raised an error."""
         self._thread.join()
         if self._error is not None:
             raise self._testcase.failureException(f"Error in checkedThread: {self._error}") from self._error
 
     def is_alive(self) -> bool:
-        """Tells whether the thread runs."""
+        """Returns whether the thread is running."""
         return self._thread.is_alive()
 
 
@@ -307,7 +307,7 @@ def _value(tensor: Any) -> Any:
 
 
 def _text_of(error: BaseException) -> str:
-    """Returns the text of an error, and which node an `OpError` is about."""
+    """Returns an error's text, followed by its node if it is an `OpError`."""
     node = getattr(error, "op", None)
     return str(error) if node is None else f"{getattr(error, 'message', error)}\nCaused by op: {node.name}"
 
@@ -321,9 +321,9 @@ def _each_once(items: Any) -> list[Any]:
 
 
 def main(argv: Sequence[str] | None = None) -> None:
-    """Runs all tests of the program, as `unittest.main` does, and ends it.
+    """Runs all tests of the program and exits, as `unittest.main` does.
 
     Args:
-      argv: the program's name and arguments; `sys.argv` where None.
+      argv: the program's name and arguments; None for `sys.argv`.
     """
     unittest.main(argv=None if argv is None else list(argv))

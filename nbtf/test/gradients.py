@@ -1,4 +1,4 @@
-"""Gradients beside differences of values: is a gradient right?"""
+"""Comparison of gradients with finite differences."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ Matrices = list[np.ndarray[Any, Any]]
 
 
 def compute_gradient(f: Callable[..., Any], x: Sequence[Any], delta: float | None = None) -> tuple[Matrices, Matrices]:
-    """Returns the jacobians of a function, as its gradients say and as differences of its values say.
+    """Returns a function's Jacobians, computed from its gradients and from finite differences.
 
     Args:
-      f: takes as many tensors as `x` has, and returns one tensor.
-      x: where the jacobians are computed: tensors or arrays of floats.
-      delta: how far the values that are compared are from `x`; 1/1024 by default.
+      f: function that takes as many tensors as `x` has and returns one tensor.
+      x: list of float tensors or arrays at which the Jacobians are computed.
+      delta: step of the finite differences; 1/1024 by default.
 
     Returns:
-      Two lists with a matrix for each argument: a row for each element of the result, a column for each of the
-      argument.
+      Two lists with a matrix for each argument. A matrix has a row for each element of the result and a column for
+      each element of the argument.
 
     Raises:
       ValueError: if `x` is not a list.
@@ -48,7 +48,7 @@ def _matrix(jacobian: Any, result: Any, value: Any) -> np.ndarray[Any, Any]:
 
 
 def _measured(f: Any, values: list[Any], number: int, result: Any, step: float) -> np.ndarray[Any, Any]:
-    """Returns a jacobian from values on both sides of each element."""
+    """Returns a Jacobian from central differences."""
     array = np.asarray(values[number].numpy())
     columns: list[Any] = []
     for position in np.ndindex(array.shape):

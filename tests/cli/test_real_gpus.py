@@ -200,7 +200,7 @@ def test_nvml_that_does_not_answer_says_why(computer: Computer, broken: Exceptio
 
 
 def test_container_with_its_own_process_numbers_is_noted(computer: Computer) -> None:
-    computer.strange = "this is a container with process numbers of its own"
+    computer.strange = "this container has its own process numbers"
 
     assert "--pid=host" in computer.findings()["processes"].text
 

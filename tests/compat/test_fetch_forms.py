@@ -108,7 +108,7 @@ def test_a_key_may_be_a_tuple_of_tensors(session: Any) -> None:
     a, d = (session.graph.get_tensor_by_name(name) for name in ("a:0", "d:0"))
 
     assert [4.0, 2.0] == session.run(["c:0", "d:0"], {(a, d): (1.0, 2.0)})
-    with pytest.raises(ValueError, match="A key of 2 tensors was fed 1 values"):
+    with pytest.raises(ValueError, match="has 2 tensors, but 1 values were fed"):
         session.run("c:0", {(a, d): (1.0,)})
 
 

@@ -110,7 +110,7 @@ def test_settings_that_are_given_are_told_to_place_what_is_fetched() -> None:
 
 
 def test_it_is_no_block(session: Any) -> None:
-    with pytest.raises(TypeError, match=r"^An InteractiveSession is the default session already"), session:
+    with pytest.raises(TypeError, match=r"^An InteractiveSession is already the default session"), session:
         pass
 
 

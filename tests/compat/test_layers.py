@@ -155,7 +155,7 @@ def test_what_is_not_known_is_asked_for() -> None:
             layers.dense(images(None, None), 2)
         with pytest.raises(ValueError, match="The channel dimension of the inputs should be defined"):
             layers.conv2d(images(None, 4, 4, None), 2, 2)
-        with pytest.raises(TypeError, match="Dense takes no dtypes here"):
+        with pytest.raises(TypeError, match="Dense does not support these arguments: dtypes"):
             layers.Dense(2, dtypes=1)
 
 
@@ -163,7 +163,7 @@ def test_at_once_other_layers_are_named(monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setenv("TF_USE_LEGACY_KERAS", "1")
     tf.enable_eager_execution()
 
-    with pytest.raises(RuntimeError, match=r"use tf\.keras\.layers"):
+    with pytest.raises(RuntimeError, match=r"Use `tf\.keras\.layers"):
         layers.dense(nbtf.ones([1, 2]), 2)
 
 

@@ -72,14 +72,14 @@ def test_every_name_that_is_said_to_be_here_is_here() -> None:
     ("name", "told"),
     [
         ("contrib", "tf.contrib ended with TensorFlow 1"),
-        ("mul", "Since TensorFlow 1.0: tf.multiply"),
-        ("FIFOQueue", "feed placeholders"),
-        ("import_graph_def", "build them again"),
+        ("mul", "Since TensorFlow 1.0, use tf.multiply"),
+        ("FIFOQueue", "Feed placeholders"),
+        ("import_graph_def", "Build them again"),
         ("data.make_initializable_iterator", "`for element in dataset:"),
-        ("metrics.auc", "Count with variables"),
+        ("metrics.auc", "Compute the metric with variables"),
         ("nn.dynamic_rnn", "Write the loop"),
         ("saved_model.simple_save", "tf.train.Saver"),
-        ("summary.Summary", "accepted, not written"),
+        ("summary.Summary", "tf.summary.FileWriter"),
         ("test.mock", "unittest or pytest"),
         ("estimator", "tf.train.MonitoredTrainingSession"),
     ],
@@ -136,7 +136,7 @@ def test_functions_of_datasets_may_open_blocks() -> None:
 
 
 def test_datasets_of_placeholders_say_what_to_do() -> None:
-    with tf1.Graph().as_default(), pytest.raises(TypeError, match=r"'x:0'.*make the dataset of arrays, and feed"):
+    with tf1.Graph().as_default(), pytest.raises(TypeError, match=r"'x:0'.*Create the dataset from arrays, and feed"):
         tf1.data.Dataset.from_tensor_slices(tf1.placeholder(tf1.float32, [2], name="x"))
 
 

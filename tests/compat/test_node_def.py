@@ -138,7 +138,7 @@ def test_what_graphs_here_do_not_have_says_what_to_do() -> None:
 
     with pytest.raises(NotImplementedError, match=r"tf\.custom_gradient"):
         graph.gradient_override_map({"Relu": "Mine"})
-    with pytest.raises(NotImplementedError, match="nbtf makes nodes by functions"):
+    with pytest.raises(NotImplementedError, match="nbtf cannot create nodes by type"):
         graph.create_op("Add")
     with graph.container("c") as name:
         assert "c" == name

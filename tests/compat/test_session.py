@@ -279,5 +279,5 @@ def test_what_must_not_be_fetched_is_not(graph: Graph, a: GraphTensor) -> None:
 
 @pytest.mark.parametrize("target", ["grpc://localhost:2222", b"local"])
 def test_a_session_that_another_process_should_run_is_refused(target: str | bytes) -> None:
-    with pytest.raises(tf.errors.UnimplementedError, match=r"A session runs in this process, got the target"):
+    with pytest.raises(tf.errors.UnimplementedError, match=r"A session runs only in this process. Got the target"):
         Session(target)

@@ -217,7 +217,7 @@ def test_a_log_that_cannot_be_written_does_not_stop_a_session(monkeypatch: pytes
     sess = tf.Session(config=tf.ConfigProto(**LOGGED))
     monkeypatch.setattr(sys, "stdout", closed)
 
-    with pytest.warns(RuntimeWarning, match="placement log of a session could not be written: ValueError"):
+    with pytest.warns(RuntimeWarning, match="could not write the placement log of a session: ValueError"):
         assert 1.0 == sess.run(a)
 
 

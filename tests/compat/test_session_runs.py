@@ -304,7 +304,7 @@ def test_a_callable_takes_values_in_order(graph: Graph) -> None:
 def test_a_callable_wants_all_its_values(graph: Graph) -> None:
     x = placeholder("float32")
 
-    with pytest.raises(ValueError, match="1 values are fed by the feed_list, but 0 were given"):
+    with pytest.raises(ValueError, match="`feed_list` has 1 tensors, but 0 values were given"):
         Session().make_callable(x, [x])()
 
 

@@ -65,7 +65,7 @@ def test_a_histogram_counts(tmp_path: Path) -> None:
 
 
 def test_what_is_no_summary_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(TypeError, match="A summary is the bytes that a session returns"):
+    with pytest.raises(TypeError, match="A summary must be the bytes that a session returned"):
         tf.summary.FileWriter(str(tmp_path)).add_summary(tf.constant(1.0))
 
 

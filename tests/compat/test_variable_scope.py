@@ -367,7 +367,7 @@ def test_no_first_value_can_be_made_so(graph: tf1.Graph, arguments: dict[str, An
 
 
 def test_variables_in_parts_are_refused(graph: tf1.Graph) -> None:
-    with pytest.raises(NotImplementedError, match="nbtf has no partitioned variables"):
+    with pytest.raises(NotImplementedError, match="nbtf does not support partitioned variables"):
         get(partitioner=lambda **_: [2])
 
 

@@ -62,7 +62,7 @@ def test_a_piece_of_the_name_is_enough(text: str, name: str) -> None:
 
 
 def test_a_piece_of_two_names_is_not() -> None:
-    with pytest.raises(ValueError, match=r"'a100' is the name of more than one card: .*40GB, .*80GB\. Write more"):
+    with pytest.raises(ValueError, match=r"'a100' matches more than one card: .*40GB, .*80GB\. Give more"):
         find_card("a100")
 
 

@@ -175,8 +175,8 @@ def test_what_does_not_fit_says_how_it_stands_and_who_holds_it() -> None:
     assert [
         "OOM when allocating tensor with shape[786432] and type float on "
         "/job:localhost/replica:0/task:0/device:GPU:0 by allocator GPU_0_pool",
-        "GPU:0 (Fake GPU): 3 MiB asked for, in use 3 of 4 MiB. Free a tensor, or use a smaller batch.",
-        "Who holds it:",
+        "GPU:0 (Fake GPU): 3 MiB requested, 3 of 4 MiB in use. Free a tensor, or use a smaller batch.",
+        "What holds it:",
         "  3 MiB    float32 [786432]  _EagerConst  train.py, line 3",
     ] == caught.value.message.splitlines()
 

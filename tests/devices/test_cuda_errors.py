@@ -41,8 +41,8 @@ def test_memory_runs_out_in_several_ways(error: Exception, free: int | None, exp
     [
         (CUDARuntimeError(101), errors.FailedPreconditionError, "there is no such GPU"),
         (CUDARuntimeError(100), errors.FailedPreconditionError, "CUDA finds no GPU"),
-        (CUDARuntimeError(35), errors.FailedPreconditionError, "older than the CUDA"),
-        (CUDARuntimeError(803), errors.FailedPreconditionError, "do not fit"),
+        (CUDARuntimeError(35), errors.FailedPreconditionError, "older than the CUDA version"),
+        (CUDARuntimeError(803), errors.FailedPreconditionError, "do not match"),
         (CUDARuntimeError(46), errors.UnavailableError, "busy or unavailable"),
         (CUDARuntimeError(805), errors.UnavailableError, "not available now"),
         (CUDARuntimeError(12345), errors.InternalError, "NBTF_SYNC=1"),

@@ -39,7 +39,7 @@ def test_a_count_that_makes_no_sense_is_refused(count: object) -> None:
 
 
 def test_a_count_that_would_fill_this_computer_is_refused() -> None:
-    with pytest.raises(ValueError, match="The number of simulated GPUs is 1000000000000; expected 1024 at most"):
+    with pytest.raises(ValueError, match="The number of simulated GPUs is 1000000000000; expected at most 1024"):
         simulated_machine(10**12)
 
 

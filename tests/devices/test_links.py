@@ -43,7 +43,7 @@ def test_a_network_of_the_table_is_known_by_name(network: Link) -> None:
     "text", ["", "fast", "100", "0Gb/s", "-1Gb/s", "100Gb", "100Gb/s 5", "InfiniBand", "1e3Gb/s", None, 100]
 )
 def test_what_is_no_network_is_refused(text: object) -> None:
-    with pytest.raises(ValueError, match=r'The link between hosts is .*; expected a rate such as "100Gb/s" \(bits\)'):
+    with pytest.raises(ValueError, match=r'The link between hosts is .*\. Expected a rate such as "100Gb/s" \(bits\)'):
         find_network(text)  # pyright: ignore[reportArgumentType]
 
 

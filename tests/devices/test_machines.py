@@ -68,7 +68,7 @@ def test_a_cluster_without_hosts_or_cards_is_refused(hosts: object, gpus: object
 
 
 def test_more_cards_than_there_may_be_are_refused() -> None:
-    with pytest.raises(ValueError, match="129 hosts with 8 simulated GPUs are 1032; expected 1024 at most"):
+    with pytest.raises(ValueError, match="129 hosts with 8 simulated GPUs are 1032; expected at most 1024"):
         simulated_cluster(129, 8)
 
 

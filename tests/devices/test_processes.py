@@ -87,7 +87,7 @@ def test_of_other_people_only_number_and_user_are_read(tmp_path: Path, monkeypat
 
 
 def test_process_that_cannot_be_seen_says_so(tmp_path: Path) -> None:
-    assert "process 8, whose it is cannot be seen" == process_owner(8, tmp_path).text
+    assert "process 8, owner not visible" == process_owner(8, tmp_path).text
 
 
 def test_user_without_a_name_has_a_number(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -235,9 +235,9 @@ def test_message_goes_on_with_how_it_stands_and_who_holds_the_memory() -> None:
         _filled(gpu, 24)
     assert held
     assert [
-        "simulated GPU:0 (Tesla K20m): 24 MiB asked for, in use 12 of 32 MiB. Free a tensor, or raise memory_limit in "
+        "simulated GPU:0 (Tesla K20m): 24 MiB requested, 12 of 32 MiB in use. Free a tensor, or raise memory_limit in "
         "tf.config.set_logical_device_configuration (or the memory fraction).",
-        "Who holds it:",
+        "What holds it:",
         "    8 MiB  2 x  float32 [1048576]  _EagerConst  cell.py, line 1",
         "    4 MiB       float32 [1048576]  _EagerConst  cell.py, line 2",
         "  1.2 KiB       uint8 [1028]       scratch",
@@ -253,7 +253,7 @@ def test_a_long_table_is_cut_and_says_the_total() -> None:
     assert held
     lines = info.value.message.split("\n")
     assert 2 + 1 + 8 + 1 == len(lines)
-    assert "  and 5 more with 4 MiB; all together 12 MiB" == lines[-1]
+    assert "  and 5 more with 4 MiB; 12 MiB in total" == lines[-1]
 
 
 @pytest.mark.parametrize(("mib", "advice"), [(64, "use a card with more memory."), (40, "raise memory_limit in")])
@@ -270,7 +270,7 @@ def test_fragmentation_is_named() -> None:
     held = [_filled(gpu, 1) for _ in range(7)]
     del held[1::2]
 
-    with pytest.raises(ResourceExhaustedError, match=r"3 MiB are free, but not in one piece: the largest has 1 MiB\."):
+    with pytest.raises(ResourceExhaustedError, match=r"3 MiB are free but not contiguous: the largest block has 1 MiB\."):
         _filled(gpu, 2)
 
 
@@ -279,7 +279,7 @@ def test_a_neighbour_on_the_same_card_is_named() -> None:
     first, second = _gpu(48, 0, driver), _gpu(48, 1, driver)
     held = first.put(_ones(1))
 
-    with pytest.raises(ResourceExhaustedError, match="the rest of the card is taken by others"):
+    with pytest.raises(ResourceExhaustedError, match="other programs use the rest of the card"):
         _filled(second, 30)
     assert held
 
@@ -320,7 +320,7 @@ def test_a_small_computer_is_named() -> None:
 
     assert [
         f"OOM when allocating tensor with shape[7864320] and type float on {NAME} by allocator GPU_0_bfc",
-        "30 MiB asked for: simulated GPU:0 has 64 MiB free, this computer 20 MiB. A simulated GPU keeps its tensors in "
+        "30 MiB requested: simulated GPU:0 has 64 MiB free, this computer 20 MiB. A simulated GPU keeps its tensors in "
         "this computer's memory: use a smaller tensor, or a larger computer.",
     ] == info.value.message.split("\n")
     assert 1280 == _memory(gpu).stats().in_use
@@ -407,7 +407,7 @@ print(gpu.get(gpu.put(np.arange(3))).tolist(), gpu.memory.stats().in_use)
     run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
 
     first, second = run.stdout.splitlines()
-    assert re.match(r"14 GiB asked for: simulated GPU:0 has 15 GiB free, this computer (0\.9|1) GiB\.", first)
+    assert re.match(r"14 GiB requested: simulated GPU:0 has 15 GiB free, this computer (0\.9|1) GiB\.", first)
     assert "[0, 1, 2] 1280" == second
 
 

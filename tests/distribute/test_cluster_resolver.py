@@ -77,5 +77,5 @@ def test_what_is_no_specification_is_refused(spec: Any) -> None:
 
 
 def test_a_resolver_without_jobs_says_so() -> None:
-    with pytest.raises(NotImplementedError, match="take SimpleClusterResolver"):
+    with pytest.raises(NotImplementedError, match="Use SimpleClusterResolver"):
         ClusterResolver().cluster_spec()

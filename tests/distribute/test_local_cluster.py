@@ -105,18 +105,18 @@ def test_a_closed_cluster_has_no_process() -> None:
 
 @pytest.mark.parametrize("counts", [{"worker": 0}, {"worker": -1}, {"ps": 1, "worker": -1}], ids=str)
 def test_a_cluster_needs_tasks(counts: dict[str, Any]) -> None:
-    with pytest.raises(ValueError, match="needs 1 task at least"):
+    with pytest.raises(ValueError, match="needs at least 1 task"):
         tf.distribute.LocalCluster(**counts)
 
 
 def test_a_cluster_has_one_chief() -> None:
-    with pytest.raises(ValueError, match="1 chief at most; got chief=2"):
+    with pytest.raises(ValueError, match=r"at most 1 chief\. Got chief=2"):
         tf.distribute.LocalCluster(chief=2)
 
 
 @pytest.mark.parametrize("count", [10**6, 8 * max(2, os.cpu_count() or 1) + 1])
 def test_more_processes_than_a_computer_can_use_are_not_started(count: int) -> None:
-    with pytest.raises(ValueError, match=rf"at most; got .*worker={count}.*tf\.runtime\.simulate_cluster"):
+    with pytest.raises(ValueError, match=rf"at most \d+\. Got .*worker={count}.*tf\.runtime\.simulate_cluster"):
         tf.distribute.LocalCluster(worker=count)
 
 

@@ -68,7 +68,7 @@ def test_a_cell_is_predicted_and_not_run(shell: Any, capsys: pytest.CaptureFixtu
 def test_an_unknown_card_is_refused_with_those_there_are(shell: Any, capsys: pytest.CaptureFixture[str]) -> None:
     shell.run_cell(f"%%gpu_memory --predict B999\n{STEP}")
 
-    assert "There is no card 'B999' in the catalog. Known cards: Tesla K20m" in capsys.readouterr().err
+    assert "Unknown card 'B999'. Known cards: Tesla K20m" in capsys.readouterr().err
 
 
 def test_a_notebook_is_predicted(notebook: Path, capsys: pytest.CaptureFixture[str]) -> None:

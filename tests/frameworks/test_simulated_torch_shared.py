@@ -31,7 +31,7 @@ def bytes_on_card(mib: int) -> Any:
 def test_nbtf_takes_what_pytorch_has_left_and_says_who_has_the_rest() -> None:
     kept = bytes_on_card(600)
 
-    with pytest.raises(tf.errors.ResourceExhaustedError, match=r"PyTorch has 600 MiB of the card\."):
+    with pytest.raises(tf.errors.ResourceExhaustedError, match=r"PyTorch uses 600 MiB of the card\."):
         tf.zeros([500 * MIB], tf.uint8)
 
     assert tf.runtime.devices()[1].memory_limit == 1024 * MIB - kept.numel() - 225 * MIB

@@ -104,7 +104,7 @@ def test_a_wrong_argument_is_answered_in_words_of_ours(path: str) -> None:
     [
         (lambda: tf.runtime.tell_code_lines(3), r"`describe` must be a function.* Got 3"),  # pyright: ignore
         (lambda: tf.runtime.start_recorder(3), r"`recorder` must be a tf.runtime.Recorder. Got 3"),  # pyright: ignore
-        (lambda: tf.runtime.short_name([]), r"named by a text .* Got \[\]"),  # pyright: ignore
+        (lambda: tf.runtime.short_name([]), r"Expected a device name .* Got \[\]"),  # pyright: ignore
         (lambda: tf.runtime.copies_of_tensors("abc"), r"`events` must be events of a recording. Got 'abc'"),  # pyright: ignore
         (lambda: tf.config.threading.set_inter_op_parallelism_threads("abc"), r"an integer. Got 'abc'"),  # pyright: ignore
         (lambda: tf.config.threading.set_intra_op_parallelism_threads(2.5), r"an integer. Got 2.5"),  # pyright: ignore

@@ -68,13 +68,13 @@ def test_two_gpus_on_a_card_make_one_sum(shell: Shell, monkeypatch: pytest.Monke
 
 def test_in_a_container_the_rest_is_one_term_and_says_why(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
     one_busy_card(shell, monkeypatch)
-    monkeypatch.setattr(nvml, "strange_pids", lambda: "this is a container with process numbers of its own")
+    monkeypatch.setattr(nvml, "strange_pids", lambda: "this container has its own process numbers")
 
     [note] = shell.run("%gpu_memory").result.notes
 
     assert note.endswith(
         "= 1,024 MiB pool of nbtf + 986 MiB context of this process, and other processes. These cannot be separated: "
-        "memory per process is not reported (this is a container with process numbers of its own)."
+        "memory per process is not reported (this container has its own process numbers)."
     )
 
 

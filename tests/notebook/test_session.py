@@ -104,4 +104,4 @@ def test_errors_tell_cells_by_their_numbers(shell: Shell) -> None:
     failed = shell.run("held = tf.zeros([1 << 19])", "more = tf.zeros([1 << 20])")
 
     assert "cell 2, line 1: held = tf.zeros([1 << 19])" in str(failed.error)
-    assert "ipython" not in str(failed.error).partition("Who holds it")[2]
+    assert "ipython" not in str(failed.error).partition("What holds it")[2]

@@ -187,8 +187,8 @@ def test_tensor_that_does_not_fit_is_refused_with_sizes_and_holders() -> None:
         words = [row.split() for row in rows]
 
         assert f"OOM when allocating tensor with shape[8192,8192] and type float on {LOCAL}GPU:0 by allocator" in first
-        assert second.startswith("simulated GPU:0 (Tesla K20m): 256 MiB asked for, in use 4.1 of 64 MiB.")
-        assert "Who holds it:" == title
+        assert second.startswith("simulated GPU:0 (Tesla K20m): 256 MiB requested, 4.1 of 64 MiB in use.")
+        assert "What holds it:" == title
         assert ["4", "MiB", "float32", "[1024,", "1024]", "_EagerConst", "test_stress.py,", "line", str(line)] == words[
             0
         ]
@@ -229,7 +229,7 @@ def test_tensor_that_only_the_card_could_hold_is_refused_and_the_process_lives()
 
     _, first, second, cpu, numpy, alive = ran.stdout.splitlines()
     assert f"OOM when allocating tensor with shape[4026531840] and type float on {LOCAL}GPU:0 by allocator" in first
-    assert second.startswith("15 GiB asked for: simulated GPU:0 has 15.5 GiB free, this computer 0.")
+    assert second.startswith("15 GiB requested: simulated GPU:0 has 15.5 GiB free, this computer 0.")
     assert f"OOM when allocating tensor with shape[4026531840] and type float on {LOCAL}CPU:0 by allocator cpu" in cpu
     assert numpy.startswith("Unable to allocate 15.0 GiB")
     assert f"3.0 {SCRATCH + 256}" == alive

@@ -54,7 +54,7 @@ def test_a_number_in_a_device_string_that_is_none_is_refused_with_the_string(pie
 
     with pytest.raises(ValueError, match=r"invalid literal for int") as refusal:
         tf.DeviceSpec.from_string(name)
-    assert [f"A number was expected there in the device spec '{name}'."] == refusal.value.__notes__
+    assert [f"Expected a number in the device spec '{name}'."] == refusal.value.__notes__
 
 
 @pytest.mark.parametrize("task", ["/job:worker/task:2", "/job:ps/task:0"])
@@ -119,13 +119,15 @@ def test_logical_devices_that_are_no_configurations_are_refused(configurations: 
 
 @pytest.mark.parametrize("devices", NO_LIST)
 def test_devices_of_a_strategy_that_are_no_list_are_refused(devices: Any) -> None:
-    with pytest.raises(TypeError, match=r"`devices` must be a list of names of devices. Got "):
+    with pytest.raises(TypeError, match=r"`devices` must be a list of device names. Got "):
         tf.distribute.MirroredStrategy(devices)
 
 
 @pytest.mark.parametrize("ops", [3, "nccl", tf.distribute.NcclAllReduce])
 def test_cross_device_ops_of_another_class_are_refused(ops: Any) -> None:
-    with pytest.raises(TypeError, match=r"`cross_device_ops` must be such as tf.distribute.NcclAllReduce\(\). Got "):
+    with pytest.raises(
+        TypeError, match=r"`cross_device_ops` must be an object such as tf.distribute.NcclAllReduce\(\). Got "
+    ):
         tf.distribute.MirroredStrategy(cross_device_ops=ops)
 
 

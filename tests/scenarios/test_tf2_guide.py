@@ -307,7 +307,7 @@ def test_s82_limit_fixes_the_total_amount() -> None:
         f"{{{{function_node __wrapped__Fill_device_{LOCAL}GPU:0}}}} OOM when allocating tensor with shape[264241152] "
         f"and type float on {LOCAL}GPU:0 by allocator GPU_0_bfc [Op:Fill] name: "
     ) == first
-    assert "simulated GPU:0 (Tesla V100-SXM2-16GB): 1008 MiB asked for, in use 16 of 1024 MiB." in second
+    assert "simulated GPU:0 (Tesla V100-SXM2-16GB): 1008 MiB requested, 16 of 1024 MiB in use." in second
     assert "raise memory_limit in tf.config.set_logical_device_configuration" in second
     assert 4.0 * MIB == tf.reduce_sum(kept).numpy()
 

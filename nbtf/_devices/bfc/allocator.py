@@ -1,4 +1,4 @@
-"""Where on the card a tensor goes: TensorFlow's BFC allocator (best fit with coalescing), without the card."""
+"""Where on the card is a tensor stored? TensorFlow's BFC allocator (best fit with coalescing), without the card."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from nbtf._devices.bfc.pool import Pool
 from nbtf._devices.bfc.report import RegionView, dump, picture, views
 from nbtf._devices.journal import Box, Journal, JournalKeeper
 
-# Every rule, constant and text of this file: bfc_allocator.h and .cc of TensorFlow 2.21.
+# Source of every rule, constant and text in this file: bfc_allocator.h and .cc of TensorFlow 2.21.
 _DEFAULT_SPLIT = 128 << 20
 _COLLECTED = (
     "Garbage collection: deallocate free memory regions (i.e., allocations) so that we can re-allocate a larger "
@@ -25,7 +25,7 @@ _COLLECTED = (
 
 
 class AllocatorStats(NamedTuple):
-    """What TensorFlow's allocator counts, in bytes, and two figures of ours: what was asked for, and largest free."""
+    """TensorFlow's allocator statistics in bytes, and two of ours: bytes requested and largest free chunk."""
 
     num_allocs: int
     bytes_in_use: int
@@ -41,15 +41,15 @@ class AllocatorStats(NamedTuple):
 class BFCAllocator(JournalKeeper, Pool):
     """The memory of one logical GPU.
 
-    The free blocks of all bins stand in one list, sorted by size and then address: TensorFlow's search, bin after bin
-    and in this order within a bin, ends at the first of the list that is large enough.
+    The free blocks of all bins are in one list, sorted by size and then by address. TensorFlow searches bin after bin,
+    in this order within each bin, and so finds the first block of this list that is large enough.
 
-    A chunk may die at any moment, even while this thread is inside `allocate`. So its death only appends to a deque;
-    the frees are done, in order, before anything else is, and no figure misses one.
+    A chunk may die at any moment, even while this thread is inside `allocate`. Its death therefore only appends to a
+    deque. The frees are done in order before any other operation, so every figure includes them.
 
-    An interrupt may come at any instruction. Changes of lists and links therefore are got ready first and then made
-    in a block that may be run again from its beginning: where one is interrupted, it is, and then the interrupt goes
-    on. A finalizer that the garbage collector runs meanwhile may use the allocator, too: `_changes` shows it.
+    An interrupt may come at any instruction. Changes of lists and links are therefore prepared first, and then made in
+    a block that can run again from its start. An interrupted block runs again, and then the interrupt is raised. If a
+    finalizer, run by the garbage collector, uses the allocator in between, `_changes` reveals it.
     """
 
     def __init__(
@@ -62,15 +62,15 @@ class BFCAllocator(JournalKeeper, Pool):
         driver: Driver | None = None,
         name: str = "GPU_0_bfc",
     ) -> None:
-        """Makes an allocator that has mapped nothing yet.
+        """Creates an allocator that has mapped nothing yet.
 
         Args:
-          limit: the most bytes it may map.
-          growth: map memory as it is needed, not the whole limit at the first allocation.
-          garbage_collection: give idle regions back when a larger one is needed.
-          fragmentation_fraction: split a block when this part of the limit would be wasted; 0 means 128 MiB.
-          driver: whose memory it maps; without one there is always enough.
-          name: as error messages and the dump say it.
+          limit: maximum number of bytes that it may map.
+          growth: map memory as it is needed, instead of the whole limit at the first allocation.
+          garbage_collection: release idle regions when a larger one is needed.
+          fragmentation_fraction: split a block if this fraction of the limit would be wasted; 0 means 128 MiB.
+          driver: card whose memory it maps; by default, memory is unlimited.
+          name: name in error messages and in the dump.
         """
         super().__init__(limit, growth, driver)
         self.name = name
@@ -84,14 +84,14 @@ class BFCAllocator(JournalKeeper, Pool):
         self._entries: list[Any] = []
 
     def allocate(self, nbytes: int, label: object = None) -> Chunk | None:
-        """Finds room and marks it in use.
+        """Allocates memory.
 
         Args:
-          nbytes: how much is asked for; a multiple of 256 is charged, sometimes more (less than twice, or 128 MiB).
-          label: whose memory this is, for `snapshot`.
+          nbytes: number of bytes. A multiple of 256 is charged, sometimes more (less than twice, or 128 MiB).
+          label: description of the memory for `snapshot`.
 
         Returns:
-          The chunk; None when it does not fit or nothing was asked for, and then nothing is counted.
+          The chunk. None if it does not fit or `nbytes` is 0; then nothing is counted.
         """
         if nbytes <= 0:
             return None
@@ -111,15 +111,15 @@ class BFCAllocator(JournalKeeper, Pool):
                 return None
 
     def has_room(self, nbytes: int) -> bool:
-        """Tells whether a request is granted at once: nothing must be freed or mapped before, or refused."""
+        """Returns whether a request can be granted at once, without freeing or mapping memory first."""
         return not nbytes or bool(self._free and self._free[-1][0] >= nbytes + 255)
 
     def free(self, chunk: Chunk) -> None:
-        """Gives a chunk back. Any thread may, at any moment; a second time changes nothing."""
+        """Frees a chunk. Any thread may call it at any time; freeing twice has no effect."""
         self._pending.append(chunk._block)
 
     def stats(self) -> AllocatorStats:
-        """Returns the figures of this moment."""
+        """Returns the current statistics."""
         with self._lock:
             self._do_frees()
             return AllocatorStats(
@@ -135,28 +135,28 @@ class BFCAllocator(JournalKeeper, Pool):
             )
 
     def level(self) -> tuple[int, int]:
-        """Returns bytes in use and bytes mapped, as `stats` does, at a tenth of its price."""
+        """Returns bytes in use and bytes mapped, as `stats` does, ten times faster."""
         if self._pending:
             with self._lock:
                 self._do_frees()
         return self._in_use, self._pool
 
     def clear_stats(self) -> None:
-        """Counts allocations anew and sets the peak to what is in use now; the peak of the pool stays."""
+        """Resets the number of allocations and sets the peak to the current use; the pool's peak remains."""
         with self._lock:
             self._do_frees()
             self._num_allocs = self._largest_alloc = 0
             self._peak = self._in_use
 
     def fragmentation(self) -> float | None:
-        """Returns the part of the free memory that is not in its largest piece; None when nothing is free."""
+        """Returns the fraction of free memory outside the largest free block; None if nothing is free."""
         with self._lock:
             self._do_frees()
             free = self._pool - self._in_use
             return (free - self._free[-1][0]) / free if free else None
 
     def bins(self) -> dict[int, tuple[int, ...]]:
-        """Returns the sizes of the free chunks of each bin that has some, in the order of search."""
+        """Returns the sizes of the free chunks in each non-empty bin, in search order."""
         with self._lock:
             self._do_frees()
             sizes = [size for size, _, _ in self._free]
@@ -166,13 +166,13 @@ class BFCAllocator(JournalKeeper, Pool):
         return bins
 
     def snapshot(self) -> tuple[RegionView, ...]:
-        """Returns all regions with all chunks, by address."""
+        """Returns all regions with all their chunks, by address."""
         with self._lock:
             self._do_frees()
             return views(self._regions)
 
     def occupancy(self) -> str:
-        """Returns TensorFlow's picture: 100 characters, `*` asked for, `x` wasted by rounding, `_` free."""
+        """Returns TensorFlow's picture: 100 characters, `*` requested, `x` wasted by rounding, `_` free."""
         with self._lock:
             self._do_frees()
             return picture(self._regions)
@@ -181,21 +181,21 @@ class BFCAllocator(JournalKeeper, Pool):
         """Returns what TensorFlow 2.21 writes on stderr when an allocation of this size fails.
 
         Args:
-          nbytes: what could not be had.
-          op: the name of the op that wanted it.
+          nbytes: size of the failed request.
+          op: name of the requesting op.
         """
         with self._lock:
             self._do_frees()
             return dump(self, nbytes, op)
 
     def trim(self) -> int:
-        """Gives idle regions back to the card; returns their bytes."""
+        """Releases idle regions to the card; returns the number of bytes."""
         with self._lock:
             self._do_frees()
             return self._drop([region for region in self._regions if region.is_idle()])
 
     def close(self) -> None:
-        """Gives all memory back to the card; chunks that are still held stand for nothing from then on."""
+        """Releases all memory to the card; chunks that are still held become invalid."""
         with self._lock:
             self._do_frees()
             entries, in_use, journal = [*self._entries], self._in_use, self._journal
@@ -209,7 +209,7 @@ class BFCAllocator(JournalKeeper, Pool):
             self._become(_regions=[], _free=[], _in_use=0, _requested=0, _pool=0, _entries=entries)
 
     def fresh(self, limit: int | None = None) -> BFCAllocator:
-        """Returns an allocator with the same rules that has mapped nothing, on a card of its own."""
+        """Returns an unused allocator with the same rules, on its own card."""
         allocator = BFCAllocator(
             self.limit if limit is None else limit,
             growth=self.growth,
@@ -219,21 +219,21 @@ class BFCAllocator(JournalKeeper, Pool):
         allocator._split_at = self._split_at
         return allocator
 
-    # What happens, for those who listen
+    # The journal
 
     def keep_journal(self, journal: Journal | None) -> None:
-        """Takes down from now on what happens, or no longer."""
+        """Starts recording events, or stops if `journal` is None."""
         with self._lock:
             self._do_frees()
             self._become(_changes=self._changes + 1, _journal=journal, _entries=[])
 
     def hand_over(self, boxes: Sequence[Box]) -> None:
-        """Puts what was taken down since the last time into boxes, if anything was."""
+        """Puts the entries recorded since the last call into boxes, if there are any."""
         if self._entries or self._pending:
             super().hand_over(boxes)
 
     def refuse(self, nbytes: int, label: object) -> None:
-        """Takes down that a request has failed."""
+        """Records that a request has failed."""
         with self._lock:
             if self._journal is not None:
                 number, largest = self._journal.next_number(), self._free[-1][0] if self._free else 0
@@ -241,7 +241,7 @@ class BFCAllocator(JournalKeeper, Pool):
                 self._entries += (self._journal.refused, number, *figures)
 
     def _take(self, at: int, need: int, nbytes: int, label: object) -> Chunk | None:  # noqa: C901, PLR0915  # each call costs
-        """Grants a part or the whole of the free block `at`, by a new chunk; None when somebody else was faster."""
+        """Grants a part or all of the free block `at` as a new chunk; None if another thread was faster."""
         changes, free, count = self._changes, self._free, len(self._free)
         _, address, hole = free[at]
         previous, following, remainder = hole.prev, hole.next, hole.size - need
@@ -260,7 +260,7 @@ class BFCAllocator(JournalKeeper, Pool):
             else:
                 handle, written, old = old
             entry = (remainder, address, hole)
-            # A smaller entry moves to the left; mostly not past its neighbour.
+            # A smaller entry moves to the left, but usually not past its neighbour.
             if at and free[at - 1] > entry:
                 first = bisect_left(free, entry, 0, at)
                 entries = (entry, *free[first:at])
@@ -277,7 +277,7 @@ class BFCAllocator(JournalKeeper, Pool):
         if self._changes != changes:
             return None
         while True:
-            try:  # may run again from the start: nothing is added up, and nothing happens between its instructions
+            try:  # can run again from its start: it adds nothing up, and no other code runs between its instructions
                 self._changes = changes + 1
                 if entry is None:
                     if len(free) == count:
@@ -311,18 +311,18 @@ class BFCAllocator(JournalKeeper, Pool):
             del interrupt, chunk  # the traceback keeps this frame
 
     def _do_frees(self) -> None:
-        """Does the frees that are waiting, in the order in which they came."""
+        """Performs the pending frees in the order in which they arrived."""
         pending = self._pending
         while pending:
             try:
-                is_held = pending[0].in_use  # not freed before
+                is_held = pending[0].in_use  # False if it was freed before
             except AttributeError:
                 is_held = False  # an interrupt came before it was granted
             if not is_held or self._merge(pending[0]):
                 del pending[0]
 
     def _merge(self, block: Block) -> bool:  # noqa: C901, PLR0915  # each call costs
-        """Frees a block: with the next one if that is free, then with the one before; False if somebody was faster."""
+        """Frees a block and merges it with free neighbours; returns False if another thread was faster."""
         changes, free, count = self._changes, self._free, len(self._free)
         previous, following = block.prev, block.next
         address, size = block.address, block.size
@@ -345,7 +345,7 @@ class BFCAllocator(JournalKeeper, Pool):
         hole.address, hole.size, hole.handle, hole.requested = address, size, handle, requested
         hole.prev, hole.next, hole.region, hole.in_use, hole.label = previous, following, block.region, False, None
         entry = (size, address, hole)
-        at = bisect_left(free, entry)  # to the right of the two that go: it is larger
+        at = bisect_left(free, entry)  # to the right of the two merged entries, since it is larger
         entries = None
         if high > low:
             entries = (*free[low + 1 : high], *free[high + 1 : at], entry)
@@ -388,7 +388,7 @@ class BFCAllocator(JournalKeeper, Pool):
             del interrupt
 
     def _make_room(self, need: int) -> bool:
-        """Maps a region with room for `need` bytes, giving idle ones back if that helps; says whether it went."""
+        """Maps a region with room for `need` bytes, after releasing idle ones if needed; returns whether it worked."""
         with self._lock:
             self._do_frees()
             if (self._free and self._free[-1][0] >= need) or self._extend(need):

@@ -1,4 +1,4 @@
-"""What the BFC allocator cuts memory into: regions from the driver, blocks that tile them, chunks that people hold."""
+"""How the BFC allocator divides memory: regions from the driver, blocks that tile them, and chunks for callers."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from weakref import ref
 BINS = 21
 MIN_CHUNK = 256
 
-# TensorFlow uses the numbers of its records again, last out first in, and the old request still stands in them:
-# (number, request, the rest). Only the dump shows either.
+# TensorFlow reuses the numbers of its records, last in, first out, and keeps the old request in them: (number,
+# request, the rest). Only the dump shows either.
 OldHandles = tuple[int, int, "OldHandles | None"]
 
 Tile = Union["Block", "Hole"]
-"""What stands in a region: in use or free."""
+"""A part of a region, in use or free."""
 
 
 def rounded(nbytes: int) -> int:
@@ -26,7 +26,7 @@ def rounded(nbytes: int) -> int:
 
 
 def bin_of(nbytes: int) -> int:
-    """Returns the bin for free blocks of a size: bin k begins at 256 * 2**k bytes, bin 20 has no end.
+    """Returns the bin for free blocks of a size. Bin k starts at 256 * 2**k bytes; bin 20 has no upper limit.
 
     >>> bin_of(256), bin_of(1023), bin_of(1 << 40)
     (0, 1, 20)
@@ -35,13 +35,13 @@ def bin_of(nbytes: int) -> int:
 
 
 class Hole:
-    """A free piece of a region, between its neighbours. Holes and blocks tile the region."""
+    """A free part of a region, between its neighbours. Holes and blocks tile the region."""
 
     __slots__ = ("address", "handle", "in_use", "label", "next", "prev", "region", "requested", "size")
 
     address: int
     handle: int
-    """The number of TensorFlow's record of it, which its dump shows."""
+    """Number of its record in TensorFlow's allocator, shown in the dump."""
     in_use: bool
     label: object
     next: Tile
@@ -52,10 +52,10 @@ class Hole:
 
 
 class Block(ref["Chunk"]):
-    """A piece of a region that somebody holds: the weak reference to the chunk that stands for it.
+    """A part of a region that is in use; a weak reference to its chunk.
 
-    Its callback is a method of C's, such as `append` of the list of frees that wait. So no frame of Python's runs when
-    a chunk dies, in which an interrupt could come, be swallowed, and lose the memory.
+    Its callback is a C method, such as `append` of the list of pending frees. No Python frame runs when a chunk dies,
+    so no interrupt can be swallowed there and lose the memory.
     """
 
     __slots__ = Hole.__slots__
@@ -72,14 +72,14 @@ class Block(ref["Chunk"]):
 
 
 class Region(Hole):
-    """Memory from the driver; also both ends of the ring of its blocks, so that no search has to look for ends."""
+    """Memory from the driver; it is also both ends of the ring of its blocks, so that searches need no end check."""
 
     __slots__ = ("number",)
 
     number: int
 
     def __init__(self, number: int, address: int, size: int) -> None:
-        """Makes a region without blocks. It counts as in use: nothing merges across its ends."""
+        """Creates a region without blocks. It counts as in use, so that nothing merges across its ends."""
         self.number, self.address, self.size = number, address, size
         self.in_use, self.region, self.prev, self.next = True, self, self, self
 
@@ -93,12 +93,12 @@ class Region(Hole):
         return pieces
 
     def is_idle(self) -> bool:
-        """Says whether nothing in it is in use. Free neighbours are merged, so one block is all there is then."""
+        """Returns whether nothing in it is in use. Free neighbours are merged, so it then has a single hole."""
         return not self.next.in_use and self.next is self.prev
 
 
 class Chunk:
-    """Memory that was allocated. It belongs to whoever holds the chunk, and is given back when the chunk dies."""
+    """Allocated memory. It belongs to the holder of the chunk, and is freed when the chunk dies."""
 
     __slots__ = ("__weakref__", "_block")
 
@@ -111,7 +111,7 @@ class Chunk:
 
     @property
     def requested(self) -> int:
-        """Bytes asked for."""
+        """Bytes requested."""
         return self._block.requested
 
     @property
@@ -121,15 +121,15 @@ class Chunk:
 
     @property
     def region(self) -> int:
-        """The number of its region; the first that was ever made is 0."""
+        """Number of its region; the first region ever made has number 0."""
         return self._block.region.number
 
     @property
     def label(self) -> object:
-        """What the caller of `allocate` said about it."""
+        """The label passed to `allocate`."""
         return self._block.label
 
     @property
     def in_use(self) -> bool:
-        """Whether it has not been freed yet. A free counts when the allocator looks at it, at its next question."""
+        """Whether it is still allocated. A free takes effect at the allocator's next operation."""
         return self._block.in_use

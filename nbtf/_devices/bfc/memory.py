@@ -1,4 +1,4 @@
-"""The memory of a GPU whose chunks TensorFlow's allocator hands out, on a simulated card or a real one."""
+"""The memory of a GPU, simulated or real, whose chunks come from TensorFlow's allocator."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from nbtf._devices.bfc.report import ChunkView, RegionView
 
 
 class BFCMemory:
-    """The account of one GPU."""
+    """The memory statistics of one GPU."""
 
     def __init__(self, allocator: BFCAllocator) -> None:
-        """Reads an allocator."""
+        """Reads the given allocator."""
         self._allocator = allocator
         self.level = allocator.level
 
     def stats(self) -> MemoryStats:
-        """Returns the account of this moment."""
+        """Returns the current statistics."""
         stats = self._allocator.stats()
         return MemoryStats(
             in_use=stats.bytes_in_use,
@@ -31,7 +31,7 @@ class BFCMemory:
         )
 
     def reset_peak(self) -> None:
-        """Sets the peak to what is in use now, and counts allocations anew, as TensorFlow's reset does."""
+        """Sets the peak to the current use and resets the number of allocations, as TensorFlow's reset does."""
         self._allocator.clear_stats()
 
     def map(self) -> tuple[RegionView, ...]:
@@ -42,20 +42,20 @@ class BFCMemory:
         )
 
     def piece(self, allocation: object) -> Piece | None:
-        """Returns where a chunk is; None when it has been given back."""
+        """Returns where a chunk is; None if it has been freed."""
         if not isinstance(allocation, Chunk):
             return None
-        block = allocation._block  # not its properties: views ask for very many pieces
+        block = allocation._block  # faster than its properties: views request very many pieces
         if not block.in_use:
             return None
         return Piece(block.region.number, block.address - block.region.address, block.size, block.requested)
 
     def trim(self) -> int:
-        """Gives idle regions back where memory grows with use; returns the bytes."""
+        """Releases idle regions if memory grows with use; returns the number of bytes."""
         return self._allocator.trim() if self._allocator.growth else 0
 
 
 def _described(chunk: ChunkView) -> ChunkView:
-    """Returns a chunk whose label tells file and line."""
+    """Returns a chunk whose label has file and line."""
     label = describe_label(chunk.label)
     return chunk if label is chunk.label else chunk._replace(label=label)

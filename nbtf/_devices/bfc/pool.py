@@ -1,4 +1,4 @@
-"""Which memory a simulated GPU has mapped: regions, asked from the card one by one."""
+"""Which memory has a simulated GPU mapped? Regions, requested from the card one by one."""
 
 from __future__ import annotations
 
@@ -12,91 +12,91 @@ import numpy as np
 from nbtf._devices.bfc.chunks import MIN_CHUNK, Hole, OldHandles, Region, Tile, rounded
 from nbtf._locks import new_lock
 
-# Every rule and constant of this file: bfc_allocator.h and .cc of TensorFlow 2.21.
+# Source of every rule and constant in this file: bfc_allocator.h and .cc of TensorFlow 2.21.
 _FIRST_REGION = 2 << 20
 _BACKPEDAL = np.float32(0.9)
-# Regions never touch, as on a card; the addresses are those of a typical CUDA process.
+# Regions are never adjacent, as on a card; the addresses are those of a typical CUDA process.
 _FIRST_ADDRESS = 0x7F0000000000
 _ADDRESS_STEP = 2 << 20
 
 
 class Tenant(Protocol):
-    """What has a part of a card's memory; `owner` is the library that it belongs to, empty for nbtf."""
+    """A user of a card's memory; `owner` is the library that it belongs to, empty for nbtf."""
 
     owner: str
 
     @property
     def mapped(self) -> int:
-        """Bytes that it has; asked for without its lock."""
+        """Bytes that it has mapped; read without its lock."""
         ...
 
 
 class Tenants:
-    """A set of the few that share a card, as long as they live; a thousand cards have one each."""
+    """The few tenants that share a card, held weakly; cheap, since each of a thousand cards has such a set."""
 
     __slots__ = ("_references",)
 
     def __init__(self) -> None:
-        """Begins without any."""
+        """Starts empty."""
         self._references: tuple[ref[Tenant], ...] = ()
 
     def __iter__(self) -> Iterator[Tenant]:
-        """Yields those that live."""
+        """Yields the tenants that are alive."""
         references = self._references
         return iter([tenant for reference in references if (tenant := reference()) is not None] if references else ())
 
     def add(self, tenant: Tenant) -> None:
-        """Takes one."""
+        """Adds a tenant."""
         self._references = *self._references, ref(tenant)
 
     def discard(self, tenant: Tenant) -> None:
-        """Lets one go, if it is there."""
+        """Removes a tenant if it is present."""
         self._references = tuple([reference for reference in self._references if reference() is not tenant])
 
 
 class Driver:
-    """The memory of one physical card, which several pools may share. It counts nothing: it asks the pools."""
+    """The memory of one physical card, which several pools may share. It keeps no count; the pools do."""
 
     __slots__ = ("pools", "total")
 
     lock = new_lock()
-    """Held from a request until the pool has mapped what it got; one for all cards, of which there may be many."""
+    """Held from a request until the pool has mapped the memory; one lock for all cards, which may be many."""
 
     def __init__(self, total_bytes: int) -> None:
-        """Makes a card with all of its memory free."""
+        """Creates a card with all of its memory free."""
         self.total = total_bytes
         self.pools = Tenants()
 
     @property
     def free(self) -> int:
-        """Bytes that nobody has mapped."""
+        """Bytes that are not mapped."""
         pools = [*self.pools]
         return self.total - sum([pool.mapped for pool in pools]) if pools else self.total
 
     def mapped_beside(self, tenant: Tenant) -> int:
-        """Returns the bytes that all others have."""
+        """Returns the bytes that all other tenants have mapped."""
         return sum([pool.mapped for pool in self.pools if pool is not tenant])
 
     def mapped_by(self, owner: str) -> int:
-        """Returns the bytes that a library has."""
+        """Returns the bytes that a library has mapped."""
         return sum([pool.mapped for pool in self.pools if pool.owner == owner])
 
     def request(self, nbytes: int) -> bool:
-        """Says whether there is enough memory to map; the caller holds the lock."""
+        """Returns whether enough memory is free to map; the caller holds the lock."""
         return nbytes <= self.free
 
 
 class Pool:
     """The regions of one allocator, and the free blocks in them.
 
-    The free blocks of all bins stand in one list, sorted by size and then address. Whoever touches the lists holds
-    the lock. Whatever changes the regions gets all attributes ready, and then sets them all or none.
+    The free blocks of all bins are in one list, sorted by size and then by address. The lock must be held to access the
+    lists. A change of the regions prepares all attributes and then sets all of them or none.
     """
 
     owner = ""
 
     def __init__(self, limit: int, growth: bool, driver: Driver | None) -> None:
-        """Makes a pool without regions."""
+        """Creates a pool without regions."""
         self.limit, self.growth = limit, growth
         self._driver = driver or Driver(sys.maxsize)
         self._next_region = rounded(min(limit, _FIRST_REGION) if growth else limit)
@@ -112,7 +112,7 @@ class Pool:
 
     @property
     def next_region(self) -> int:
-        """Bytes that the next region would have, were there no limit."""
+        """Size of the next region, ignoring the limit."""
         return self._next_region
 
     @property
@@ -126,7 +126,7 @@ class Pool:
         return self._driver
 
     def _extend(self, need: int) -> bool:
-        """Maps a region of at least `need` bytes, usually twice the last one; says whether that went."""
+        """Maps a region of at least `need` bytes, usually twice the last one; returns whether it worked."""
         available = (self.limit - self._pool) & -MIN_CHUNK
         if need > available:
             return False
@@ -138,7 +138,7 @@ class Pool:
         with self._driver.lock:
             while not self._driver.request(size):
                 smaller = rounded(int(np.float32(size) * _BACKPEDAL))
-                # Below 2560 bytes rounding undoes the reduction; TensorFlow would ask for ever.
+                # Below 2560 bytes, rounding undoes the reduction, and TensorFlow would request forever.
                 if smaller < need or smaller == size:
                     return False
                 size = smaller
@@ -146,7 +146,7 @@ class Pool:
         return True
 
     def _map(self, size: int, next_region: int) -> None:
-        """Adds a region that is one free block."""
+        """Adds a region with a single free block."""
         region = Region(self._regions_made, self._next_address, size)
         hole = Hole()
         hole.address, hole.size, hole.region, hole.in_use, hole.label = region.address, size, region, False, None
@@ -170,9 +170,9 @@ class Pool:
         )
 
     def _become(self, **state: Any) -> None:
-        """Sets attributes; an interrupt in between goes on when all are set.
+        """Sets attributes; an interrupt is raised only after all are set.
 
-        One by one: whoever looks at the dictionary of an object makes its attributes slower for ever.
+        It sets them one by one: accessing `__dict__` would make the object's attributes permanently slower.
         """
         try:
             for name, value in state.items():
@@ -183,7 +183,7 @@ class Pool:
             raise
 
     def _collect(self, need: int) -> bool:
-        """Gives all idle regions back if `need` bytes could be mapped then."""
+        """Releases all idle regions if `need` bytes could be mapped afterwards."""
         idle = [region for region in self._regions if region.is_idle()]
         total = sum(region.size for region in idle)
         if not idle or need > self.limit - self._pool + total:
@@ -192,7 +192,7 @@ class Pool:
         return True
 
     def _drop(self, idle: list[Region]) -> int:
-        """Gives idle regions back; returns their bytes."""
+        """Releases idle regions; returns the number of bytes."""
         old = self._old_handles
         for region in idle:
             old = (region.next.handle, region.next.requested, old)

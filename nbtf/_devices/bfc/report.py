@@ -1,4 +1,4 @@
-"""What the memory of a simulated GPU looks like: a snapshot, a picture, and TensorFlow's out-of-memory dump."""
+"""Reports on the memory of a simulated GPU: a snapshot, a picture, and TensorFlow's out-of-memory dump."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ _PICTURE_WIDTH = 100
 
 
 class ChunkView(NamedTuple):
-    """A chunk as it was when somebody looked. While it is in use `bin` is None; free, it was not `requested`.
+    """A chunk in a snapshot. `bin` is None while it is in use; for a free chunk, `requested` is 0.
 
-    `holder` is `"weights"` or `"optimizer slots"` where a variable keeps it.
+    `holder` is `"weights"` or `"optimizer slots"` if a variable keeps the chunk.
     """
 
     offset: int
@@ -32,7 +32,7 @@ class ChunkView(NamedTuple):
 
 
 class RegionView(NamedTuple):
-    """A region as it was when somebody looked; `region` is its number."""
+    """A region in a snapshot; `region` is its number."""
 
     region: int
     size: int
@@ -55,7 +55,7 @@ def _view(region: Region, block: Tile) -> ChunkView:
 
 
 def picture(regions: Sequence[Region]) -> str:
-    """Returns all regions in a row as 100 characters: `*` asked for, `x` wasted by rounding, `_` free."""
+    """Returns all regions in a row as 100 characters: `*` requested, `x` wasted by rounding, `_` free."""
     total = sum(region.size for region in regions)
     if total == 0:
         return "<allocator contains no memory>"

@@ -1,4 +1,4 @@
-"""Where on the card a tensor of PyTorch's goes: the rules of its caching allocator, without the card."""
+"""Where on the card is a PyTorch tensor stored? The rules of its caching allocator, without the card."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ from nbtf._devices.caching.settings import AllocatorSettings
 from nbtf._devices.caching.statistics import flat
 from nbtf._devices.caching.telling import TellingSegments
 
-# Every rule of this file: c10/cuda/CUDACachingAllocator.cpp, as it was shortly before and after PyTorch 2.13.
+# Source of every rule in this file: c10/cuda/CUDACachingAllocator.cpp, shortly before and after PyTorch 2.13.
 
 
 class CachingAllocator(TellingSegments):
     """The memory of one card, as PyTorch manages it.
 
-    An allocation may die at any moment, even while this thread is inside `allocate`. So its death only appends to a
-    deque; the frees are done, in order, before anything else is, and no figure misses one.
+    An allocation may die at any moment, even while this thread is inside `allocate`. Its death therefore only appends
+    to a deque. The frees are done in order before any other operation, so every figure includes them.
 
-    Not compared with a card: which of several free blocks of the same size is taken, since that depends on the
-    addresses that the driver gives (here every segment lies above those before it); when work on another stream is
-    done (here before the next request); how much CUDA's context and libraries take (see `fixed_parts`); the order in
-    which garbage is collected. CUDA graphs, `torch.cuda.MemPool` and memory shared with other processes are not here.
+    Some behaviour was not compared with a card. The choice between free blocks of equal size depends on the driver's
+    addresses; here every segment has a higher address than those before it. Work on another stream finishes here before
+    the next request. CUDA's context and libraries need memory as well (see `fixed_parts`). The order in which garbage
+    is collected may differ. CUDA graphs, `torch.cuda.MemPool` and memory shared with other processes are not supported.
 
     >>> allocator = CachingAllocator(16 << 30)
     >>> weights = allocator.allocate(3 << 20)
@@ -37,12 +37,12 @@ class CachingAllocator(TellingSegments):
     """
 
     def __init__(self, card: int | Driver, settings: AllocatorSettings | None = None, *, device: int = 0) -> None:
-        """Makes an allocator that has taken nothing yet.
+        """Creates an allocator that has not reserved any memory yet.
 
         Args:
-          card: its memory in bytes, or where it is, if others take of it as well.
-          settings: such as `AllocatorSettings.parse` returns; PyTorch's defaults without.
-          device: the number of the card, for texts and snapshots.
+          card: the card's memory in bytes, or its driver if other allocators use it as well.
+          settings: such as `AllocatorSettings.parse` returns; PyTorch's defaults if None.
+          device: number of the card, for texts and snapshots.
         """
         super().__init__(Driver(card) if isinstance(card, int) else card, settings or AllocatorSettings())
         self.card.pools.add(self)
@@ -51,18 +51,18 @@ class CachingAllocator(TellingSegments):
         self._at_death = self._pending.append
 
     def allocate(self, nbytes: int, stream: int = 0, label: Any = None) -> Allocation | None:
-        """Finds room and marks it in use.
+        """Allocates memory.
 
         Args:
-          nbytes: how much is asked for.
-          stream: on whose behalf; what is free on one stream does not serve another.
-          label: whose memory this is.
+          nbytes: number of bytes.
+          stream: stream that uses it; memory freed on one stream does not serve another.
+          label: description of the memory.
 
         Returns:
-          The allocation; None when nothing was asked for, and then nothing is counted.
+          The allocation. None if `nbytes` is 0; then nothing is counted.
 
         Raises:
-          OutOfDeviceMemory: the card has not got it, after what was cached has been given back.
+          OutOfDeviceMemory: if the card has too little memory even after the cache was released.
         """
         if nbytes <= 0:
             return None
@@ -79,12 +79,12 @@ class CachingAllocator(TellingSegments):
         raise OutOfDeviceMemory(failure)
 
     def free(self, allocation: Allocation | None) -> None:
-        """Gives memory back. Any thread may, at any moment; a second time changes nothing."""
+        """Frees memory. Any thread may call it at any time; freeing twice has no effect."""
         if allocation is not None:
             self._pending.append(allocation._death)
 
     def record_stream(self, allocation: Allocation, stream: int) -> None:
-        """Remembers that another stream uses memory, so that it is not used again before that stream's work is done."""
+        """Records that another stream uses memory, which is then reused only after that stream's work is done."""
         with self._lock:
             self._do_frees()
             block = allocation._death.block
@@ -92,7 +92,7 @@ class CachingAllocator(TellingSegments):
                 block.streams = (*block.streams, stream)
 
     def empty_cache(self) -> int:
-        """Gives idle segments back to the card, as `torch.cuda.empty_cache()` does; returns their bytes."""
+        """Releases idle segments to the card, as `torch.cuda.empty_cache()` does; returns the number of bytes."""
         with self._lock, self.card.lock:
             self._do_frees()
             reserved = self.reserved
@@ -100,10 +100,10 @@ class CachingAllocator(TellingSegments):
             return reserved - self.reserved
 
     def set_memory_fraction(self, fraction: float) -> None:
-        """Lets this process take a part of the card; 1 lets it take all.
+        """Limits this process to a fraction of the card; 1 allows all of it.
 
         Raises:
-          ValueError: the fraction is not between 0 and 1.
+          ValueError: if the fraction is not between 0 and 1.
         """
         if not 0 <= fraction <= 1:
             raise ValueError(f"invalid fraction:{fraction}. Please set within [0, 1].")
@@ -111,7 +111,7 @@ class CachingAllocator(TellingSegments):
 
     @property
     def allocated(self) -> int:
-        """Bytes that are in use now, each rounded up to what was charged."""
+        """Bytes in use, each allocation rounded up to the size that is charged."""
         return self.level()[0]
 
     def level(self) -> tuple[int, int]:
@@ -122,30 +122,30 @@ class CachingAllocator(TellingSegments):
         return self._statistics.values[count.ALLOCATED_BYTES], self.reserved
 
     def stats(self) -> dict[str, int]:
-        """Returns the figures of this moment, with the keys of `torch.cuda.memory_stats()`."""
+        """Returns the current statistics, with the keys of `torch.cuda.memory_stats()`."""
         return flat(self.nested_stats())
 
     def nested_stats(self) -> dict[str, Any]:
-        """Returns them as `torch.cuda.memory_stats_as_nested_dict()` does."""
+        """Returns the current statistics, nested as in `torch.cuda.memory_stats_as_nested_dict()`."""
         with self._lock:
             self._do_frees()
             unlimited = self.settings.max_split_size == AllocatorSettings().max_split_size
             return self._statistics.nested(-1 if unlimited else self.settings.max_split_size)
 
     def reset_peak_stats(self) -> None:
-        """Sets every peak to what is so now."""
+        """Sets every peak to the current value."""
         with self._lock:
             self._do_frees()
             self._statistics.reset_peaks()
 
     def reset_accumulated_stats(self) -> None:
-        """Counts from 0 what is allocated and freed in total, retries and errors."""
+        """Resets the accumulated figures (bytes allocated and freed, retries, errors) to 0."""
         with self._lock:
             self._do_frees()
             self._statistics.reset_accumulated()
 
     def snapshot(self) -> list[dict[str, Any]]:
-        """Returns all segments with their blocks by address, in the form of `torch.cuda.memory_snapshot()`."""
+        """Returns all segments with their blocks by address, in the format of `torch.cuda.memory_snapshot()`."""
         with self._lock:
             self._do_frees()
             free = [entry[-1] for pool in (self._small, self._large) for entry in pool.blocks]
@@ -155,7 +155,7 @@ class CachingAllocator(TellingSegments):
     # Granting
 
     def _grant(self, allocation: Allocation) -> MemoryFigures | None:
-        """Gives an allocation its block; returns the figures when there is none."""
+        """Gives an allocation its block; returns the figures for the error if none is available."""
         self._free_used_elsewhere()
         size = rounded(allocation.requested, self.settings)
         pool = self._small if size <= SMALL else self._large
@@ -177,7 +177,7 @@ class CachingAllocator(TellingSegments):
         return None
 
     def _best_fit(self, pool: Pool, size: int, stream: int) -> Block | None:
-        """Takes the smallest free block that is large enough out of its pool; None when there is none."""
+        """Removes the smallest free block that is large enough from its pool; None if no block is."""
         settings, blocks = self.settings, pool.blocks
         if settings.garbage_collection_threshold and self.allowed is not None:
             pool.searches += 1
@@ -195,7 +195,7 @@ class CachingAllocator(TellingSegments):
         return block
 
     def _least_expandable(self, blocks: list[tuple[int, int, int, Block]], at: int, stream: int) -> int:
-        """Returns which block to take: one that can grow counts as large as it could become."""
+        """Returns the index of the block to use; a block that can grow counts with the size it could reach."""
         while at + 1 < len(blocks) and blocks[at + 1][0] == stream and blocks[at][-1].segment is not None:
             if self.settings.expandable_segments and _room(blocks[at + 1][-1]) >= _room(blocks[at][-1]):
                 break
@@ -204,7 +204,7 @@ class CachingAllocator(TellingSegments):
         return len(blocks) if is_refused else at
 
     def _take_more(self, pool: Pool, size: int, stream: int) -> Block | None:
-        """Asks the card, and again after giving back what is cached; None when that did not help either."""
+        """Requests memory from the card, and again after releasing the cache; None if that fails as well."""
         if self.settings.garbage_collection_threshold and self.allowed is not None:
             self._collect_garbage()
         block = self._new_segment(pool, size, stream)
@@ -218,7 +218,7 @@ class CachingAllocator(TellingSegments):
         return block
 
     def _split(self, block: Block, size: int) -> Block:
-        """Returns a part of `size` bytes, while the rest stays free; the whole block if the rest would be small."""
+        """Returns a part of `size` bytes and frees the rest; returns the whole block if the rest would be small."""
         pool, was_split = block.pool, block.is_split
         if not self._is_worth_splitting(block, size):
             if was_split:
@@ -241,7 +241,7 @@ class CachingAllocator(TellingSegments):
         return size < self.settings.max_split_size and remainder > SMALL
 
     def pieces_by_host(self) -> dict[int, Piece]:
-        """Returns what is in use, by where its values are in this computer's memory; looks at all objects for that."""
+        """Returns the pieces in use by their address in host memory; searches all Python objects for them."""
         living = [each for each in gc.get_objects() if type(each) is Allocation and each.host]
         hosts = {each._death.block: each.host for each in living}
         with self._lock:
@@ -267,7 +267,7 @@ class CachingAllocator(TellingSegments):
     # Freeing
 
     def _do_frees(self) -> None:
-        """Does the frees that are waiting, in the order in which they came."""
+        """Performs the pending frees in the order in which they arrived."""
         while self._pending:
             block = getattr(self._pending[0], "block", None)  # missing after an interrupt
             if block is not None:
@@ -276,7 +276,7 @@ class CachingAllocator(TellingSegments):
             del self._pending[0]
 
     def _end_use(self, death: Death, block: Block) -> None:
-        """Takes a block from its allocation. It is free now, or when other streams no longer use it."""
+        """Removes a block from its allocation. It becomes free now, or once other streams no longer use it."""
         self._set(death, block=None)
         self._count_use(block, -1)
         self._write("freed", block, self._statistics.values[count.ALLOCATED_BYTES], self.reserved)
@@ -287,14 +287,14 @@ class CachingAllocator(TellingSegments):
             self._free_block(block)
 
     def _free_used_elsewhere(self) -> None:
-        """Frees what other streams have used: on a simulated card their work is done."""
+        """Frees blocks that other streams have used; on a simulated card, their work is done."""
         for block in self._waiting:
             self._set(block, streams=())
             self._free_block(block)
         self._waiting.clear()
 
     def _free_block(self, block: Block) -> None:
-        """Makes a block free, together with its neighbours that are."""
+        """Frees a block and merges it with free neighbours."""
         pool, size = block.pool, block.size
         merged = [self._merge(block, block.prev), self._merge(block, block.next)]
         pool.insert(block)
@@ -312,14 +312,14 @@ class CachingAllocator(TellingSegments):
     # Counting
 
     def _count_use(self, block: Block, sign: int) -> None:
-        """Counts a block that somebody holds now, or no longer."""
+        """Counts a block whose use begins (`sign` 1) or ends (`sign` -1)."""
         self._statistics.add(count.ALLOCATION, block.pool.is_small, sign)
         self._statistics.add(count.ALLOCATED_BYTES, block.pool.is_small, sign * block.size)
         if block.size >= self.settings.max_split_size:
             self._statistics.add_single(count.OVERSIZE_ALLOCATIONS, sign)
 
     def _count_split(self, block: Block, blocks: int, nbytes: int) -> None:
-        """Counts free pieces that cannot be given back alone; pages of expandable segments can, and are not counted."""
+        """Counts free pieces that cannot be released alone; pages of expandable segments can, so they do not count."""
         if block.segment is None:
             if blocks:
                 self._statistics.add(count.INACTIVE_SPLIT, block.pool.is_small, blocks)
@@ -328,6 +328,6 @@ class CachingAllocator(TellingSegments):
 
 
 def _room(block: Block) -> int:
-    """Returns how large a free block could become by mapping what follows it."""
+    """Returns the size that a free block could reach by mapping the block after it."""
     following = block.next
     return block.size + (following.size if following is not None and not following.mapped else 0)

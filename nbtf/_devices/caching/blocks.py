@@ -1,4 +1,4 @@
-"""What PyTorch's allocator cuts memory into: blocks, the pools that keep free ones, allocations that people hold."""
+"""How PyTorch's allocator divides memory: blocks, pools of free blocks, and allocations for callers."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from nbtf._devices.caching.settings import AllocatorSettings
 # c10/core/AllocatorConfig.h of PyTorch 2.13.
 MIN_BLOCK = 512
 SMALL = 1 << 20
-"""The largest size that the small pool serves."""
+"""Largest size that the small pool serves."""
 
 SMALL_SEGMENT = 2 << 20
 _LEAST_OWN_SEGMENT = 10 << 20
@@ -20,7 +20,7 @@ _SEGMENT_STEP = 2 << 20
 
 
 def rounded(nbytes: int, settings: AllocatorSettings) -> int:
-    """Returns the size that a request is charged: a multiple of 512, or a step between powers of 2 where asked for.
+    """Returns the size charged for a request: a multiple of 512, or a step between powers of 2 if so configured.
 
     >>> rounded(1, AllocatorSettings()), rounded(513, AllocatorSettings())
     (512, 1024)
@@ -37,7 +37,7 @@ def rounded(nbytes: int, settings: AllocatorSettings) -> int:
 
 
 def segment_size(size: int, settings: AllocatorSettings) -> int:
-    """Returns how much is asked from the card for a block of this size: 2 MiB, 20 MiB or multiples of 2 MiB.
+    """Returns the size requested from the card for a block: 2 MiB, 20 MiB or a multiple of 2 MiB.
 
     >>> [segment_size(mib << 20, AllocatorSettings()) >> 20 for mib in (1, 2, 11)]
     [2, 20, 12]
@@ -50,7 +50,7 @@ def segment_size(size: int, settings: AllocatorSettings) -> int:
 
 
 class ExpandableSegment:
-    """A range of addresses, larger than the card, of which pages are mapped as they are needed."""
+    """A range of addresses, larger than the card, whose pages are mapped as they are needed."""
 
     __slots__ = ("address", "page", "size")
 
@@ -60,18 +60,18 @@ class ExpandableSegment:
         self.size = -(-(total + total // 8) // page) * page
 
     def outside(self, start: int, end: int) -> tuple[int, int]:
-        """Returns the pages that a range touches, as addresses."""
+        """Returns the pages that a range touches, as a range of addresses."""
         first, last = (start - self.address) // self.page, -(-(end - self.address) // self.page)
         return self.address + first * self.page, self.address + last * self.page
 
     def inside(self, start: int, end: int) -> tuple[int, int]:
-        """Returns the pages that a range covers wholly."""
+        """Returns the pages that a range covers completely, as a range of addresses."""
         first, last = -(-(start - self.address) // self.page), (end - self.address) // self.page
         return self.address + first * self.page, self.address + last * self.page
 
 
 class Block:
-    """A piece of a segment, in use or free, between its neighbours. A piece of addresses may be not mapped."""
+    """A part of a segment, in use or free, between its neighbours. It may be a range of unmapped addresses."""
 
     __slots__ = (
         "address",
@@ -92,66 +92,66 @@ class Block:
     def __init__(
         self, pool: Pool, stream: int, address: int, size: int, segment: ExpandableSegment | None = None
     ) -> None:
-        """Makes a free, mapped block without neighbours."""
+        """Creates a free, mapped block without neighbours."""
         self.pool, self.stream, self.address, self.size, self.segment = pool, stream, address, size, segment
         self.prev: Block | None = None
         self.next: Block | None = None
         self.requested, self.label = 0, None
         self.allocated, self.mapped = False, True
         self.streams: tuple[int, ...] = ()
-        """Streams beside its own whose work may still use it."""
+        """Other streams whose work may still use it."""
         self.searches_before = 0
 
     @property
     def is_active(self) -> bool:
-        """Whether somebody holds it, or work on another stream may still use it."""
+        """Whether it is allocated, or work on another stream may still use it."""
         return self.allocated or bool(self.streams)
 
     @property
     def is_split(self) -> bool:
-        """Whether it is not all of its segment."""
+        """Whether it is only a part of its segment."""
         return self.prev is not None or self.next is not None
 
     @property
     def age(self) -> int:
-        """How many searches of its pool it has been free for."""
+        """Number of searches of its pool since it was freed."""
         return self.pool.searches - self.searches_before
 
 
 class Pool:
-    """The free blocks for small requests or for large ones, by stream, size and address: the first that fits is best.
+    """The free blocks for small or for large requests, sorted by stream, size and address: the first fit is the best.
 
-    Addresses of expandable segments that have no memory are kept apart.
+    Unmapped addresses of expandable segments are kept in a separate list.
     """
 
     def __init__(self, is_small: bool) -> None:
-        """Makes an empty pool."""
+        """Creates an empty pool."""
         self.is_small = is_small
         self.blocks: list[tuple[int, int, int, Block]] = []
         self.unmapped: list[tuple[int, int, Block]] = []
-        """Addresses of expandable segments without memory, by stream and address."""
+        """Unmapped addresses of expandable segments, by stream and address."""
         self.searches = 0
 
     def insert(self, block: Block) -> None:
-        """Keeps a free block."""
+        """Adds a free block."""
         block.searches_before = self.searches
         insort(self.blocks, (block.stream, block.size, block.address, block))
 
     def remove(self, block: Block) -> None:
-        """Takes a free block out."""
+        """Removes a free block."""
         del self.blocks[bisect_left(self.blocks, (block.stream, block.size, block.address))]
 
     def insert_unmapped(self, block: Block) -> None:
-        """Keeps addresses without memory."""
+        """Adds unmapped addresses."""
         insort(self.unmapped, (block.stream, block.address, block))
 
     def remove_unmapped(self, block: Block) -> None:
-        """Takes addresses without memory out."""
+        """Removes unmapped addresses."""
         del self.unmapped[bisect_left(self.unmapped, (block.stream, block.address))]
 
 
 class Death(ref["Allocation"]):
-    """Remembers which block an allocation stands for. Its callback is a method of C's, so nothing can interrupt it."""
+    """Holds the block of an allocation. Its callback is a C method, so that nothing can interrupt it."""
 
     __slots__ = ("block",)
 
@@ -159,24 +159,24 @@ class Death(ref["Allocation"]):
 
 
 class Allocation:
-    """Memory that was allocated. It belongs to whoever holds this object, and is given back when the object dies."""
+    """Allocated memory. It belongs to the holder of this object, and is freed when the object dies."""
 
     __slots__ = ("__weakref__", "_death", "address", "host", "label", "requested", "size", "stream")
 
     def __init__(self, requested: int, stream: int, label: Any, at_death: Callable[[Any], object]) -> None:
-        """Stands for nothing yet."""
+        """Starts without a block."""
         self.requested, self.stream, self.label = requested, stream, label
         self.address = self.size = 0
         self.host = 0
-        """Where its values are in this computer's memory, where it has any."""
+        """Address of its values in host memory; 0 without values."""
         self._death = Death(self, at_death)
         self._death.block = None
 
     def __repr__(self) -> str:
-        """Returns where it is and how large."""
+        """Returns its address and size."""
         return f"<{self.size:,} bytes at {self.address:#x}>"
 
     @property
     def in_use(self) -> bool:
-        """Whether it has not been freed yet. A free counts when the allocator looks at it, at its next question."""
+        """Whether it is still allocated. A free takes effect at the allocator's next operation."""
         return self._death.block is not None

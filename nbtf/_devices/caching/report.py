@@ -1,4 +1,4 @@
-"""How PyTorch tells of its memory: the snapshot of its segments, and the text of its out-of-memory error."""
+"""PyTorch's memory reports: the snapshot of its segments, and the text of its out-of-memory error."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _EXBIBYTE = 1 << 60
 
 
 class MemoryFigures(NamedTuple):
-    """What was so when a request failed, in bytes. `allowed` is None when no fraction was set."""
+    """The state when a request failed, in bytes. `allowed` is None if no fraction was set."""
 
     tried: int
     device: int
@@ -23,20 +23,20 @@ class MemoryFigures(NamedTuple):
     reserved: int
 
 
-class OutOfDeviceMemory(Exception):  # noqa: N818  # named as PyTorch's OutOfMemoryError is, which is made of it
-    """A request that the card cannot serve. Its text is that of `torch.OutOfMemoryError`."""
+class OutOfDeviceMemory(Exception):  # noqa: N818  # named like PyTorch's OutOfMemoryError, which is made from it
+    """A request that does not fit on the card. Its text is that of `torch.OutOfMemoryError`."""
 
     def __init__(self, figures: MemoryFigures) -> None:
-        """Keeps the figures, from which the text is made."""
+        """Stores the figures and formats them as the error's text."""
         super().__init__(out_of_memory(figures))
         self.figures = figures
 
 
 def out_of_memory(figures: MemoryFigures) -> str:
-    """Returns PyTorch's text for figures.
+    """Returns PyTorch's error text for figures.
 
-    Source: DeviceCachingAllocator::malloc, c10/cuda/CUDACachingAllocator.cpp; both the state before PyTorch 2.13 that
-    was looked at and the one after it write `PYTORCH_CUDA_ALLOC_CONF` and this address.
+    Source: DeviceCachingAllocator::malloc, c10/cuda/CUDACachingAllocator.cpp. The versions before and after PyTorch
+    2.13 both contain `PYTORCH_CUDA_ALLOC_CONF` and this address.
     """
     if figures.tried > _EXBIBYTE:
         return "CUDA out of memory. Tried to allocate more than 1EB memory."
@@ -71,7 +71,7 @@ def format_size(nbytes: int) -> str:
 
 
 def segments_of(blocks: Sequence[Block], device: int) -> list[dict[str, Any]]:
-    """Returns the segments in which these blocks are, in the form of `torch.cuda.memory_snapshot()`, by address."""
+    """Returns the segments that contain these blocks, in the format of `torch.cuda.memory_snapshot()`, by address."""
     heads: dict[int, Block] = {}
     for block in blocks:
         while block.prev is not None and block.prev.mapped:

@@ -1,4 +1,4 @@
-"""Where PyTorch's allocator has its memory from: segments that the card gives, grows and takes back."""
+"""The segments of the PyTorch allocator: how it gets them from the card, grows and releases them."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from nbtf._devices.caching.settings import AllocatorSettings
 from nbtf._devices.caching.statistics import Statistics
 from nbtf._devices.lent import FIRST_LENT_REGION
 
-# Every rule of this file: c10/cuda/CUDACachingAllocator.cpp, as it was shortly before and after PyTorch 2.13.
-# Segments never touch; the addresses are those of a typical CUDA process.
+# Source of every rule in this file: c10/cuda/CUDACachingAllocator.cpp, shortly before and after PyTorch 2.13.
+# Segments are never adjacent; the addresses are those of a typical CUDA process.
 _FIRST_ADDRESS = 0x7F0000000000
 _ADDRESS_STEP = 2 << 20
 
 
 class Region(NamedTuple):
-    """A stretch of addresses that somebody has got from the card, by a number of its own."""
+    """A range of addresses reserved on the card, with a unique number."""
 
     number: int
     address: int
@@ -28,24 +28,24 @@ class Region(NamedTuple):
 
 
 class Segments:
-    """The segments of one card, and the pools that keep what is free in them.
+    """The segments of one card, and the pools of their free blocks.
 
-    Whoever changes them does so within `_all_or_none` and by `_set`, so that an interrupt leaves nothing half done.
+    Changes must be made within `_all_or_none` and with `_set`, so that an interrupt leaves nothing half done.
     """
 
     owner = "PyTorch"
 
     def __init__(self, card: Driver, settings: AllocatorSettings) -> None:
-        """Takes nothing from the card yet. Whoever asks it for memory holds its lock until that is counted."""
+        """Reserves nothing yet. The card's lock must be held from a request until it is counted."""
         self.card, self.total, self.settings = card, card.total, settings
         self.memory_fraction = settings.memory_fraction
         self._small, self._large = Pool(True), Pool(False)
         self._statistics = Statistics()
         self._waiting: list[Block] = []
-        """Freed, but used on other streams."""
+        """Freed blocks that are used on other streams."""
         self._next_address = _FIRST_ADDRESS
         self._regions: list[Region] = []
-        """All segments by address; an expandable one as far as pages of it were mapped."""
+        """All segments by address; an expandable segment up to its last page that was ever mapped."""
         self._next_region = FIRST_LENT_REGION
         self._entries: list[Any] = []
         self._undo: list[tuple[Any, str, Any]] = []
@@ -62,34 +62,34 @@ class Segments:
 
     @property
     def mapped_by_others(self) -> int:
-        """Bytes of the card that other allocators of this process have mapped, and PyTorch cannot have: nbtf's own.
+        """Bytes that other allocators of this process, nbtf's own, have mapped on the card.
 
-        PyTorch's errors count them as non-PyTorch memory, and `torch.cuda.mem_get_info()` as not free.
+        PyTorch's errors count them as non-PyTorch memory, and `torch.cuda.mem_get_info()` does not count them as free.
         """
         return self.card.mapped_beside(self)
 
     @property
     def free_bytes(self) -> int:
-        """Bytes that the card could still give, as `torch.cuda.mem_get_info()` says them."""
+        """Bytes still available on the card, as `torch.cuda.mem_get_info()` reports them."""
         return max(0, self.total - self.mapped_by_others - self.reserved)
 
     @property
     def allowed(self) -> int | None:
-        """The most bytes that this process may take; None when it may take all."""
+        """Maximum number of bytes that this process may use; None without a limit."""
         return None if self.memory_fraction >= 1 else int(self.memory_fraction * self.total)
 
     def region_of(self, address: int) -> Region:
-        """Returns the segment in which an address is."""
+        """Returns the segment that contains an address."""
         return self._regions[bisect_right(self._regions, address, key=attrgetter("address")) - 1]
 
     def _set(self, changed: Any, /, **values: Any) -> None:
-        """Changes attributes, and remembers how they were."""
+        """Sets attributes and remembers their old values."""
         for name, value in values.items():
             self._undo.append((changed, name, getattr(changed, name)))
             setattr(changed, name, value)
 
     def _all_or_none(self, change: Any, *arguments: Any) -> Any:
-        """Makes a change; where it is interrupted, everything is as it was before."""
+        """Makes a change; if it is interrupted, restores the previous state."""
         lists: list[list[Any]] = [self._small.blocks, self._large.blocks, self._small.unmapped, self._large.unmapped]
         lists += [self._waiting, self._statistics.values, self._regions]
         copies, written_down = [*map(list, lists)], len(self._entries)
@@ -104,10 +104,10 @@ class Segments:
                 setattr(block, name, value)
             raise
 
-    # Taking
+    # Growing
 
     def _new_segment(self, pool: Pool, size: int, stream: int) -> Block | None:
-        """Asks the card for a segment in which a block of `size` fits; None when that is too much."""
+        """Requests a segment from the card for a block of `size`; None if it does not fit."""
         nbytes = segment_size(size, self.settings)
         if self.allowed is not None and self.reserved + nbytes > self.allowed:
             return None
@@ -131,21 +131,21 @@ class Segments:
         return address
 
     def _grow(self, pool: Pool, size: int, stream: int) -> Block | None:
-        """Maps more of an expandable segment, until there is a free block of at least `size`; None when it fails."""
+        """Maps more of an expandable segment until a free block of at least `size` exists; None if that fails."""
         block = self._expandable(pool, size, stream)
         if not block.mapped and not self._map(block, min(block.size, size)):
             return None
         while block.size < size:
             following = block.next
-            assert following is not None  # `_expandable` has seen that there are enough addresses
+            assert following is not None  # `_expandable` has checked that the addresses suffice
             if not self._map(following, min(size - block.size, following.size)):
                 return None
-            block = following  # into which the one before has been merged
+            block = following  # the previous block has been merged into it
         pool.remove(block)
         return block
 
     def _expandable(self, pool: Pool, size: int, stream: int) -> Block:
-        """Returns the first block, free or not mapped, from which on there are addresses for `size` bytes."""
+        """Returns the first block, free or unmapped, from which `size` bytes of addresses are free."""
         for _, _, unmapped in pool.unmapped[bisect_left(pool.unmapped, (stream,)) :]:
             if unmapped.stream != stream:
                 break
@@ -162,7 +162,7 @@ class Segments:
         return block
 
     def _map(self, block: Block, size: int) -> bool:
-        """Maps the pages in which the first `size` bytes of a block are; says whether the card had them."""
+        """Maps the pages of a block's first `size` bytes; returns whether the card had enough memory."""
         assert block.segment is not None
         pool = block.pool
         _, end = block.segment.outside(block.address, block.address + size)
@@ -188,7 +188,7 @@ class Segments:
         return True
 
     def _link(self, previous: Block | None, block: Block, following: Block | None) -> None:
-        """Puts a new block between two."""
+        """Inserts a new block between two others."""
         block.prev, block.next = previous, following
         if previous is not None:
             self._set(previous, next=block)
@@ -196,7 +196,7 @@ class Segments:
             self._set(following, prev=block)
 
     def _merge(self, block: Block, neighbour: Block | None) -> int:
-        """Adds a neighbour to a block if both are free and both mapped, or both not; returns its bytes, else 0."""
+        """Merges a neighbour into a block if both are free, and both are mapped or unmapped; returns its bytes or 0."""
         if neighbour is None or neighbour.is_active or neighbour.mapped != block.mapped:
             return 0
         if neighbour.mapped:
@@ -214,10 +214,10 @@ class Segments:
         self._set(block, size=block.size + neighbour.size)
         return neighbour.size
 
-    # Giving back
+    # Releasing
 
     def _release_idle(self) -> None:
-        """Gives all segments back of which nothing is in use, and idle pages of expandable ones."""
+        """Releases all segments without blocks in use, and idle pages of expandable segments."""
         for pool in (self._large, self._small):
             for block in [entry[-1] for entry in pool.blocks if not entry[-1].is_split and entry[-1].segment is None]:
                 self._release(block)
@@ -225,7 +225,7 @@ class Segments:
                 self._unmap(block)
 
     def _release(self, block: Block) -> None:
-        """Gives a segment back that is one free block."""
+        """Releases a segment that consists of one free block."""
         pool = block.pool
         pool.remove(block)
         self._regions.remove(self.region_of(block.address))
@@ -236,7 +236,7 @@ class Segments:
             self._statistics.add_single(count.OVERSIZE_SEGMENTS, -1)
 
     def _unmap(self, block: Block) -> None:
-        """Gives the pages back that lie wholly in a free block."""
+        """Releases the pages that lie completely in a free block."""
         assert block.segment is not None
         end = block.address + block.size
         first, last = block.segment.inside(block.address, end)
@@ -253,7 +253,7 @@ class Segments:
         self._set(block, address=first, size=nbytes, mapped=False)
         self._merge(block, block.prev)
         self._merge(block, block.next)
-        if block.is_split:  # else the whole segment is idle: its addresses go, too
+        if block.is_split:  # otherwise the whole segment is idle, and its addresses are released as well
             pool.insert_unmapped(block)
         else:
             self._regions.remove(self.region_of(block.address))
@@ -261,7 +261,7 @@ class Segments:
         self._statistics.values[count.DEVICE_FREES] += 1
 
     def _release_oversize(self, pool: Pool, size: int, stream: int) -> bool:
-        """Gives back as many blocks above `max_split_size` as are needed; says whether that was enough."""
+        """Releases as many blocks above `max_split_size` as needed; returns whether that was enough."""
         limit = self.settings.max_split_size
         need = max(size, limit)
         at = bisect_left(pool.blocks, (stream, need))
@@ -278,7 +278,7 @@ class Segments:
         return released >= need
 
     def _collect_garbage(self) -> None:
-        """Gives back large segments that were idle for longer than the average, when more is taken than allowed for."""
+        """Releases large segments idle for longer than average, once reserved memory exceeds the threshold."""
         threshold = int(self.settings.garbage_collection_threshold * (self.allowed or 0))
         target = self.reserved - threshold
         idle = [block for *_, block in self._large.blocks if not block.is_split]
@@ -295,7 +295,7 @@ class Segments:
 
 
 def _reaches(block: Block | None, size: int) -> bool:
-    """Says whether there are free addresses for `size` bytes from a block on."""
+    """Returns whether `size` bytes of addresses are free from a block on."""
     while size > 0 and block is not None and not block.is_active:
         size, block = size - block.size, block.next
     return size <= 0

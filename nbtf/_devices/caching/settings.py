@@ -1,4 +1,4 @@
-"""What `PYTORCH_ALLOC_CONF` asks of PyTorch's allocator."""
+"""The settings in `PYTORCH_ALLOC_CONF` for PyTorch's allocator."""
 
 from __future__ import annotations
 
@@ -8,28 +8,28 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 # Names, limits and error texts: c10/core/AllocatorConfig.h and c10/cuda/CUDAAllocatorConfig.h of PyTorch 2.13.
-_VARIABLES = ("PYTORCH_CUDA_ALLOC_CONF", "PYTORCH_ALLOC_CONF")  # the first that is set, as in PyTorch 2.13
+_VARIABLES = ("PYTORCH_CUDA_ALLOC_CONF", "PYTORCH_ALLOC_CONF")  # the first that is set applies, as in PyTorch 2.13
 _MIB = 1 << 20
 _LARGE_SEGMENT = 20 * _MIB
 _INTERVALS = 16
-"""Divisions are kept for sizes from 1 MiB on, from 2 MiB on, ... from 32 GiB on."""
+"""Divisions are stored for sizes from 1 MiB, from 2 MiB, ... and from 32 GiB on."""
 
 _WITHOUT_EFFECT = frozenset(
     """release_lock_on_cudamalloc pinned_use_cuda_host_register pinned_num_register_threads
     pinned_use_background_threads pinned_reserve_segment_size_mb pinned_max_round_threshold_mb
     pinned_max_cached_size_mb pinned_free_catch_all""".split()
 )
-"""They concern memory of the host, or how long a thread waits; where memory goes on a card does not depend on them."""
+"""These settings concern host memory or how long a thread waits, not where memory is placed on a card."""
 
 _NEUTRAL = {"backend": "native", "throw_on_cudamalloc_oom": "False", "graph_capture_record_stream_reuse": "False"}
-"""What only PyTorch's own allocator can do when it is set to something else."""
+"""Settings for which any other value works only with PyTorch's own allocator."""
 
 
 class AllocatorSettings(NamedTuple):
-    """Settings of an allocator, sizes in bytes.
+    """Settings of an allocator; sizes are in bytes.
 
-    `divisions` holds, for each interval of sizes between two powers of 2, into how many steps it is divided where
-    sizes are rounded up; 0 and 1 round to 512 bytes. A `garbage_collection_threshold` of 0 means never.
+    `divisions` holds, for each interval between two powers of 2, the number of steps to which sizes are rounded up; 0
+    and 1 round to 512 bytes. A `garbage_collection_threshold` of 0 disables garbage collection.
     """
 
     max_split_size: int = sys.maxsize
@@ -42,17 +42,17 @@ class AllocatorSettings(NamedTuple):
 
     @classmethod
     def parse(cls, text: str) -> AllocatorSettings:
-        """Reads settings in the words of `PYTORCH_ALLOC_CONF`.
+        """Parses settings in the format of `PYTORCH_ALLOC_CONF`.
 
         Args:
-          text: such as `max_split_size_mb:128,expandable_segments:True`; spaces do not count.
+          text: such as `max_split_size_mb:128,expandable_segments:True`; spaces are ignored.
 
         Returns:
-          The settings; what is not mentioned has its default.
+          The settings; missing ones have their defaults.
 
         Raises:
-          ValueError: a name is not known, or a value is not allowed; PyTorch's text where it has one.
-          NotImplementedError: a setting changes what no simulated card can do.
+          ValueError: if a name is unknown or a value is not allowed, with PyTorch's text where it has one.
+          NotImplementedError: if a setting requires something that simulated cards do not support.
 
         >>> AllocatorSettings.parse("max_split_size_mb:128, garbage_collection_threshold:0.8").max_split_size
         134217728
@@ -64,7 +64,7 @@ class AllocatorSettings(NamedTuple):
 
     @classmethod
     def from_environment(cls, environment: Mapping[str, str]) -> AllocatorSettings:
-        """Reads `PYTORCH_CUDA_ALLOC_CONF`, or where that is not set `PYTORCH_ALLOC_CONF`.
+        """Parses `PYTORCH_CUDA_ALLOC_CONF` or, if that is not set, `PYTORCH_ALLOC_CONF`.
 
         >>> AllocatorSettings.from_environment({"PYTORCH_ALLOC_CONF": "expandable_segments:True"}).expandable_segments
         True
@@ -72,7 +72,7 @@ class AllocatorSettings(NamedTuple):
         return cls.parse(next((environment[name] for name in _VARIABLES if name in environment), ""))
 
     def divisions_for(self, nbytes: int) -> int:
-        """Returns into how many steps the sizes between the powers of 2 around this one are divided.
+        """Returns the number of steps between the powers of 2 below and above a size.
 
         >>> AllocatorSettings.parse("roundup_power2_divisions:[64:8,128:2,>:1]").divisions_for(130 << 20)
         2
@@ -91,7 +91,7 @@ def _pairs(text: str) -> Iterator[tuple[str, list[str]]]:
             continue
         if len(tokens) < 2 or tokens[0] != ":":
             raise ValueError(
-                f"{name!r} in PYTORCH_ALLOC_CONF has no value: settings are written name:value, with commas between."
+                f"{name!r} in PYTORCH_ALLOC_CONF has no value. Expected name:value, with commas between settings."
             )
         end = 2
         if tokens[1] == "[":
@@ -105,15 +105,15 @@ def _pairs(text: str) -> Iterator[tuple[str, list[str]]]:
 
 
 def _changed(settings: AllocatorSettings, name: str, value: list[str]) -> AllocatorSettings:
-    """Returns settings with one of them set."""
+    """Returns settings with one of them changed."""
     if name in _READERS:
         field, read = _READERS[name]
         return settings._replace(**{field: read(name, value, settings)})
     if name in _NEUTRAL:
         if value != [_NEUTRAL[name]]:
             raise NotImplementedError(
-                f"{name}:{''.join(value)} in PYTORCH_ALLOC_CONF works on a real card only; simulated GPUs have "
-                f"PyTorch's native allocator. Leave it out, or set {name}:{_NEUTRAL[name]}."
+                f"{name}:{''.join(value)} in PYTORCH_ALLOC_CONF works on a real card only. Simulated GPUs use "
+                f"PyTorch's native allocator. Remove the setting, or set {name}:{_NEUTRAL[name]}."
             )
         return settings
     if name not in _WITHOUT_EFFECT:
@@ -135,7 +135,7 @@ def _read_large_segment(name: str, value: list[str], _: AllocatorSettings) -> in
 
 
 def _read_split_size(name: str, value: list[str], settings: AllocatorSettings) -> int:
-    """Reads a size of which less than a large segment makes no sense."""
+    """Reads a size that must not be smaller than a large segment."""
     megabytes, minimum = _number(name, value), settings.large_segment_size // _MIB
     if megabytes < minimum:
         raise ValueError(f"CachingAllocator option {name} too small, must be >= {minimum}")
@@ -170,7 +170,7 @@ def _read_switch(_: str, value: list[str], __: AllocatorSettings) -> bool:
 
 
 def _read_divisions(name: str, value: list[str], _: AllocatorSettings) -> tuple[int, ...]:
-    """Reads one number for all sizes, or a list such as `[64:8,128:2,>:1]`, whose sizes are in MiB."""
+    """Reads one number for all sizes, or a list such as `[64:8,128:2,>:1]` with sizes in MiB."""
     if value[0] != "[":
         number = _number(name, value)
         if not _is_power_of_2(number):

@@ -1,4 +1,4 @@
-"""What PyTorch's allocator counts: the figures of `torch.cuda.memory_stats()`."""
+"""The statistics of the PyTorch allocator: the figures of `torch.cuda.memory_stats()`."""
 
 from __future__ import annotations
 
@@ -41,19 +41,19 @@ RETRIES, OOMS, SYNCHRONIZED, DEVICE_ALLOCS, DEVICE_FREES = range(_COUNT, _COUNT 
 
 
 class Statistics:
-    """The figures of one allocator, all in one list: current, peak, allocated and freed of each, then counters."""
+    """The figures of one allocator in one list: current, peak, allocated and freed of each metric, then counters."""
 
     def __init__(self) -> None:
-        """Begins at 0."""
+        """Starts at 0."""
         self.values = [0] * (_COUNT + len(_COUNTERS))
 
     def add(self, metric: int, small: bool, amount: int) -> None:
-        """Counts something of the small or the large pool, and of both together; less where `amount` is negative."""
+        """Adds to the small or the large pool, and to both together; a negative `amount` subtracts."""
         self.add_single(metric, amount)
         self.add_single(metric + (_WIDTH if small else 2 * _WIDTH), amount)
 
     def add_single(self, at: int, amount: int) -> None:
-        """Counts something that has no pools."""
+        """Adds to a metric without pools."""
         values = self.values
         values[at] = current = values[at] + amount
         if amount < 0:
@@ -64,18 +64,18 @@ class Statistics:
                 values[at + 1] = current
 
     def reset_peaks(self) -> None:
-        """Sets every peak to what is current."""
+        """Sets every peak to the current value."""
         for at in range(0, _COUNT, _WIDTH):
             self.values[at + 1] = self.values[at]
 
     def reset_accumulated(self) -> None:
-        """Sets what was allocated and freed in total, and the counters, to 0."""
+        """Sets the totals allocated and freed, and the counters, to 0."""
         for at in range(0, _COUNT, _WIDTH):
             self.values[at + 2] = self.values[at + 3] = 0
         self.values[_COUNT:] = [0] * len(_COUNTERS)
 
     def nested(self, max_split_size: int) -> dict[str, Any]:
-        """Returns the figures as dictionaries of dictionaries, in the form of `memory_stats_as_nested_dict`."""
+        """Returns the figures as nested dictionaries, in the format of `memory_stats_as_nested_dict`."""
         figures: dict[str, Any] = {
             metric: {pool: self._figures(at * _METRIC_WIDTH + number * _WIDTH) for number, pool in enumerate(_POOLS)}
             for at, metric in enumerate(_METRICS)
@@ -89,7 +89,7 @@ class Statistics:
 
 
 def flat(nested: dict[str, Any], prefix: str = "") -> dict[str, int]:
-    """Returns figures with dots between their names, sorted: the form of `torch.cuda.memory_stats()`.
+    """Returns figures with dotted names, sorted: the format of `torch.cuda.memory_stats()`.
 
     >>> flat({"segment": {"all": {"peak": 2, "current": 1}}})
     {'segment.all.current': 1, 'segment.all.peak': 2}

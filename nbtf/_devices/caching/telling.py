@@ -1,4 +1,4 @@
-"""What does PyTorch's allocator tell of its memory? What is where now, and a journal of what changes."""
+"""What does PyTorch's allocator report about its memory? A map of what is stored where, and a journal of changes."""
 
 from __future__ import annotations
 
@@ -18,24 +18,24 @@ from nbtf._locks import new_lock
 
 
 class TellingSegments(JournalKeeper, Segments):
-    """Segments of which every piece is told that is granted, freed or refused; see `nbtf/_devices/journal.py`."""
+    """Segments that report every piece granted, freed or refused; see `nbtf/_devices/journal.py`."""
 
     def __init__(self, card: Driver, settings: AllocatorSettings) -> None:
-        """Begins without a journal."""
+        """Starts without a journal."""
         super().__init__(card, settings)
         self._lock = new_lock()
         self._journal: Journal | None = None
         self._held: dict[Block, None] = {}
-        """Blocks that are in use, and after an interrupt perhaps some that no longer are."""
+        """Blocks in use; after an interrupt, it may also contain freed blocks."""
 
     def keep_journal(self, journal: Journal | None) -> None:
-        """Takes down from now on what happens, or no longer."""
+        """Starts recording events, or stops if `journal` is None."""
         with self._lock:
             self._do_frees()
             self._journal, self._entries = journal, []
 
     def tell_end(self) -> None:
-        """Takes down that all is given back: the card goes."""
+        """Records that all memory is freed, because the card is removed."""
         with self._lock:
             self._do_frees()
             in_use = self._statistics.values[count.ALLOCATED_BYTES]
@@ -44,7 +44,7 @@ class TellingSegments(JournalKeeper, Segments):
                 self._write("freed", block, in_use, 0)
 
     def tell_beginning(self) -> None:
-        """Takes down what is in use: who listens has heard nothing of it."""
+        """Records the blocks in use, for observers that have just been registered."""
         with self._lock:
             self._do_frees()
             in_use = 0
@@ -53,7 +53,7 @@ class TellingSegments(JournalKeeper, Segments):
                 self._write("granted", block, in_use, self.reserved)
 
     def map(self) -> tuple[RegionView, ...]:
-        """Returns the segments that the card has given, and the blocks in them."""
+        """Returns the segments reserved on the card, and the blocks in them."""
         with self._lock:
             self._do_frees()
             in_use = {(region.number, block.address): block for region, block in self._located(self._blocks_in_use())}
@@ -88,7 +88,7 @@ class TellingSegments(JournalKeeper, Segments):
         return [(self.region_of(block.address), block) for block in blocks]
 
     def _write(self, event: str, block: Block, in_use: int, pool: int) -> None:
-        """Takes down what happens to a block."""
+        """Records an event of a block."""
         journal = self._journal
         if journal is not None:
             region, number = self.region_of(block.address), journal.next_number()
@@ -96,7 +96,7 @@ class TellingSegments(JournalKeeper, Segments):
             self._entries += (getattr(journal, event), number, in_use, pool, *piece)
 
     def _write_refusal(self, nbytes: int, label: object) -> None:
-        """Takes down that a request has failed."""
+        """Records that a request has failed."""
         journal = self._journal
         if journal is not None:
             largest = max([entry[-1].size for pool in (self._small, self._large) for entry in pool.blocks], default=0)
@@ -111,7 +111,7 @@ class TellingSegments(JournalKeeper, Segments):
 
 
 def _holder(label: Any) -> str:
-    """Returns as what a module or an optimizer keeps a block, where somebody watched when it was taken."""
+    """Returns what holds a block, a module's weights or an optimizer's slots, if that was known at its allocation."""
     site = getattr(label, "site", None)
     holder = site[2].holder if site is not None and len(site) > 2 else ""
     return holder if holder in ("weights", "optimizer slots") else ""

@@ -1,1 +1,1 @@
-"""A GPU of NVIDIA: its arrays, memory, streams and libraries through CuPy."""
+"""NVIDIA GPUs: their arrays, memory, streams and libraries, used through CuPy."""

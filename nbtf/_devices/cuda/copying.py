@@ -1,4 +1,4 @@
-"""How bytes get from one stream to another: each waits for the other where it must, the host for none."""
+"""Copies between the streams of real GPUs. The streams wait for each other where necessary; the host never waits."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ _NO_WAY = frozenset({1, 217, 705})
 _ASKED: set[tuple[int, int]] = set()
 
 
-class NotReachable(Exception):  # noqa: N818  # it is caught at once
-    """One card cannot read the other's memory, not even by way of the driver."""
+class NotReachable(Exception):  # noqa: N818  # internal: always caught
+    """One card cannot read the other's memory, not even through the driver."""
 
 
 def between(source: CudaGPU, target: CudaGPU, array: Any, label: Label | None) -> Buffer:
     """Copies an array of one real GPU to another, or to another part of the same card.
 
-    Five steps: the source marks that the array is complete; the target waits for that mark, copies, and marks that it
-    has; the source waits for that, so that it does not use the memory again before. Devices that share a stream are in
-    order anyway.
+    It takes five steps. The source records an event once the array is complete. The target waits for it, copies, and
+    records an event of its own. The source waits for that, so that it does not reuse the memory too early. Devices that
+    share a stream are in order anyway.
 
     Raises:
-      NotReachable: it must go through the computer's memory.
+      NotReachable: if the copy must go through the computer's memory.
     """
     target.open()
     source.open()
@@ -63,7 +63,7 @@ def between(source: CudaGPU, target: CudaGPU, array: Any, label: Label | None) -
 
 
 def _let_go(source: CudaGPU, target: CudaGPU, written: Any, read: Any) -> None:
-    """Has the source wait until the target has read; both marks may then be used again."""
+    """Makes the source wait until the target has read; afterwards both events can be reused."""
     guard, state = source.enter()
     try:
         source.events.wait(read)
@@ -91,19 +91,20 @@ def _send(source: CudaGPU, target: CudaGPU, array: Any, copied: Any) -> None:
 
 
 def _connect(runtime: Any, device: int, peer: int) -> None:
-    """Opens the direct way from one card to another once, where there is one.
+    """Enables direct access from one card to another, once, if the hardware supports it.
 
-    Without it the driver goes through the computer's memory by itself; a few machines refuse even that.
+    Without direct access, the driver automatically copies through the computer's memory; a few machines reject even
+    that.
     """
     if (device, peer) not in _ASKED:
         _ASKED.add((device, peer))
-        with suppress(Exception):  # somebody has opened it already
+        with suppress(Exception):  # access has already been enabled elsewhere
             if runtime.deviceCanAccessPeer(device, peer):
                 runtime.deviceEnablePeerAccess(peer)
 
 
 def unpinned(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """Returns an array that CuPy takes down before it returns: from pinned memory it would go on reading."""
+    """Returns an array outside of pinned memory, which CuPy would read asynchronously."""
     root: Any = array
     while isinstance(root, np.ndarray) and root.base is not None:
         root = root.base  # pyright: ignore[reportUnknownMemberType]

@@ -1,4 +1,4 @@
-"""A real GPU, by CuPy."""
+"""A real GPU, used through CuPy."""
 
 from __future__ import annotations
 
@@ -37,11 +37,11 @@ _OFF = frozenset({"", "0", "false", "off", "no"})
 
 
 def open_card(card: PhysicalGPU) -> None:
-    """Opens nothing: the first op on a card does."""
+    """Opens nothing: the first op on a card opens it."""
 
 
 def plan_memory(card: PhysicalGPU, shared: None, request: MemoryRequest) -> Plan:
-    """Returns how a GPU will take memory."""
+    """Returns how a GPU will reserve memory."""
     options = request.options
     return plan_for(request.limit_mib, options.fraction, options.growth, request.environ)
 
@@ -52,23 +52,23 @@ def build_gpu(index: int, card: PhysicalGPU, memory: Plan, alone: bool) -> GPU:
 
 
 class CudaGPU(GPU):
-    """One logical GPU on a real card, or on a part of one.
+    """One logical GPU on all or a part of a real card.
 
-    Nothing is asked of CUDA before its first op. Then it has a stream, a memory pool and a limit of its own; a thread
-    is switched to them for the time of a call, and given back as it was.
+    CUDA is not used before its first op. From then on, it has its own stream, memory pool and limit. Each call switches
+    the thread to them and restores the thread's previous state at the end.
     """
 
     holds_text = False
 
     def __init__(self, index: int, card: PhysicalGPU, plan: Plan, alone: bool = True, cupy: Any = None) -> None:
-        """Makes `GPU:index`.
+        """Creates `GPU:index`.
 
         Args:
-          index: the number of the logical device.
-          card: the physical GPU it is on.
-          plan: how it takes memory.
-          alone: whether it is the only one on its card.
-          cupy: CuPy, which is imported when None.
+          index: number of the logical device.
+          card: physical GPU that it is on.
+          plan: how it reserves memory.
+          alone: whether it is the only logical GPU on its card.
+          cupy: the module CuPy; imported if None.
         """
         self.index, self.card = index, card
         self.name = full_name("GPU", index)
@@ -78,7 +78,7 @@ class CudaGPU(GPU):
         self.dlpack_device = 2, card.ordinal
         self.use(plan)
         self.first_use = self._uses = FirstUse(self.short_name)
-        self._sync = plan.environ.get(SYNC, "").strip().lower() not in _OFF  # for those who look for a fault
+        self._sync = plan.environ.get(SYNC, "").strip().lower() not in _OFF  # for debugging
         self.lane = not self._sync
         self._alone = alone
         self._array: type[Any] = self.xp.ndarray
@@ -91,29 +91,29 @@ class CudaGPU(GPU):
     # Opening
 
     def use(self, memory: Plan) -> None:
-        """Takes memory in this way, when it comes to that."""
+        """Sets the memory plan, which applies once the GPU starts."""
         card = self.card
         limit = memory.limit(card.memory_bytes, card.memory_bytes, card.card.compute_capability)
         self._plan = memory
         self.account = self.memory = CudaMemory(memory, limit)
 
     def start(self) -> None:
-        """Does nothing: a real card is taken by the first op on it, and not before."""
+        """Does nothing: a real card reserves memory at its first op, not before."""
 
     @property
     def started(self) -> bool:
-        """Whether it has been used: there is a CUDA context then."""
+        """Whether it has been used and thus has a CUDA context."""
         return self._guard is not None or self._lost is not None
 
     @property
     def state(self) -> str:
-        """`unopened`, `ready`, or `lost: ` and why."""
+        """`unopened`, `ready`, or `lost: ` followed by the reason."""
         if self._lost is not None:
             return f"lost: {self._lost.message}"
         return "ready" if self.started else "unopened"
 
     def open(self) -> Guard:
-        """Returns the guard; the first call takes the card."""
+        """Returns the guard; the first call opens the card."""
         if self._lost is not None:
             raise type(self._lost)(None, None, self._lost.message)
         with self._opening:
@@ -125,20 +125,22 @@ class CudaGPU(GPU):
                 except Exception as error:
                     if cuda_errors.is_out_of_memory(error):
                         text = f"{self._name_with_card()} has no memory left to start with: {error}"
-                        raise cuda_errors.no_memory(text, "Other programs may hold it: see nvidia-smi.") from error
+                        raise cuda_errors.no_memory(
+                            text, "Other programs may be using the memory: see nvidia-smi."
+                        ) from error
                     self._raise(error)
             return self._guard
 
     def enter(self) -> tuple[Guard, Before]:
-        """Switches the thread to this device; `leave` of the guard gives it back. The first call takes the card."""
+        """Switches the thread to this device; the guard's `leave` switches back. The first call opens the card."""
         guard = self._guard or self.open()
         try:
             return guard, guard.enter()
-        except Exception as error:  # whatever was broken before, by nbtf or not, is heard of here
+        except Exception as error:  # errors of earlier asynchronous work, by nbtf or not, are raised here
             self._raise(error)
 
     def _opened(self) -> Guard:
-        """Takes stream and memory, with the card current; leaves the thread as it was."""
+        """Creates stream and memory with the card current; restores the thread's state."""
         cuda, runtime = self.xp.cuda, self._runtime
         previous_ordinal = runtime.getDevice()
         runtime.setDevice(self.ordinal)
@@ -148,7 +150,7 @@ class CudaGPU(GPU):
             entered = guard.enter()
             try:
                 if self._plan.preallocate:
-                    with suppress(Exception):  # what is missing is said when a product needs it
+                    with suppress(Exception):  # a missing library is reported when a product needs it
                         cuda.get_cublas_handle()
                 free, total = runtime.memGetInfo()
                 limit = self._plan.limit(total, free, self.card.card.compute_capability)
@@ -174,7 +176,7 @@ class CudaGPU(GPU):
     # Data
 
     def put(self, array: np.ndarray[Any, Any], label: Label | None = None) -> Buffer:
-        """Copies a host array in; CuPy has taken it down when this returns, the card may still be reading."""
+        """Copies a host array in; afterwards the array may change, although the card may still be copying."""
         self.check_holds(as_dtype(array.dtype))
         source = unpinned(array)
         guard, state = self.enter()
@@ -186,7 +188,7 @@ class CudaGPU(GPU):
             guard.leave(state)
 
     def get(self, buffer: Buffer) -> np.ndarray[Any, Any]:
-        """Copies a buffer out; waits until its value is there."""
+        """Copies a buffer out; waits until its value is available."""
         array = buffer._array
         guard, state = self.enter()
         try:
@@ -197,7 +199,7 @@ class CudaGPU(GPU):
             guard.leave(state)
 
     def copy_from(self, source: Device, buffer: Buffer, label: Label | None = None) -> Buffer:
-        """Copies a buffer of another device to this one, without waiting where both are real cards."""
+        """Copies a buffer of another device to this one; does not wait if both are real cards."""
         if not isinstance(source, CudaGPU):
             return self.put(source.get(buffer), label)
         try:
@@ -206,7 +208,7 @@ class CudaGPU(GPU):
             return self.put(source.get(buffer), label)
 
     def keep(self, array: Any, label: Label | None) -> Buffer:
-        """Returns a buffer of an array that was copied here, charged to this device."""
+        """Returns a buffer for an array that was copied here, charged to this device."""
         purpose = Purpose("copy") if label is None else Purpose(label.op, label.site)
         return buffer_of(array, self._memory_manager.charge(array, purpose))
 
@@ -220,7 +222,7 @@ class CudaGPU(GPU):
         specs: Sequence[Spec] | None = None,
         site: Site | CallSite = None,
     ) -> list[Buffer]:
-        """Runs a kernel with CuPy; returns when it has been started."""
+        """Runs a kernel with CuPy; returns when the kernel has started."""
         arrays = arrays_of(buffers)
         key = (op, *[None if array.__class__ is list else (array.dtype, array.ndim) for array in arrays])
         new = key not in self._uses.seen
@@ -245,10 +247,10 @@ class CudaGPU(GPU):
             guard.leave(state)
 
     def quick(self, op: Any, inputs: tuple[Any, ...], attrs: tuple[Any, ...]) -> tuple[Any, Any]:
-        """Is the express lane: returns the one array that an op makes, and what holds its memory.
+        """Is the express lane: returns the op's single result array, and the hold of its memory.
 
         Raises:
-          LookupError: the road must do it: an op or arrays it has not seen, arrays of another kind, any error.
+          LookupError: if the road must run the op: for an op or arrays not seen before, other arrays, or any error.
         """
         guard = self._guard
         arrays = [buffer._array for buffer in inputs]
@@ -272,21 +274,21 @@ class CudaGPU(GPU):
                         raise LookupError
                     return array, buffer._allocation
             if array.base is not None and memory.size >= array.nbytes + _WASTED:
-                array = array.copy()  # as on the road
+                array = array.copy()  # the road copies it as well
             return array, self._memory_manager.charge(array, purpose)
-        except Exception:  # the road says what it means
+        except Exception:  # the road raises the proper error
             raise LookupError from None
         finally:
             guard.leave(state)
 
     def _bound(self, op: Any) -> tuple[Callable[..., Any], Purpose]:
-        """Returns the function behind an op, and what its results are for; both are made once."""
+        """Returns an op's function and the purpose of its results; both are cached."""
         kernel = getattr(self.xp, op.function) if op.function else partial(op.kernel, self.xp)
         function_and_purpose = self._functions[op] = kernel, Purpose(op.type)
         return function_and_purpose
 
     def _buffer(self, array: Any, arrays: list[Any], buffers: Sequence[Any], shares: bool, purpose: Purpose) -> Buffer:
-        """Returns a buffer for a result: in memory of its own, or in that of an input which it may show."""
+        """Returns a buffer for a result: with its own memory, or with that of an input that it may share."""
         if array.__class__ is not self._array:
             array = self.xp.asarray(array)
         memory = array.data.mem
@@ -299,19 +301,19 @@ class CudaGPU(GPU):
                     break
             else:
                 if array.base is not None and memory.size >= array.nbytes + _WASTED:
-                    array = array.copy()  # a part of something larger, which it would keep
+                    array = array.copy()  # otherwise a part would keep the larger array alive
         return buffer_of(array, self._memory_manager.charge(array, purpose))
 
-    # Ending
+    # Waiting and closing
 
     def time_of(
         self, op: Runnable, inputs: Sequence[Made], outputs: Sequence[Made], seconds: float
     ) -> tuple[float, str]:
-        """Returns how long it took to start an op, or to finish it where each is waited for."""
+        """Returns how long starting an op took, or finishing it if `NBTF_SYNC` is set."""
         return seconds, "finished" if self._sync else "launch"
 
     def synchronize(self) -> None:
-        """Waits for everything that was started; raises errors that were pending."""
+        """Waits until all started work has finished; raises pending errors."""
         if not self.started:
             return
         guard, state = self.enter()
@@ -323,9 +325,9 @@ class CudaGPU(GPU):
             guard.leave(state)
 
     def close(self) -> None:
-        """Gives idle memory back to the card; what tensors still hold goes with them."""
+        """Releases idle memory to the card; memory that tensors still hold is released with them."""
         guard, self.lane = self._guard, False
-        self.constants.clear()  # they know the device, which knows them
+        self.constants.clear()  # they reference the device, which references them
         if guard is None:
             return
         with suppress(Exception):
@@ -336,7 +338,7 @@ class CudaGPU(GPU):
                 guard.leave(state)
 
     def mem_info(self) -> tuple[int, int] | None:
-        """Returns free and total bytes of the card, as CUDA sees them; None before there is a context."""
+        """Returns free and total bytes of the card as CUDA reports them; None without a context."""
         guard = self._guard
         if guard is None:
             return None
@@ -349,8 +351,8 @@ class CudaGPU(GPU):
         return None
 
     def lose(self, error: OpError) -> None:
-        """Lets every later call fail with an error like this one, at once."""
-        self._lost = type(error)(None, None, error.message)  # one that has not been raised: it keeps no frames
+        """Makes every later call fail at once with an error like this one."""
+        self._lost = type(error)(None, None, error.message)  # a new error, which keeps no frames alive
         self._guard, self.lane = None, False
 
     # Errors
@@ -359,11 +361,11 @@ class CudaGPU(GPU):
         return f"{self.short_name} ({self.card.card.name})"
 
     def _raise(self, error: Exception) -> NoReturn:
-        """Raises nbtf's error for one that is not about memory."""
+        """Raises nbtf's error for an error that is not about memory."""
         self._fail(error, about_memory=False)
 
     def _fail(self, error: Exception, *request: Any, about_memory: bool = True) -> NoReturn:
-        """Raises nbtf's error for any; no frame of ours keeps it, for that would be a ring that keeps memory."""
+        """Raises nbtf's error for any error; no frame may keep it, since a reference cycle would keep memory alive."""
         explained: Exception | None = None
         try:
             explained = self.explained(error, *request) if about_memory else self._meaning(error)
@@ -376,12 +378,12 @@ class CudaGPU(GPU):
     def _meaning(self, error: Exception) -> Exception:
         meaning = cuda_errors.meaning(error, self._name_with_card())
         if meaning.lost and isinstance(meaning.error, OpError):
-            for device in list(_DEVICES):  # such an error is one of the process, not of a card
+            for device in list(_DEVICES):  # such an error affects the whole process, not one card
                 device.lose(meaning.error)
         return meaning.error
 
     def _cause_of(self, error: BaseException) -> BaseException | None:
-        """Returns what to show as the cause: not an error that is passed on, nor one that keeps memory alive."""
+        """Returns the error to show as the cause; None for an error that is passed on or that keeps memory alive."""
         return None if isinstance(error, OpError) or self._is_out_of_memory(error) else error
 
     def _is_out_of_memory(self, error: BaseException) -> bool:
@@ -398,10 +400,10 @@ class CudaGPU(GPU):
         dtype: Any = np.float32,
         copied: bool = False,
     ) -> Exception:
-        """Returns nbtf's error; for memory that ran out with how it stands and who holds it."""
+        """Returns nbtf's error; for an out-of-memory error, its text has the figures and what holds the memory."""
         if not self._is_out_of_memory(error):
             return self._meaning(error)
-        # A notebook keeps the last traceback: the frames of the kernel must not keep its arrays.
+        # A notebook keeps the last traceback, whose frames must not keep the kernel's arrays alive.
         traceback.clear_frames(error.__traceback__)
         error.__traceback__ = None
         try:
@@ -422,11 +424,11 @@ class CudaGPU(GPU):
 
 
 _WASTED = 512
-"""Bytes of a larger array that a result may keep without being copied: what the pool rounds up to."""
+"""A result may keep up to this many bytes of a larger array without a copy: the pool rounds up to it."""
 
 
 def _first_result(specs: Sequence[Spec] | None) -> tuple[int, tuple[int, ...], Any]:
-    """Returns bytes, shape and dtype of the first result, for messages."""
+    """Returns bytes, shape and dtype of the first result, for error messages."""
     if not specs or None in specs[0].shape:
         return 0, (), np.float32
     shape: Any = specs[0].shape
@@ -440,20 +442,20 @@ def _flat(arrays: list[Any], buffers: Sequence[Any]) -> list[tuple[Any, Any]]:
     return pairs
 
 
-# The end of the process
+# Process exit
 
 _DEVICES: WeakSet[CudaGPU] = WeakSet()
-"""Those that were opened."""
+"""The devices that were opened."""
 
 
 @cache
 def _end_in_time() -> None:
-    """Has `_end` called before what CuPy, which is imported by now, does at the end."""
+    """Registers `_end` to run before CuPy's own exit functions; CuPy has been imported by now."""
     atexit.register(_end)
 
 
 def _end() -> None:
-    """Waits for the cards before Python takes CuPy apart; what is finalised later is on its own."""
+    """Waits for the cards before Python unloads CuPy; nothing waits for later finalizers."""
     for device in list(_DEVICES):
         with suppress(Exception):
             device.synchronize()
@@ -461,7 +463,7 @@ def _end() -> None:
 
 
 def _after_fork() -> None:
-    """CUDA does not survive a fork: what was opened is lost in the child."""
+    """Marks all opened devices as lost in the child process, because CUDA does not survive a fork."""
     for device in list(_DEVICES):
         if device.started:
             device.lose(FailedPreconditionError(FORKED))

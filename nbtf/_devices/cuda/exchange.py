@@ -1,6 +1,6 @@
-"""How does a real GPU share memory with CuPy, PyTorch and JAX? DLPack and the CUDA array interface, without a copy.
+"""How does a real GPU share memory with CuPy, PyTorch and JAX? By DLPack and the CUDA array interface, without a copy.
 
-What another library lends is external: it lies outside the device's pool and limit, and is counted apart.
+Memory shared by another library is external: it lies outside the device's pool and limit, and is counted separately.
 """
 
 from __future__ import annotations
@@ -14,15 +14,15 @@ from nbtf.errors import FailedPreconditionError
 
 
 def lend(device: CudaGPU, buffer: Buffer, options: dict[str, Any]) -> Any:
-    """Returns a DLPack capsule. The consumer's stream waits for what the device has started, the host does not.
+    """Returns a DLPack capsule. The consumer's stream waits for the device's work; the host does not wait.
 
     Args:
-      device: whose the buffer is.
-      buffer: what is lent; its memory stays charged to the device until the consumer lets go of it.
-      options: what the consumer said: `stream`, `max_version`, `dl_device`, `copy`.
+      device: the device of the buffer.
+      buffer: buffer to share; its memory stays charged to the device until the consumer releases it.
+      options: options given by the consumer: `stream`, `max_version`, `dl_device`, `copy`.
 
     Raises:
-      BufferError: it cannot be lent that way.
+      BufferError: if the buffer cannot be shared with these options.
     """
     return _with_stream_of(device, lambda: buffer._array.__dlpack__(**options))
 
@@ -33,14 +33,14 @@ def interface(device: CudaGPU, buffer: Buffer) -> dict[str, Any]:
 
 
 def adopt(device: CudaGPU, value: Any) -> Buffer:
-    """Returns a buffer that shows an array of another library on this card.
+    """Returns a buffer that shares the memory of another library's array on this card.
 
-    The array must not change while tensors show it. The device waits for what the caller's thread has started on its
-    current stream, where CuPy's arrays are made, and for the stream that another library names.
+    The array must not change while tensors share it. The device waits for work on the current stream of the caller's
+    thread, where CuPy's arrays are made, and for the stream that another library names.
 
     Args:
-      device: the device, one on the card where the array is.
-      value: it speaks DLPack or the CUDA array interface.
+      device: a device on the card of the array.
+      value: array that supports DLPack or the CUDA array interface.
     """
     array = share(device, value)
     memory: Any = device.memory
@@ -48,19 +48,19 @@ def adopt(device: CudaGPU, value: Any) -> Buffer:
 
 
 def share(device: CudaGPU, value: Any) -> Any:
-    """Returns CuPy's array for one of another library, in the same memory."""
+    """Returns a CuPy array that shares the memory of another library's array."""
     take = device.xp.from_dlpack if hasattr(value, "__dlpack__") else device.xp.asarray
     return _with_stream_of(device, lambda: take(value), after_the_user=True)
 
 
 def _with_stream_of(device: CudaGPU, do: Callable[[], Any], after_the_user: bool = False) -> Any:
-    """Does something on a device's stream, with the device current.
+    """Calls a function with a device and its stream current.
 
     Args:
-      device: whose stream it is.
-      do: what to do.
-      after_the_user: whether the stream waits for the one that the thread had. CuPy's arrays do not know on which
-        stream they were made, and name the current one: inside of this that is the device's.
+      device: the device.
+      do: function to call.
+      after_the_user: whether the device's stream waits for the thread's previous stream. CuPy arrays do not know the
+        stream that made them and name the current one, which is the device's during the call.
     """
     guard, state = device.enter()
     try:
@@ -71,7 +71,7 @@ def _with_stream_of(device: CudaGPU, do: Callable[[], Any], after_the_user: bool
             device.events.wait(event)
         return do()
     except Exception as error:
-        if hasattr(error, "status"):  # CUDA's own
+        if hasattr(error, "status"):  # an error of CUDA itself
             raise device.explained(error) from None
         raise
     finally:
@@ -79,16 +79,16 @@ def _with_stream_of(device: CudaGPU, do: Callable[[], Any], after_the_user: bool
 
 
 def device_of(devices: tuple[Any, ...], value: Any, ordinal: int | None, preferred: Any) -> CudaGPU:
-    """Returns the device that takes what is on a card: the wanted one, or the first on that card.
+    """Returns the device that adopts an array: the preferred one, or the first on the array's card.
 
     Args:
       devices: all devices.
       value: the array.
-      ordinal: the number that CUDA gives its card in this process; None where only its address tells.
-      preferred: a device; it may be on another card, or on none.
+      ordinal: CUDA's number of the array's card in this process; None if only its address shows the card.
+      preferred: preferred device; it need not be on that card, or on any card.
 
     Raises:
-      FailedPreconditionError: none of them is on that card.
+      FailedPreconditionError: if no device is on that card.
     """
     real_gpus = [device for device in devices if isinstance(device, CudaGPU)]
     if ordinal is None and real_gpus:

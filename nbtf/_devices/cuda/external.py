@@ -1,4 +1,4 @@
-"""How much memory of other libraries do tensors show? It is in no pool of nbtf's, and in no limit."""
+"""How much memory of other libraries do tensors share? It belongs to no pool or limit of nbtf."""
 
 from __future__ import annotations
 
@@ -11,25 +11,25 @@ class External:
     __slots__ = ("__weakref__", "nbytes")
 
     def __init__(self, nbytes: int) -> None:
-        """Stands for so many bytes."""
+        """Represents this number of bytes."""
         self.nbytes = nbytes
 
 
 class Externals:
-    """The account of what was lent to one device: what is still alive of it."""
+    """The account of external memory on one device, as long as it is in use."""
 
     def __init__(self) -> None:
-        """Starts with nothing."""
+        """Starts empty."""
         self._alive: set[ref[External]] = set()
 
     def lent(self, nbytes: int) -> External | None:
-        """Returns what keeps an array counted; None for an empty one."""
+        """Returns the object that keeps an array counted while it lives; None for an empty array."""
         if not nbytes:
             return None
         external = External(nbytes)
-        self._alive.add(ref(external, self._alive.discard))  # no frame of Python's runs when it dies
+        self._alive.add(ref(external, self._alive.discard))  # no Python frame runs when it dies
         return external
 
     def nbytes(self) -> int:
-        """Returns the bytes that are lent at this moment."""
+        """Returns the bytes of external memory in use."""
         return sum([external.nbytes for death in self._alive.copy() if (external := death()) is not None])

@@ -1,4 +1,4 @@
-"""Switches a thread to one device, its stream and its allocator, and gives it back as it was."""
+"""Switches a thread to a device, its stream and its allocator, and restores the previous state."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from typing import Any, TypeAlias
 
 Allocator: TypeAlias = Callable[[int], Any]
 Before: TypeAlias = tuple[int, Any, Any]
-"""What a thread had: its device, its stream where that was another one, its allocator."""
+"""A thread's previous state: its device, its stream if it was a different one, and its allocator."""
 
 PER_THREAD_STREAMS = "CUPY_CUDA_PER_THREAD_DEFAULT_STREAM"
 
 
 class Guard:
-    """The three things that CuPy takes from the thread: a kernel runs, and allocates, where they say.
+    """The three settings that CuPy reads from the thread to decide where kernels run and memory is allocated.
 
-    They are compared on every entry, also with one GPU: the user's own `with cupy.cuda.Device(1)` or `with stream`
-    around a call must not move nbtf's kernels and memory there. Only what differs is switched.
+    They are compared on every entry, even with one GPU: the user's own `with cupy.cuda.Device(1)` or `with stream`
+    around a call must not redirect nbtf's kernels and memory. Only settings that differ are switched.
     """
 
     __slots__ = (
@@ -37,7 +37,7 @@ class Guard:
     )
 
     def __init__(self, cupy: Any, ordinal: int, stream: Any, allocator: Allocator | None) -> None:
-        """Binds what is needed; None as allocator leaves the thread's own."""
+        """Looks up CuPy's functions; with None as allocator, the thread's own stays."""
         runtime = cupy.cuda.runtime
         self._get_device, self._set_device = runtime.getDevice, runtime.setDevice
         self._current = cupy.cuda.get_current_stream
@@ -45,7 +45,7 @@ class Guard:
         self._ordinal, self._stream, self._pointer, self._allocator = ordinal, stream, stream.ptr, allocator
 
     def enter(self) -> Before:
-        """Switches; returns what `leave` needs."""
+        """Switches the thread; returns the state for `leave`."""
         ordinal = self._ordinal
         device = self._get_device()
         if device != ordinal:
@@ -65,28 +65,28 @@ class Guard:
         return device, stream, allocator
 
     def leave(self, state: Before) -> None:
-        """Switches back: allocator and stream first, since a stream belongs to the device."""
+        """Switches back: allocator and stream first, because a stream belongs to the device."""
         device, stream, allocator = state
         if self._allocator is not None and allocator is not self._allocator:
             self._set(allocator)
         if stream is not None:
-            with suppress(Exception):  # a lost device: what happened in the block is the better message
+            with suppress(Exception):  # after the loss of a device, the error from the block is more useful
                 stream.use()
         if device != self._ordinal:
             make_current_again(device, self._set_device)
 
 
 def make_current_again(device: int, set_device: Callable[[int], object]) -> None:
-    """Makes the device current that a thread had, if the process has a context there.
+    """Makes a thread's previous device current again, if the process has a context there.
 
-    Making it current would create one: a thread that never used CUDA counts as being on device 0, and hundreds of MiB
-    would be taken from a card that nobody uses. Such a thread stays where it is, as it does with PyTorch.
+    Without a context, it would create one. A thread that never used CUDA counts as being on device 0, so hundreds of
+    MiB would be reserved on an unused card. Such a thread keeps its device, as with PyTorch.
     """
     if device not in _WITH_CONTEXT:
         if not has_context(device):
             return
         _WITH_CONTEXT.add(device)
-    with suppress(Exception):  # a lost device: what happened before is the better message
+    with suppress(Exception):  # after the loss of a device, the earlier error is more useful
         set_device(device)
 
 
@@ -94,17 +94,17 @@ _WITH_CONTEXT: set[int] = set()
 
 
 def has_context(ordinal: int) -> bool:
-    """Tells whether this process has a CUDA context on a card; True where the driver does not tell."""
+    """Returns whether this process has a CUDA context on a card; True if the driver does not report it."""
     return context_state(ordinal) is not False
 
 
 def context_state(ordinal: int) -> bool | None:
-    """Asks the driver whether this process has a CUDA context on a card; it starts nothing for that.
+    """Returns whether this process has a CUDA context on a card; does not create one.
 
     Returns:
-      None where there is no driver, or it was not initialized.
+      None if the driver is missing or not initialized.
 
-    Source: NVIDIA, CUDA Driver API, `cuDevicePrimaryCtxGetState`; before `cuInit` it answers with an error.
+    Source: NVIDIA, CUDA Driver API, `cuDevicePrimaryCtxGetState`; before `cuInit` it returns an error.
     """
     try:
         driver = ctypes.CDLL("nvcuda.dll" if sys.platform == "win32" else "libcuda.so.1")
@@ -117,10 +117,10 @@ def context_state(ordinal: int) -> bool | None:
 
 
 def allocator_of_thread(cupy: Any) -> tuple[Callable[[], Any], Callable[[Any], None]]:
-    """Returns functions that read and set the allocator of this thread.
+    """Returns functions that get and set the allocator of this thread.
 
-    CuPy's own have private names and take an eighth of the time of `using_allocator`, which is taken where they are
-    gone.
+    CuPy's own functions have private names and are eight times as fast as `using_allocator`, which is the fallback for
+    versions without them.
     """
     memory = cupy.cuda.memory
     get = getattr(memory, "_get_thread_local_allocator", None)
@@ -139,11 +139,11 @@ class _Entered(threading.local):
         self._open: list[tuple[Any, Any]] = []
 
     def get(self) -> Any:
-        """Returns the allocator set last, None outside."""
+        """Returns the allocator of the innermost open block; None outside of blocks."""
         return self._open[-1][1] if self._open else None
 
     def set(self, allocator: Any) -> None:
-        """Opens a block, or closes those after the one with this allocator."""
+        """Opens a block, or closes the blocks inside the one with this allocator."""
         allocators = [opened for _, opened in self._open]
         if allocator is None or allocator in allocators:
             keep = 0 if allocator is None else allocators.index(allocator) + 1
@@ -158,25 +158,25 @@ class _Entered(threading.local):
 def stream_for(cupy: Any, alone: bool) -> Any:
     """Returns the stream of a logical device; its physical device must be current.
 
-    The only one on its card takes the null stream, which orders nbtf's work with the user's CuPy and PyTorch code.
-    Several get streams of their own; of the kind that still waits for the null stream.
+    A logical device that is alone on its card uses the null stream, which orders nbtf's work with the user's CuPy and
+    PyTorch code. Several devices on a card get their own streams, of the kind that still waits for the null stream.
     """
     per_thread = os.environ.get(PER_THREAD_STREAMS, "0") not in ("", "0")
     return cupy.cuda.Stream.null if alone and not per_thread else cupy.cuda.Stream()
 
 
 class Events:
-    """Events of one device, used again and again."""
+    """Events of one device, which are reused."""
 
     __slots__ = ("_free", "_make", "_stream")
 
     def __init__(self, cupy: Any, stream: Any) -> None:
-        """Makes none yet."""
+        """Starts without events."""
         self._make, self._stream = cupy.cuda.Event, stream
         self._free: list[Any] = []
 
     def record(self) -> Any:
-        """Returns a mark behind everything that was started; the device must be current."""
+        """Returns an event recorded after all started work; the device must be current."""
         try:
             event = self._free.pop()
         except IndexError:
@@ -185,10 +185,10 @@ class Events:
         return event
 
     def wait(self, event: Any) -> None:
-        """Has what is started from now on wait for a mark; the host does not wait."""
+        """Makes all later work on the stream wait for an event; the host does not wait."""
         self._stream.wait_event(event)
 
     def give_back(self, event: Any) -> None:
-        """Takes a mark of this device back: whoever was to wait for it has been told to."""
+        """Keeps an event for reuse, once the wait has been queued on every stream that needs it."""
         if len(self._free) < 64:
             self._free.append(event)

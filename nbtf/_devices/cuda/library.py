@@ -1,4 +1,4 @@
-"""Where is CuPy loaded? Here, and only when somebody asks for a real GPU."""
+"""The only place that imports CuPy, and only for real GPUs."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 
 def load_cupy() -> Any:
-    """Imports CuPy: the only place that does."""
-    import cupy  # pyright: ignore[reportMissingImports]  # it need not be there
+    """Imports and returns CuPy."""
+    import cupy  # pyright: ignore[reportMissingImports]  # optional
 
     return cupy  # pyright: ignore[reportUnknownVariableType]

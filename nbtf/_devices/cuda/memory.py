@@ -1,4 +1,4 @@
-"""How much of a real card's memory a device has, how it takes it, and who holds it."""
+"""How much of a real card's memory may a device use, how does it reserve it, and what holds it?"""
 
 from __future__ import annotations
 
@@ -13,14 +13,15 @@ from nbtf._types import as_dtype
 PREALLOCATE = "NBTF_GPU_PREALLOCATE"
 ALLOCATOR = "NBTF_GPU_ALLOCATOR"
 UNIT = 512
-"""CuPy's pool rounds up to it. Source: `_allocation_unit_size`, memory.pyx of CuPy 14."""
+"""CuPy's pool rounds up to this size. Source: `_allocation_unit_size`, memory.pyx of CuPy 14."""
 _TRUE = frozenset({"1", "true", "on", "yes"})
 
 
 class Plan(NamedTuple):
-    """What was asked for one logical device on a real card.
+    """The memory configuration of one logical device on a real card.
 
-    `limit_mib` is its `memory_limit`, `fraction` of the whole card; `preallocate` takes all of it at first use.
+    `limit_mib` is its `memory_limit`; `fraction` is relative to the whole card. `preallocate` reserves all of its
+    memory at first use.
     """
 
     limit_mib: float | None
@@ -31,7 +32,7 @@ class Plan(NamedTuple):
     environ: Mapping[str, str]
 
     def limit(self, total: int, free: int, capability: tuple[int, int]) -> int:
-        """Returns the most bytes that the device may take, by TensorFlow's rules."""
+        """Returns the maximum number of bytes that the device may use, by TensorFlow's rules."""
         byte_limit = memory_limit(
             total=total,
             free=free,
@@ -44,13 +45,13 @@ class Plan(NamedTuple):
 
 
 def plan_for(limit_mib: float | None, fraction: float | None, growth: bool | None, environ: Mapping[str, str]) -> Plan:
-    """Returns what settings and environment ask for.
+    """Returns the plan for the given settings and environment.
 
-    On real cards memory grows with use, unless the user asks for TensorFlow's way: by `NBTF_GPU_PREALLOCATE=1`, a
-    fraction, a `memory_limit`, or by refusing growth.
+    On real cards, memory grows with use by default. `NBTF_GPU_PREALLOCATE=1`, a fraction, a `memory_limit`, or growth
+    set to False select TensorFlow's behaviour instead.
 
     Raises:
-      ValueError: `NBTF_GPU_ALLOCATOR` names no allocator.
+      ValueError: if `NBTF_GPU_ALLOCATOR` names no allocator.
     """
     preallocated = environ.get(PREALLOCATE, "").strip().lower() in _TRUE
     if growth is None:
@@ -63,67 +64,67 @@ def plan_for(limit_mib: float | None, fraction: float | None, growth: bool | Non
 
 
 class MemoryManager(Protocol):
-    """One way to manage the memory of a device."""
+    """Manages the memory of a device."""
 
     name: str
 
     def allocate(self, nbytes: int) -> Any:
-        """Is CuPy's allocator: returns a pointer."""
+        """Is CuPy's allocator function: returns a pointer."""
         ...
 
     def charge(self, array: Any, purpose: Purpose) -> Any:
-        """Returns what keeps an array's memory charged, and can be asked where it is."""
+        """Returns the hold that keeps an array charged and locates its memory."""
         ...
 
     def stats(self) -> MemoryStats:
-        """Returns the account."""
+        """Returns the memory statistics."""
         ...
 
     def level(self) -> tuple[int, int]:
-        """Returns bytes in use and bytes taken from the card."""
+        """Returns bytes in use and bytes reserved on the card."""
         ...
 
     def reset_peak(self) -> None:
-        """Sets the peak to what is in use."""
+        """Sets the peak to the current use."""
         ...
 
     def map(self) -> Any:
-        """Returns regions and chunks, None where nobody knows them."""
+        """Returns regions and chunks; None if the allocator does not know them."""
         ...
 
     def piece(self, allocation: object) -> Piece | None:
-        """Returns where a hold is."""
+        """Returns the piece of memory that belongs to a hold."""
         ...
 
     def pieces(self) -> list[tuple[Piece, Label | None]]:
-        """Returns what is in use, with what it is for."""
+        """Returns the pieces in use with their labels."""
         ...
 
     def trim(self) -> int:
-        """Gives cached memory back; returns the bytes."""
+        """Releases cached memory; returns the number of bytes."""
         ...
 
     def close(self) -> None:
-        """Gives everything back that is not in use."""
+        """Releases all memory that is not in use."""
         ...
 
 
 class Purpose(NamedTuple):
-    """What an array was made for; the text of it is put together when somebody asks."""
+    """The purpose of an array; its label is built only on request."""
 
     op: str
     site: Any = None
 
     def label(self, dtype: Any, shape: tuple[int, ...]) -> Label:
-        """Returns it as memory maps and tables want it."""
+        """Returns the label for memory maps and tables."""
         return Label(self.op, as_dtype(dtype).name, tuple(shape), self.site)
 
 
 class CudaMemory:
-    """The account of one logical GPU; nothing is in use before its first op."""
+    """The memory account of one logical GPU; before its first op, nothing is in use."""
 
     def __init__(self, plan: Plan, limit: int) -> None:
-        """Waits to be opened; `limit` is what the device will have, as far as anybody can know."""
+        """Starts without a memory manager; `limit` is the expected limit of the device."""
         self.plan, self.manager = plan, None
         self.external = Externals()
         self._planned = limit
@@ -131,35 +132,35 @@ class CudaMemory:
     manager: MemoryManager | None
 
     def use(self, manager: MemoryManager) -> None:
-        """Manages memory from now on."""
+        """Sets the memory manager."""
         self.manager = manager
 
     def stats(self) -> MemoryStats:
-        """Returns the account of this moment."""
+        """Returns the current statistics."""
         stats = MemoryStats(0, 0, 0, 0, self._planned, 0, 0, 0) if self.manager is None else self.manager.stats()
         return stats._replace(external=self.external.nbytes())
 
     def level(self) -> tuple[int, int]:
-        """Returns bytes in use, and bytes taken from the card."""
+        """Returns bytes in use, and bytes reserved on the card."""
         return (0, 0) if self.manager is None else self.manager.level()
 
     def reset_peak(self) -> None:
-        """Sets the peak to what is in use now, and counts allocations anew."""
+        """Sets the peak to the current use, and resets the number of allocations."""
         if self.manager is not None:
             self.manager.reset_peak()
 
     def map(self) -> Any:
-        """Returns regions and chunks with `NBTF_GPU_ALLOCATOR=bfc`; None with CuPy's pool, which does not tell."""
+        """Returns regions and chunks with `NBTF_GPU_ALLOCATOR=bfc`; None with CuPy's pool, which hides its blocks."""
         return None if self.manager is None else self.manager.map()
 
     def piece(self, allocation: object) -> Piece | None:
-        """Returns where the memory of a hold is; None when it has been given back."""
+        """Returns where the memory of a hold is; None if it has been freed."""
         return None if self.manager is None else self.manager.piece(allocation)
 
     def pieces(self) -> list[tuple[Piece, Label | None]]:
-        """Returns what is in use, each piece with what it is for."""
+        """Returns the pieces in use, each with its label."""
         return [] if self.manager is None else self.manager.pieces()
 
     def trim(self) -> int:
-        """Gives cached memory back to the card; returns the bytes."""
+        """Releases cached memory to the card; returns the number of bytes."""
         return 0 if self.manager is None else self.manager.trim()

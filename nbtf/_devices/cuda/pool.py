@@ -1,4 +1,4 @@
-"""CuPy's own pool on a real card, with a limit and a count: the default, since it costs an op next to nothing."""
+"""CuPy's own pool on a real card, with a limit and statistics; the default, because it adds almost no cost per op."""
 
 from __future__ import annotations
 
@@ -11,28 +11,29 @@ from nbtf._devices.cuda.guard import make_current_again
 from nbtf._devices.cuda.memory import UNIT, Plan, Purpose
 
 _TRIES = 20
-"""How often a preallocation asks for less; a third of the first request is left then."""
+"""Number of attempts to preallocate, each with a smaller size; the last requests a third of the first."""
 
 
 class Held:
-    """Memory of CuPy's pool that buffers hold; the pool itself sees the array die."""
+    """Memory of the CuPy pool that buffers hold; the pool itself notices when the array dies."""
 
     __slots__ = ("__weakref__", "address", "dtype", "nbytes", "owner", "purpose", "requested", "shape")
 
     def __init__(self, array: Any, purpose: Purpose, owner: PoolMemory) -> None:
-        """Takes down what the array is."""
+        """Stores the properties of an array."""
         memory = array.data.mem
         self.purpose, self.owner, self.dtype, self.shape = purpose, owner, array.dtype, array.shape
         self.address, self.nbytes, self.requested = memory.ptr, memory.size, array.nbytes
 
 
 class PoolMemory:
-    """CuPy's own pool with a limit, and a count of what goes through it."""
+    """CuPy's own pool with a limit, and statistics of its allocations."""
 
     def __init__(self, cupy: Any, ordinal: int, limit: int, plan: Plan, name: str) -> None:
-        """Makes a pool. Its device must be current, and the stream that will use it.
+        """Creates a pool. Its device and the stream that will use it must be current.
 
-        Seeding puts the whole limit into the pool as one piece, so that later failures come from fragmentation alone.
+        Seeding puts the whole limit into the pool as one contiguous block, so that later failures are due to
+        fragmentation alone.
         """
         self._cupy, self._ordinal, self.name = cupy, ordinal, name
         self._seeded = plan.preallocate
@@ -41,14 +42,14 @@ class PoolMemory:
         self._pool = pool = (bound or cupy.cuda.MemoryPool)()
         if self._seeded:
             limit = self._seed(limit)
-        pool.set_limit(size=limit)  # always: CUPY_GPU_MEMORY_LIMIT is applied to every pool that is made
+        pool.set_limit(size=limit)  # always: otherwise CuPy applies CUPY_GPU_MEMORY_LIMIT to the pool
         self.limit = limit
         self._alive: set[ref[Held]] = set()
         self.peak = self.num_allocs = self.largest = 0
         self.allocate = self._counting()
 
     def _seed(self, limit: int) -> int:
-        """Takes the limit from the card; less where somebody else was faster. Returns what it got."""
+        """Reserves the limit on the card, or less if another program was faster; returns the reserved bytes."""
         pool = self._pool
         pool.set_limit(size=0)
         tries = _TRIES
@@ -66,17 +67,17 @@ class PoolMemory:
                 return limit
 
     def _counting(self) -> Any:
-        """Returns the allocator: the pool's, and a few numbers. It costs each array a fifth of a microsecond."""
+        """Returns the pool's allocator with statistics, which cost 0.2 µs per array."""
         malloc, used = self._pool.malloc, self._pool.used_bytes
         limit, error = self.limit, self._cupy.cuda.memory.OutOfMemoryError
 
         def allocate(nbytes: int) -> Any:
-            if nbytes > limit:  # the pool must not look for room: it would first give back all that is idle
+            if nbytes > limit:  # fail now: the pool would first release all idle memory to make room
                 raise error(nbytes, self.level()[1], limit)
             try:
                 pointer = malloc(nbytes)
             except MemoryError:
-                gc.collect()  # the pool has done so, too, but then it asks the card and not what came back
+                gc.collect()  # the pool collects as well, but then requests memory from the card instead of reusing it
                 pointer = malloc(nbytes)
             in_use = used()
             self.num_allocs += 1
@@ -89,24 +90,24 @@ class PoolMemory:
         return allocate
 
     def charge(self, array: Any, purpose: Purpose) -> Any:
-        """Returns what keeps an array charged; an empty one holds nothing."""
+        """Returns the hold that keeps an array charged; None for an empty array."""
         if not array.nbytes:
             return None
         memory = Held(array, purpose, self)
-        self._alive.add(ref(memory, self._alive.discard))  # no frame of Python's runs when it dies
+        self._alive.add(ref(memory, self._alive.discard))  # no Python frame runs when it dies
         return memory
 
     def _alive_memory(self) -> list[Held]:
-        """Returns what is alive of all that was handed out."""
+        """Returns the holds that are still alive."""
         return [memory for death in self._alive.copy() if (memory := death()) is not None]
 
     def level(self) -> tuple[int, int]:
-        """Returns bytes in use and bytes taken from the card."""
-        if self._bound:  # plain counters, for any thread
+        """Returns bytes in use and bytes reserved on the card."""
+        if self._bound:  # plain counters that any thread can read
             return self._pool.used_bytes(), self._pool.total_bytes()
         runtime = self._cupy.cuda.runtime
         device = runtime.getDevice()
-        runtime.setDevice(self._ordinal)  # such a pool answers for the current device
+        runtime.setDevice(self._ordinal)  # such a pool reports the figures of the current device
         try:
             return self._pool.used_bytes(), self._pool.total_bytes()
         finally:
@@ -114,7 +115,7 @@ class PoolMemory:
                 make_current_again(device, runtime.setDevice)
 
     def stats(self) -> MemoryStats:
-        """Returns the account. The pool does not tell of its free pieces, so the largest is all that is free."""
+        """Returns the statistics. The pool does not expose its free blocks, so all free memory counts as one block."""
         requested = sum([memory.requested for memory in self._alive_memory()])
         in_use, pool = self.level()
         return MemoryStats(
@@ -129,11 +130,11 @@ class PoolMemory:
         )
 
     def reset_peak(self) -> None:
-        """Sets the peak to what is in use now, and counts anew."""
+        """Sets the peak to the current use, and resets the other counts."""
         self.peak, self.num_allocs, self.largest = self.level()[0], 0, 0
 
     def map(self) -> None:
-        """Returns nothing: CuPy's pool keeps its pieces to itself."""
+        """Returns None: CuPy's pool does not expose its blocks."""
 
     def piece(self, allocation: object) -> Piece | None:
         """Returns where memory is; the whole card is one region."""
@@ -142,7 +143,7 @@ class PoolMemory:
         return Piece(0, allocation.address, allocation.nbytes, allocation.requested)
 
     def pieces(self) -> list[tuple[Piece, Label | None]]:
-        """Returns what tensors hold."""
+        """Returns the pieces that tensors hold."""
         pieces: list[tuple[Piece, Label | None]] = []
         for memory in self._alive_memory():
             label: Any = describe_label(memory.purpose.label(memory.dtype, memory.shape))
@@ -150,7 +151,7 @@ class PoolMemory:
         return pieces
 
     def trim(self) -> int:
-        """Gives cached memory back to the card; what was preallocated stays."""
+        """Releases cached memory to the card; preallocated memory stays reserved."""
         if self._seeded:
             return 0
         bytes_before = self._pool.total_bytes()
@@ -159,5 +160,5 @@ class PoolMemory:
         return bytes_before - self._pool.total_bytes()
 
     def close(self) -> None:
-        """Gives back what is not in use; the rest goes with the last tensor."""
+        """Releases memory that is not in use; the rest is released with the last tensor."""
         self._pool.free_all_blocks()

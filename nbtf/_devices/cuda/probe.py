@@ -1,4 +1,4 @@
-"""Which real GPUs does this process have, and if none, why? Asked without a sound: nothing is printed or raised."""
+"""Which real GPUs can this process use, and if none, why? Nothing is printed or raised."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ SWITCH = "NBTF_GPU"
 VISIBLE = "CUDA_VISIBLE_DEVICES"
 OLDEST_CUPY = 14
 
-# Source: NVIDIA, CUDA C++ Programming Guide, section CUDA Environment Variables; the last is what batch systems write.
+# Source: NVIDIA, CUDA C++ Programming Guide, section CUDA Environment Variables; batch systems use the last value.
 _HIDES_ALL = frozenset({"", "-1", "NoDevFiles"})
 _DRIVER = "nvcuda.dll" if sys.platform == "win32" else "libcuda.so.1"
-# Every card of the machine, whatever this process may see. Source: README of NVIDIA's driver for Linux.
+# Lists every card of the machine, including hidden ones. Source: README of NVIDIA's driver for Linux.
 _ALL_CARDS = "/proc/driver/nvidia/gpus"
 
 
 class Probe(NamedTuple):
-    """What was found. `reason` says why there are no cards, or what they were found with.
+    """The result of a probe. `reason` explains why no card was found, or how the cards were found.
 
-    `warnings` are what CuPy warned of while it was imported; nobody has seen them yet.
+    `warnings` are CuPy's warnings during its import, which have not been shown yet.
     """
 
     cards: tuple[PhysicalGPU, ...]
@@ -47,8 +47,8 @@ def find_cards(environ: Mapping[str, str]) -> tuple[PhysicalGPU, ...]:
 def probe(environ: Mapping[str, str]) -> Probe:
     """Returns the real GPUs that the process sees, in CUDA's order; creates no CUDA context.
 
-    What takes time is done once in a process. Switches are obeyed each time: `NBTF_GPU=off`, or a
-    `CUDA_VISIBLE_DEVICES` that hides every GPU.
+    Slow steps run once per process. Switches are read each time: `NBTF_GPU=off`, or a `CUDA_VISIBLE_DEVICES` that hides
+    every GPU.
     """
     switched_off = hidden(environ)
     if switched_off:
@@ -63,13 +63,13 @@ def probe(environ: Mapping[str, str]) -> Probe:
 
 
 FORKED = (
-    "CUDA cannot be used here: this process was forked from one that had asked for its GPUs. "
+    "CUDA cannot be used here: this process was forked from a process that had used CUDA. "
     'Start it with multiprocessing.get_context("spawn").'
 )
 
 
 class _Found:
-    """What one process has found."""
+    """The cached result of one process."""
 
     probe: Probe | None = None
     process = 0
@@ -80,12 +80,12 @@ _LOCK = new_lock()
 
 
 def forget() -> None:
-    """Lets the next question be asked anew; for tests."""
+    """Makes the next probe run again; for tests."""
     _FOUND.probe = None
 
 
 def hidden(environ: Mapping[str, str]) -> str:
-    """Returns which setting hides all real GPUs; nothing where none does.
+    """Returns a sentence about the setting that hides all real GPUs; an empty text if none does.
 
     >>> hidden({"CUDA_VISIBLE_DEVICES": "-1"}), hidden({"CUDA_VISIBLE_DEVICES": "0"})
     ("CUDA_VISIBLE_DEVICES is '-1', which hides every GPU.", '')
@@ -100,11 +100,11 @@ def hidden(environ: Mapping[str, str]) -> str:
 
 
 def look(load: Callable[[], Any] = load_cupy, driver: Callable[[str], object] = ctypes.CDLL) -> Probe:
-    """Climbs from what costs nothing to what costs most, and stops at the first no.
+    """Runs checks from the cheapest to the most expensive, and stops at the first failure.
 
     Args:
-      load: returns CuPy.
-      driver: loads a library of the system.
+      load: function that returns CuPy.
+      driver: function that loads a library of the system.
     """
     try:
         installed = find_spec("cupy") is not None
@@ -113,21 +113,21 @@ def look(load: Callable[[], Any] = load_cupy, driver: Callable[[str], object] = 
     if not installed:
         return Probe((), "CuPy is not installed.")
     try:
-        driver(_DRIVER)  # a hundredth of the time that importing CuPy takes
+        driver(_DRIVER)  # takes a hundredth of the time of importing CuPy
     except OSError:
         return Probe((), f"There is no NVIDIA driver: {_DRIVER} cannot be loaded.")
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
             cupy = load()
-        except Exception as error:  # whatever is broken there must not break a program that wants no GPU
+        except Exception as error:  # a broken installation must not break a program that needs no GPU
             return Probe((), f"CuPy cannot be imported: {type(error).__name__}: {error}")
         probed = ask(cupy)
     return probed._replace(warnings=tuple(dict.fromkeys(str(warning.message) for warning in caught)))
 
 
 def ask(cupy: Any) -> Probe:
-    """Returns what CuPy says of the cards; asks only what needs no context."""
+    """Returns CuPy's view of the cards; uses only calls that need no context."""
     version = str(getattr(cupy, "__version__", "?"))
     number = re.match(r"[0-9]+", version)
     if number and int(number[0]) < OLDEST_CUPY:
@@ -167,13 +167,13 @@ def _card(runtime: Any, ordinal: int) -> PhysicalGPU:
 
 
 def _uuid(raw: bytes) -> str:
-    """Returns the identifier as nvidia-smi writes it; nothing where the runtime does not say."""
+    """Returns the identifier in nvidia-smi's format; an empty text if the runtime has none."""
     text = bytes(raw[:16]).hex()
     return f"GPU-{text[:8]}-{text[8:12]}-{text[12:16]}-{text[16:20]}-{text[20:]}" if len(text) == 32 else ""
 
 
 def _bus_ids_of_the_machine() -> list[str]:
-    """Returns the addresses of all cards in the order of nvidia-smi; nothing where the system does not list them."""
+    """Returns the addresses of all cards in the order of nvidia-smi; empty if the system does not list them."""
     try:
         return sorted(name.lower() for name in os.listdir(_ALL_CARDS))
     except OSError:

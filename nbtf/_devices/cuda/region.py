@@ -1,4 +1,4 @@
-"""TensorFlow's own allocator on a real card: `NBTF_GPU_ALLOCATOR=bfc` shows its map, as simulated GPUs do."""
+"""TensorFlow's own allocator on a real card. With `NBTF_GPU_ALLOCATOR=bfc`, real GPUs have a memory map."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from nbtf._devices.cuda.memory import Plan, Purpose
 
 
 class RealDriver(Driver):
-    """Memory of a card that exists; asked for one region at a time, with its device current."""
+    """Memory of a real card, requested one region at a time with its device current."""
 
     def __init__(self, cupy: Any) -> None:
-        """Asks CuPy, which asks CUDA."""
+        """Requests memory from CuPy, which requests it from CUDA."""
         super().__init__(0)
         self._make = cupy.cuda.Memory
         self.granted: Any = None
 
     def request(self, nbytes: int) -> bool:
-        """Takes memory from the card; says whether there was enough. It goes back when nobody refers to it any more."""
+        """Reserves memory on the card and returns whether that worked; it is released with the last reference."""
         try:
             self.granted = self._make(nbytes)
         except Exception as error:
@@ -35,24 +35,24 @@ class RealDriver(Driver):
 
 
 class RegionAllocator(BFCAllocator):
-    """The allocator of simulated GPUs, with addresses that mean something."""
+    """The allocator of simulated GPUs, with real addresses."""
 
     def __init__(self, limit: int, driver: RealDriver, plan: Plan, name: str) -> None:
-        """Makes one that has taken nothing yet."""
+        """Creates an allocator that has reserved nothing yet."""
         collects = plan.collects
         super().__init__(limit, growth=not plan.preallocate, garbage_collection=collects, driver=driver, name=name)
         self._real = driver
         self.memories: dict[int, Any] = {}
 
     def _map(self, size: int, next_region: int) -> None:
-        """Adds a region where the driver gave one."""
+        """Adds a region at the address that the driver returned."""
         memory, self._real.granted = self._real.granted, None
         self._next_address = memory.ptr
         self.memories[self._regions_made] = memory
         super()._map(size, next_region)
 
     def _drop(self, idle: list[Region]) -> int:
-        """Gives regions back: arrays that still lie in one keep it, as nobody else does."""
+        """Releases regions; arrays that are still inside a region keep it alive."""
         nbytes = super()._drop(idle)
         for region in idle:
             self.memories.pop(region.number, None)
@@ -60,10 +60,10 @@ class RegionAllocator(BFCAllocator):
 
 
 class RegionMemory(BFCMemory):
-    """Hands pieces of its regions to CuPy."""
+    """Gives CuPy pieces of its regions."""
 
     def __init__(self, cupy: Any, ordinal: int, limit: int, plan: Plan, name: str) -> None:
-        """Makes an allocator for a device, which must be current."""
+        """Creates an allocator for a device, which must be current."""
         self.allocator = RegionAllocator(limit, RealDriver(cupy), plan, name)
         super().__init__(self.allocator)
         self.name = name
@@ -75,9 +75,9 @@ class RegionMemory(BFCMemory):
         self._for = threading.local()
 
     def allocate(self, nbytes: int) -> Any:
-        """Returns a pointer, whose memory goes back to the allocator when the last array in it dies.
+        """Returns a pointer whose memory returns to the allocator when the last array in it dies.
 
-        Like CuPy's pool it has the collector look for garbage before it gives up.
+        Like CuPy's pool, it runs the garbage collector before it fails.
         """
         if nbytes <= 0:
             return self._pointer(self._unowned(0, 0, None, self._ordinal), 0)
@@ -94,14 +94,14 @@ class RegionMemory(BFCMemory):
         return self._pointer(memory, 0)
 
     def charge(self, array: Any, purpose: Purpose) -> Any:
-        """Returns the chunk that an array lies in, after writing on it what it is for."""
+        """Returns the chunk that contains an array, after labelling it with its purpose."""
         chunk = getattr(array.data.mem, "chunk", None) if array.nbytes else None
         if chunk is not None:
             chunk._block.label = purpose.label(array.dtype, array.shape)
         return chunk
 
     def pieces(self) -> list[tuple[Piece, Label | None]]:
-        """Returns what is in use, with what it is for; None for what a kernel holds for itself."""
+        """Returns the pieces in use with their labels; the label is None for a kernel's temporary memory."""
         held_pieces: list[tuple[Piece, Label | None]] = []
         for region in self.allocator.snapshot():
             for chunk in region.chunks:
@@ -111,9 +111,9 @@ class RegionMemory(BFCMemory):
         return held_pieces
 
     def piece(self, allocation: object) -> Piece | None:
-        """Returns where a chunk is; None when it has been given back."""
+        """Returns where a chunk is; None if it has been freed."""
         return super().piece(allocation) if isinstance(allocation, Chunk) else None
 
     def close(self) -> None:
-        """Gives idle regions back; those with arrays in them go with the last one."""
+        """Releases idle regions; regions with arrays are released with the last array."""
         self.allocator.trim()

@@ -1,4 +1,4 @@
-"""Does a solver on a GPU say that it failed? CuPy looks only when it is told to, for the host must wait for that."""
+"""Does a solver on a GPU report that it failed? CuPy checks only on request, because the host must wait for it."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ from typing import Any
 
 _ON_CPU = nullcontext()
 REPORTED = "devInfo"
-"""Stands in what CuPy then raises. Source: `_check_cusolver_dev_info_if_synchronization_allowed` of CuPy 14."""
+"""Part of the error text that CuPy raises. Source: `_check_cusolver_dev_info_if_synchronization_allowed`, CuPy 14."""
 
 
 def failing(xp: Any) -> AbstractContextManager[Any]:
-    """Returns a block in which solvers raise `LinAlgError` where they fail, as NumPy's do.
+    """Returns a block in which failing solvers raise `LinAlgError`, as NumPy's do.
 
-    Without it CuPy returns numbers that mean nothing. TensorFlow's kernels look, too, on every kind of device.
+    Outside of it, CuPy returns meaningless numbers. TensorFlow's kernels also check, on every kind of device.
     """
     if xp.__name__ == "numpy":
         return _ON_CPU
-    import cupyx  # pyright: ignore[reportMissingImports]  # it comes with CuPy
+    import cupyx  # pyright: ignore[reportMissingImports]  # part of CuPy
 
     return cupyx.errstate(linalg="raise")  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]

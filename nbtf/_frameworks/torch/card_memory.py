@@ -1,4 +1,4 @@
-"""The history of PyTorch's allocator on real cards (allocations, releases and refusals) as entries of journals.
+"""The history of the PyTorch allocator on real cards (allocations, releases and refusals) as entries of journals.
 
 The history is read on request, and each entry gets the number of that moment. Order, addresses and sizes are exact; the
 position of an entry between two ops is unknown.

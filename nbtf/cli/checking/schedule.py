@@ -20,7 +20,7 @@ def check_all(
       paths: the notebooks.
       plan: how they are checked.
       at_once: maximum number of kernels that run at the same time.
-      tell: called with each verdict as soon as all earlier ones have been reported.
+      tell: function called with each verdict as soon as all earlier ones have been reported.
     """
     return wait_for(_check_all(paths, plan, at_once, tell))
 

@@ -1,8 +1,8 @@
 """`tf.compat.v1`: TensorFlow 1, graphs and sessions.
 
-Eager until switched, as in TensorFlow 2: by `disable_eager_execution` or `disable_v2_behavior`, for all of `tf`; inside
-`with tf.Graph().as_default()`; or by a program's own `import nbtf.compat.v1 as tf`, for the names here alone.
-Where a function takes `name`, that is what its nodes are called, or called after.
+Ops run eagerly, as in TensorFlow 2, unless graphs are switched on. `disable_eager_execution` and `disable_v2_behavior`
+switch all of `tf`, `with tf.Graph().as_default()` switches a block, and a program's own `import nbtf.compat.v1 as tf`
+switches only the names of this module. Functions that take `name` use it as the name, or name prefix, of their nodes.
 
 >>> graph = tf.Graph()
 >>> with graph.as_default():
@@ -21,7 +21,7 @@ _V1 = "nbtf.compat._v1."
 
 
 def _name_modules(names: dict[str, str]) -> dict[str, str]:
-    """Returns the module of each name, for the names of each module."""
+    """Maps each name to its module, given the names in each module."""
     return {name: module for module, text in names.items() for name in text.split()}
 
 
@@ -118,10 +118,10 @@ _FROM = _name_modules(
         ),
     }
 )
-"""Names of TensorFlow 1, and the files they come from."""
+"""TensorFlow 1 names and the modules that define them."""
 
 _NAMESPACES = frozenset("app device_lib flags gfile initializers layers logging losses metrics summary train".split())
-"""Namespaces that are modules here: `train` and the like."""
+"""Namespaces that are real modules, such as `train`."""
 
 _WRAPPED_NAMESPACES: dict[str, dict[str, str] | None] = {
     "bitwise": {},
@@ -166,18 +166,18 @@ _WRAPPED_NAMESPACES: dict[str, dict[str, str] | None] = {
     "strings": {},
     "test": None,
 }
-"""Namespaces of `nbtf` whose functions build graphs here, and what TensorFlow 1 has in them besides.
+"""Namespaces of `nbtf` whose functions build graphs here, with the names that TensorFlow 1 adds to them.
 
-Where None stands for that, the functions stay as they are.
+For None, the functions stay unchanged.
 """
 
 
 def own_version(name: str, value: _Any) -> _Any:
-    """Returns what `compat.v1` offers for a public function of `nbtf`: its own of that name, or a wrapped one.
+    """Returns the `compat.v1` version of a public `nbtf` function: a separate implementation, or a wrapper.
 
     Args:
-      name: the function's name; `tf.math.add` and `tf.add` are one function.
-      value: what `nbtf` has under it; what is no function comes back as it is.
+      name: name of the function; `tf.math.add` and `tf.add` are the same function.
+      value: the `nbtf` object with that name; anything but a function is returned unchanged.
     """
     import nbtf
     from nbtf.compat._v1._surface.wrapping import eager, wrapped
@@ -227,23 +227,23 @@ _MOVED = _name_modules(
     "string_to_number": "strings.to_number",
     "verify_tensor_all_finite": "debugging.assert_all_finite",
 }
-"""Names of TensorFlow 1 that stand elsewhere today: the namespace, and the name there if it is another."""
+"""TensorFlow 1 names that have moved: the current namespace, and the current name if it changed."""
 
 _EAGER = frozenset({"Variable"})
-"""Names that are the eager ones of `nbtf` after `enable_eager_execution`, outside of graphs."""
+"""Names that resolve to the eager `nbtf` functions after `enable_eager_execution`, outside graphs."""
 
 _SWITCHED = _EAGER | {"TensorShape"}
-"""Names that are fetched each time: what they mean may change without a switch, by `tf.runtime.restart`."""
+"""Names that are looked up on every access, because `tf.runtime.restart` can change their values without a switch."""
 
 _KEPT = set[str]()
-"""Names that were fetched, and stand in the module's own namespace until something is switched.
+"""Names that have been looked up; they stay in the module's namespace until the next switch.
 
-They hide builtins such as `print` and `range` from this file, which therefore uses none of those.
+They shadow builtins such as `print` and `range` in this file, which therefore uses none of those.
 """
 
 
 def forget() -> None:
-    """Fetches all names again: something was switched."""
+    """Discards all cached names after a switch, so that they are looked up again."""
     for name in _KEPT:
         globals().pop(name, None)
     _KEPT.clear()
@@ -281,20 +281,20 @@ def _find(name: str) -> _Any:
 
 
 def module_of(name: str) -> _Any:
-    """Returns the module, or namespace, that `import nbtf.compat.v1.train` asks for.
+    """Returns the module or namespace for an import such as `import nbtf.compat.v1.train`.
 
     Args:
-      name: the full name.
+      name: full name of the module.
 
     Raises:
-      ModuleNotFoundError: there is none of that name.
+      ModuleNotFoundError: if there is no such module.
     """
     inside = name.removeprefix("nbtf.compat.v1.")
     try:
         return _import_module(_V1 + inside)
     except ModuleNotFoundError as error:
         if error.name is None or not f"{_V1}{inside}.".startswith(f"{error.name}."):
-            raise  # a package that the module needs
+            raise  # the module exists, but a package that it imports does not
     namespace = __getattr__(inside) if inside in _WRAPPED_NAMESPACES else None
     if namespace is None:
         raise ModuleNotFoundError(f"No module named '{name}'", name=name)

@@ -1,4 +1,4 @@
-"""`tf.app`: how scripts of TensorFlow 1 start."""
+"""`tf.app`: the entry point of TensorFlow 1 scripts."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ def __dir__() -> list[str]:
 
 
 def run(main: Callable[[Any], Any] | None = None, argv: Sequence[str] | None = None) -> None:
-    """Reads the flags and calls the program.
+    """Parses the flags and calls the program's main function.
 
     Args:
-      main: what is called with the words that are no flags; by default `main` of the script.
-      argv: the command line; by default the process's.
+      main: function called with the arguments that are not flags; by default the script's `main`.
+      argv: the command line; by default that of the process.
 
     Raises:
-      SystemExit: `main` returned something else than None or 0; in a notebook the cell goes on otherwise.
+      SystemExit: if `main` returns something other than None or 0. In a notebook, the cell otherwise continues.
     """
     words = flags.FLAGS(sys.argv if argv is None else argv)
     result = (main or sys.modules["__main__"].main)(words)

@@ -1,4 +1,4 @@
-"""`tensorflow.python.eager.context` of old programs: whether ops run at once, and on how many GPUs."""
+"""`tensorflow.python.eager.context` for older programs: eager mode and the number of GPUs."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ def __dir__() -> list[str]:
 
 
 def num_gpus() -> int:
-    """Returns how many GPUs this process has.
+    """Returns the number of GPUs in this process.
 
     >>> from nbtf.python.eager import context
     >>> context.num_gpus()

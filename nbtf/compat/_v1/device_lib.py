@@ -1,4 +1,4 @@
-"""`tensorflow.python.client.device_lib` of old programs: which devices there are."""
+"""`tensorflow.python.client.device_lib` for older programs: the list of available devices."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from nbtf.compat._v1._session.machine import config_of, incarnation_of, machine_
 
 __all__ = ["list_local_devices"]
 
-# Numbers and kinds of the fields. Source: core/framework/device_attributes.proto of TensorFlow 2.21.
+# Field numbers and types. Source: core/framework/device_attributes.proto of TensorFlow 2.21.
 
 
 def __dir__() -> list[str]:
@@ -21,25 +21,25 @@ def __dir__() -> list[str]:
 
 
 class InterconnectLink(Message):
-    """A way to another device."""
+    """A link to another device."""
 
     FIELDS: ClassVar[Fields] = {"device_id": (1, INT32), "type": (2, STRING), "strength": (3, INT32)}
 
 
 class LocalLinks(Message):
-    """Ways to other devices."""
+    """Links to other devices."""
 
     FIELDS: ClassVar[Fields] = {"link": (1, [InterconnectLink])}
 
 
 class DeviceLocality(Message):
-    """Where in the computer a device is."""
+    """The location of a device in the computer."""
 
     FIELDS: ClassVar[Fields] = {"bus_id": (1, INT32), "numa_node": (2, INT32), "links": (3, LocalLinks)}
 
 
 class DeviceAttributes(Message):
-    """A device: name, type, bytes of memory, and for a GPU which card it is."""
+    """A device: its name, type and memory in bytes and, for a GPU, a description of the card."""
 
     FIELDS: ClassVar[Fields] = {
         "name": (1, STRING),
@@ -53,15 +53,15 @@ class DeviceAttributes(Message):
 
 
 def list_local_devices(session_config: ConfigProto | None = None) -> list[DeviceAttributes]:
-    """Returns the devices of this process. From then on they cannot be changed.
+    """Returns the devices of this process. Afterwards, the device configuration cannot be changed.
 
     Args:
-      session_config: settings of a session; those of `tf.config` when None. GPU options count where no session was
-        made before, as those of a first session do.
+      session_config: session configuration; None uses the settings in `tf.config`. GPU options take effect only if no
+        session was created before.
 
     Returns:
-      Messages with `name`, `device_type`, `memory_limit` in bytes and, for GPUs, `physical_device_desc`, which ends in
-      `(simulated)` for a simulated card.
+      Messages with `name`, `device_type` and `memory_limit` in bytes. GPUs also have `physical_device_desc`, which ends
+      in `(simulated)` for simulated GPUs.
 
     >>> from nbtf.compat._v1 import device_lib
     >>> [device.name for device in device_lib.list_local_devices() if device.device_type == "CPU"]

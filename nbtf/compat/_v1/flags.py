@@ -1,4 +1,4 @@
-"""`tf.flags`: the arguments of a command line, by name."""
+"""`tf.flags`: named command-line arguments."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ def __dir__() -> list[str]:
 
 
 class FlagValues:
-    """The flags of a program: attributes by their names, read from the command line when one is first asked for.
+    """The flags of a program as attributes, parsed from the command line on first access.
 
-    Arguments that are no flags are left alone, such as those which a notebook's kernel gets.
+    Arguments that are not flags, such as those passed to a notebook kernel, are left alone.
     """
 
     def __init__(self) -> None:
@@ -28,23 +28,23 @@ class FlagValues:
         """Adds a flag.
 
         Args:
-          name: its name.
-          default: its value if the command line does not say another.
-          reader: makes a value of its text.
-          help: what it is for.
+          name: name of the flag.
+          default: value used if the command line does not set the flag.
+          reader: converts the argument's text to a value.
+          help: description of the flag.
         """
         self._readers[name] = reader
         self._values[name] = default
 
     def __call__(self, argv: Sequence[str], known_only: bool = True) -> list[str]:
-        """Reads a command line, the program's name in front; returns what is left of it.
+        """Parses a command line that starts with the program's name, and returns the remaining arguments.
 
         Args:
-          argv: the words.
-          known_only: accepted and ignored; other words are always left.
+          argv: the arguments.
+          known_only: accepted and ignored; unknown arguments are always kept.
 
         Raises:
-          ValueError: a value does not suit its flag.
+          ValueError: if a value is invalid for its flag.
         """
         self.__dict__["_read"] = True
         unread, words = list(argv[:1]), list(argv[1:])
@@ -56,7 +56,7 @@ class FlagValues:
         return unread
 
     def _take(self, name: str, text: str | None, words: list[str]) -> bool:
-        """Takes a flag's value from the words; tells whether there is such a flag."""
+        """Reads a flag's value from the arguments and returns whether the flag is defined."""
         reader = self._readers.get(name)
         if reader is None:
             if name.startswith("no") and self._readers.get(name[2:]) is _truth and text is None:
@@ -69,7 +69,7 @@ class FlagValues:
         return True
 
     def __getattr__(self, name: str) -> Any:
-        """Returns the value of a flag."""
+        """Returns a flag's value."""
         if name.startswith("__") or name not in self._values:
             raise AttributeError(name)
         if not self._read:
@@ -77,11 +77,11 @@ class FlagValues:
         return self._values[name]
 
     def __setattr__(self, name: str, value: Any) -> None:
-        """Gives a flag another value."""
+        """Sets a flag's value."""
         self._values[name] = value
 
     def __delattr__(self, name: str) -> None:
-        """Removes a flag, so that it can be defined again."""
+        """Removes a flag so that it can be defined again."""
         self._readers.pop(name, None)
         self._values.pop(name, None)
 
@@ -89,7 +89,7 @@ class FlagValues:
         return name in self._values
 
     def flag_values_dict(self) -> dict[str, Any]:
-        """Returns the values of all flags by name."""
+        """Returns a dictionary of all flags and their values."""
         return dict(self._values)
 
 
@@ -105,22 +105,22 @@ def _truth(text: str) -> bool:
 
 
 def DEFINE_string(name: str, default: str | None, help: str | None = None) -> None:  # noqa: N802  # TensorFlow's name
-    """Adds a flag whose value is a text."""
+    """Adds a string flag."""
     FLAGS.define(name, default, str, help)
 
 
 def DEFINE_integer(name: str, default: int | None, help: str | None = None) -> None:  # noqa: N802
-    """Adds a flag whose value is an integer."""
+    """Adds an integer flag."""
     FLAGS.define(name, default, int, help)
 
 
 def DEFINE_float(name: str, default: float | None, help: str | None = None) -> None:  # noqa: N802
-    """Adds a flag whose value is a float."""
+    """Adds a float flag."""
     FLAGS.define(name, default, float, help)
 
 
 def DEFINE_boolean(name: str, default: bool | None, help: str | None = None) -> None:  # noqa: N802
-    """Adds a flag that is set or not: `--name`, `--noname`, `--name=false`."""
+    """Adds a Boolean flag, written `--name`, `--noname` or `--name=false`."""
     FLAGS.define(name, default, _truth, help)
 
 
@@ -128,7 +128,7 @@ DEFINE_bool = DEFINE_boolean
 
 
 def DEFINE_enum(name: str, default: str | None, enum_values: Sequence[str], help: str | None = None) -> None:  # noqa: N802
-    """Adds a flag whose value is one of some texts."""
+    """Adds a flag that accepts only the given strings."""
 
     def reader(text: str) -> str:
         if text not in enum_values:
@@ -139,6 +139,6 @@ def DEFINE_enum(name: str, default: str | None, enum_values: Sequence[str], help
 
 
 def DEFINE_list(name: str, default: Any, help: str | None = None) -> None:  # noqa: N802
-    """Adds a flag whose value is a list of texts, with commas between them."""
+    """Adds a flag whose value is a comma-separated list of strings."""
     values = default.split(",") if isinstance(default, str) else default
     FLAGS.define(name, values, lambda text: text.split(","), help)

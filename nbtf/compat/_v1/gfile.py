@@ -21,37 +21,37 @@ FastGFile = GFile
 
 
 def Exists(filename: Any) -> bool:
-    """Returns whether a file or folder has this path."""
+    """Returns whether a file or folder exists at this path."""
     return _gfile.exists(filename)
 
 
 def IsDirectory(dirname: Any) -> bool:
-    """Returns whether a folder has this path."""
+    """Returns whether this path is a folder."""
     return _gfile.isdir(dirname)
 
 
 def ListDirectory(dirname: Any) -> list[str]:
-    """Returns the names in a folder; `NotFoundError` if it does not exist."""
+    """Returns the names in a folder; raises `NotFoundError` if the folder does not exist."""
     return _gfile.listdir(dirname)
 
 
 def MakeDirs(dirname: Any) -> None:
-    """Makes a folder and those above it; one that exists stays."""
+    """Creates a folder and its missing parents; does nothing if it exists."""
     _gfile.makedirs(dirname)
 
 
 def MkDir(dirname: Any) -> None:
-    """Makes a folder in one that exists."""
+    """Creates a folder; its parent must exist."""
     _gfile.mkdir(dirname)
 
 
 def Remove(filename: Any) -> None:
-    """Deletes a file; `NotFoundError` if it does not exist."""
+    """Deletes a file; raises `NotFoundError` if it does not exist."""
     _gfile.remove(filename)
 
 
 def DeleteRecursively(dirname: Any) -> None:
-    """Deletes a folder with everything in it; `NotFoundError` if it does not exist."""
+    """Deletes a folder and its contents; raises `NotFoundError` if it does not exist."""
     _gfile.rmtree(dirname)
 
 
@@ -61,25 +61,25 @@ def Copy(oldpath: Any, newpath: Any, overwrite: bool = False) -> None:
 
 
 def Rename(oldname: Any, newname: Any, overwrite: bool = False) -> None:
-    """Gives a file or folder another path; see `tf.io.gfile.rename`."""
+    """Renames or moves a file or folder; see `tf.io.gfile.rename`."""
     _gfile.rename(oldname, newname, overwrite)
 
 
 def Glob(filename: Any) -> list[str]:
-    """Returns the paths that match a pattern such as `*.txt`, or one of a list of patterns."""
+    """Returns the paths that match a pattern such as `*.txt` or any pattern in a list."""
     return _gfile.glob(filename)
 
 
 def Stat(filename: Any) -> _gfile.FileStatistics:
-    """Returns length, time of the last change, and whether it is a folder; `NotFoundError` if it does not exist."""
+    """Returns a file's length, modification time and type; raises `NotFoundError` if it does not exist."""
     return _gfile.stat(filename)
 
 
 def Walk(top: Any, in_order: bool = True) -> Iterator[tuple[Any, list[str], list[str]]]:
-    """Yields each folder below one: its path, the folders and the files in it.
+    """Yields each folder in a tree: its path, its subfolders and its files.
 
     Args:
-      top: where to begin.
-      in_order: whether a folder comes before those in it.
+      top: root of the tree.
+      in_order: whether a folder is yielded before its subfolders.
     """
     return _gfile.walk(top, in_order)

@@ -1,4 +1,4 @@
-"""`tf.initializers`: what makes the first values of variables, under TensorFlow 1's names."""
+"""`tf.initializers`: initializers of variables, under TensorFlow 1's names."""
 
 from __future__ import annotations
 

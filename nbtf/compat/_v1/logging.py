@@ -1,4 +1,4 @@
-"""`tf.logging` of TensorFlow 1: messages of the library, through the Python logger `tensorflow`."""
+"""`tf.logging` of TensorFlow 1: library messages, sent through the Python logger `tensorflow`."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from typing import Any
 from nbtf._public import public_names as _public_names
 from nbtf._runtime.logger import get_logger
 
-# From these functions to whoever logs: what a record names as its place.
+# Number of stack frames between the logger and the caller, so that records name the caller's line.
 _FRAMES = 2
 
 
@@ -24,7 +24,7 @@ def __dir__() -> list[str]:
 
 
 def get_verbosity() -> int:
-    """Returns the lowest level that is shown: 30, which is `WARN`, at the start.
+    """Returns the lowest level that is shown; initially 30, which is `WARN`.
 
     >>> import nbtf.compat.v1 as tf1
     >>> before = tf1.logging.get_verbosity()
@@ -37,7 +37,7 @@ def get_verbosity() -> int:
 
 
 def set_verbosity(v: int | str) -> None:
-    """Shows messages of this level and above.
+    """Sets the lowest level that is shown.
 
     Args:
       v: `DEBUG`, `INFO`, `WARN`, `ERROR` or `FATAL`.
@@ -80,7 +80,7 @@ TaskLevelStatusMessage = error
 
 
 def fatal(msg: str, *args: Any, **kwargs: Any) -> None:
-    """Logs `msg % args` at level `FATAL`; the program goes on."""
+    """Logs `msg % args` at level `FATAL`; the program continues."""
     get_logger().critical(msg, *args, stacklevel=_FRAMES, **kwargs)
 
 
@@ -94,26 +94,26 @@ _COUNTS: Counter[tuple[str, int]] = Counter()
 
 
 def log_every_n(level: int, msg: str, n: int, *args: Any) -> None:
-    """Logs `msg % args` the first time this line of a program comes by, and every n-th time after."""
+    """Logs `msg % args` the first time that the calling line runs, and every n-th time after that."""
     if _times_before(sys._getframe(1)) % n == 0:
         get_logger().log(level, msg, *args, stacklevel=_FRAMES)
 
 
 def log_first_n(level: int, msg: str, n: int, *args: Any) -> None:
-    """Logs `msg % args` the first n times this line of a program comes by."""
+    """Logs `msg % args` the first n times that the calling line runs."""
     if _times_before(sys._getframe(1)) < n:
         get_logger().log(level, msg, *args, stacklevel=_FRAMES)
 
 
 def _times_before(frame: FrameType) -> int:
-    """Returns how often a line has come by before."""
+    """Returns how often a line has run before."""
     line = frame.f_code.co_filename, frame.f_lineno
     _COUNTS[line] += 1
     return _COUNTS[line] - 1
 
 
 def flush() -> None:
-    """Refuses, as TensorFlow does.
+    """Raises an error, as TensorFlow does.
 
     Raises:
       NotImplementedError: always.

@@ -1,4 +1,4 @@
-"""`tf.compat.v1.losses`: losses that are kept in a collection of the graph, and summed up at the end."""
+"""`tf.compat.v1.losses`: losses that are added to a graph collection and summed at the end."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _LOSSES = GraphKeys.LOSSES
 
 
 class Reduction:
-    """How losses become one number."""
+    """Methods for reducing losses to one number."""
 
     NONE = "none"
     SUM = "weighted_sum"
@@ -39,7 +39,7 @@ class Reduction:
 
     @classmethod
     def all(cls) -> tuple[str, ...]:
-        """Returns all ways."""
+        """Returns all reduction methods."""
         return (
             cls.NONE,
             cls.SUM,
@@ -51,7 +51,7 @@ class Reduction:
 
     @classmethod
     def validate(cls, key: str) -> None:
-        """Raises `ValueError` if it is none of them."""
+        """Raises `ValueError` if `key` is not a reduction method."""
         if key not in cls.all():
             raise ValueError(f"Invalid Reduction Key {key}. Key should be one of {cls.all()}.")
 
@@ -59,15 +59,15 @@ class Reduction:
 _BY_WEIGHTS = Reduction.SUM_BY_NONZERO_WEIGHTS
 
 
-# What is kept
+# Collections of losses
 
 
 def add_loss(loss: Any, loss_collection: str | None = _LOSSES) -> None:
-    """Puts a loss into a collection of the graph.
+    """Adds a loss to a graph collection.
 
     Args:
       loss: a tensor.
-      loss_collection: the collection; None for none.
+      loss_collection: name of the collection; None adds it to none.
     """
     graph = building()
     if loss_collection and graph is not None:
@@ -75,30 +75,30 @@ def add_loss(loss: Any, loss_collection: str | None = _LOSSES) -> None:
 
 
 def get_losses(scope: str | None = None, loss_collection: str = _LOSSES) -> list[Any]:
-    """Returns the losses in a collection of the graph.
+    """Returns the losses in a graph collection.
 
     Args:
-      scope: what their names begin with.
-      loss_collection: the collection.
+      scope: prefix of their names; None returns all.
+      loss_collection: name of the collection.
     """
     graph = building()
     return [] if graph is None else graph.get_collection(loss_collection, scope)
 
 
 def get_regularization_losses(scope: str | None = None) -> list[Any]:
-    """Returns the losses of variables that have a regularizer.
+    """Returns the regularization losses of variables.
 
     Args:
-      scope: what their names begin with.
+      scope: prefix of their names; None returns all.
     """
     return get_losses(scope, GraphKeys.REGULARIZATION_LOSSES)
 
 
 def get_regularization_loss(scope: str | None = None, name: str = "total_regularization_loss") -> Any:
-    """Returns the sum of the losses of variables that have a regularizer; 0 if there are none.
+    """Returns the sum of the regularization losses of variables; 0 if there are none.
 
     Args:
-      scope: what their names begin with.
+      scope: prefix of their names; None includes all.
     """
     regularization_losses = get_regularization_losses(scope)
     with inside():
@@ -109,8 +109,8 @@ def get_total_loss(add_regularization_losses: bool = True, name: str = "total_lo
     """Returns the sum of all losses.
 
     Args:
-      add_regularization_losses: whether those of variables count.
-      scope: what their names begin with.
+      add_regularization_losses: whether to include the regularization losses of variables.
+      scope: prefix of their names; None includes all.
     """
     losses = get_losses(scope)
     if add_regularization_losses:
@@ -137,17 +137,17 @@ def compute_weighted_loss(
     loss_collection: str | None = _LOSSES,
     reduction: str = _BY_WEIGHTS,
 ) -> Any:
-    """Returns losses times weights, as one number.
+    """Returns weighted losses, reduced to one number.
 
     Args:
       losses: a tensor.
-      weights: a number, or a tensor of the losses' shape or with lengths of 1.
-      scope: the scope of the nodes.
-      loss_collection: the collection it is put into; None for none.
-      reduction: one of `Reduction`.
+      weights: a number, or a tensor that has the losses' shape, possibly with dimensions of 1.
+      scope: name scope of the nodes.
+      loss_collection: collection to which the result is added; None adds it to none.
+      reduction: a method in `Reduction`.
 
     Raises:
-      ValueError: the shapes do not fit, or the reduction is unknown.
+      ValueError: if the shapes do not match or the reduction is unknown.
     """
     Reduction.validate(reduction)
     with opened("weighted_loss", scope):
@@ -162,7 +162,7 @@ def compute_weighted_loss(
 
 
 def _check_weights(values: Any, weights: Any) -> None:
-    """Refuses weights that would have to be broadcast otherwise than along lengths of 1."""
+    """Rejects weights that could be broadcast only along dimensions other than those of length 1."""
     weight_dims: Any = weights.shape.dims
     value_dims: Any = values.shape.dims
     if not weight_dims or value_dims is None:
@@ -201,7 +201,7 @@ def _check_given(**values: Any) -> None:
 
 
 def _pair(labels: Any, predictions: Any) -> tuple[Any, Any]:
-    """Returns labels and predictions as float32 tensors of one shape."""
+    """Returns labels and predictions as float32 tensors with the same shape."""
     predicted: Any = cast(predictions, float32)
     expected: Any = cast(labels, float32)
     predicted.shape.assert_is_compatible_with(expected.shape)
@@ -216,7 +216,7 @@ def absolute_difference(
     loss_collection: str | None = _LOSSES,
     reduction: str = _BY_WEIGHTS,
 ) -> Any:
-    """Returns the mean distance of predictions from labels; see `compute_weighted_loss`."""
+    """Returns the mean absolute difference between labels and predictions; see `compute_weighted_loss`."""
     _check_given(labels=labels, predictions=predictions)
     with opened("absolute_difference", scope) as name:
         expected, predicted = _pair(labels, predictions)
@@ -231,7 +231,7 @@ def mean_squared_error(
     loss_collection: str | None = _LOSSES,
     reduction: str = _BY_WEIGHTS,
 ) -> Any:
-    """Returns the mean squared distance of predictions from labels; see `compute_weighted_loss`."""
+    """Returns the mean squared difference between labels and predictions; see `compute_weighted_loss`."""
     _check_given(labels=labels, predictions=predictions)
     with opened("mean_squared_error", scope) as name:
         expected, predicted = _pair(labels, predictions)
@@ -247,7 +247,7 @@ def log_loss(
     loss_collection: str | None = _LOSSES,
     reduction: str = _BY_WEIGHTS,
 ) -> Any:
-    """Returns the mean cross entropy of predictions, which are probabilities; `epsilon` keeps logarithms finite."""
+    """Returns the mean cross entropy of predicted probabilities; `epsilon` keeps logarithms finite."""
     _check_given(labels=labels, predictions=predictions)
     with opened("log_loss", scope) as name:
         expected, predicted = _pair(labels, predictions)
@@ -264,7 +264,7 @@ def hinge_loss(
     loss_collection: str | None = _LOSSES,
     reduction: str = _BY_WEIGHTS,
 ) -> Any:
-    """Returns the mean of `max(0, 1 - logits)` for labels of 1, `max(0, 1 + logits)` for labels of 0."""
+    """Returns the mean of `max(0, 1 - logits)` for labels of 1 and `max(0, 1 + logits)` for labels of 0."""
     _check_given(labels=labels, logits=logits)
     with opened("hinge_loss", scope) as name:
         expected, predicted = _pair(labels, logits)
@@ -283,7 +283,7 @@ def huber_loss(
     loss_collection: str | None = _LOSSES,
     reduction: str = _BY_WEIGHTS,
 ) -> Any:
-    """Returns the mean of half the squared distance, which goes on as a straight line from `delta` on."""
+    """Returns the mean Huber loss: half the squared difference, continued linearly beyond `delta`."""
     _check_given(labels=labels, predictions=predictions)
     with opened("huber_loss", scope) as name:
         expected, predicted = _pair(labels, predictions)
@@ -303,16 +303,16 @@ def softmax_cross_entropy(
     loss_collection: str | None = _LOSSES,
     reduction: str = _BY_WEIGHTS,
 ) -> Any:
-    """Returns the mean cross entropy of the softmax of logits; see `compute_weighted_loss`.
+    """Returns the mean softmax cross entropy of logits; see `compute_weighted_loss`.
 
     Args:
-      onehot_labels: shares that add up to 1, shape `[batch, classes]`.
-      logits: of the same shape.
-      weights: as for `compute_weighted_loss`, `[batch]`.
-      label_smoothing: which part of the labels is spread over all classes.
-      scope: the scope of the nodes.
-      loss_collection: the collection it is put into.
-      reduction: one of `Reduction`.
+      onehot_labels: label probabilities that add up to 1, with shape `[batch, classes]`.
+      logits: logits with the same shape.
+      weights: as in `compute_weighted_loss`, with shape `[batch]`.
+      label_smoothing: fraction of the labels that is spread over all classes.
+      scope: name scope of the nodes.
+      loss_collection: collection to which the result is added.
+      reduction: a method in `Reduction`.
     """
     _check_given(onehot_labels=onehot_labels, logits=logits)
     with opened("softmax_cross_entropy_loss", scope) as name:
@@ -334,7 +334,7 @@ def sparse_softmax_cross_entropy(
     loss_collection: str | None = _LOSSES,
     reduction: str = _BY_WEIGHTS,
 ) -> Any:
-    """Returns the mean cross entropy of the softmax of logits, for numbers of classes; see `compute_weighted_loss`."""
+    """Returns the mean softmax cross entropy of logits, for integer class labels; see `compute_weighted_loss`."""
     _check_given(labels=labels, logits=logits)
     with opened("sparse_softmax_cross_entropy_loss", scope) as name:
         predicted: Any = as_tensor(logits)
@@ -354,7 +354,7 @@ def sigmoid_cross_entropy(
     loss_collection: str | None = _LOSSES,
     reduction: str = _BY_WEIGHTS,
 ) -> Any:
-    """Returns the mean cross entropy of the sigmoid of logits; see `softmax_cross_entropy`."""
+    """Returns the mean sigmoid cross entropy of logits; see `softmax_cross_entropy`."""
     _check_given(multi_class_labels=multi_class_labels, logits=logits)
     with opened("sigmoid_cross_entropy_loss", scope) as name:
         predicted: Any = as_tensor(logits)
@@ -375,7 +375,7 @@ def cosine_distance(
     reduction: str = _BY_WEIGHTS,
     dim: Any = None,
 ) -> Any:
-    """Returns the mean of 1 minus the product of unit vectors along `axis`, which `dim` is an older name of."""
+    """Returns the mean of 1 minus the dot product of unit vectors along `axis`; `dim` is its older name."""
     vector_axis = axis if dim is None else dim
     if vector_axis is None:
         raise ValueError("You must specify argument `axis`.")

@@ -1,4 +1,4 @@
-"""`tf.compat.v1.metrics`: figures that are counted up over many runs, in local variables."""
+"""`tf.compat.v1.metrics`: metrics that accumulate over many runs in local variables."""
 
 from __future__ import annotations
 
@@ -26,20 +26,20 @@ def mean(
     updates_collections: Any = None,
     name: str | None = None,
 ) -> tuple[Any, Any]:
-    """Returns the mean of all values so far, and the node that takes in those of a run.
+    """Returns the mean of all values so far, and the node that adds the current values.
 
     Args:
       values: a tensor.
-      weights: how much each counts; of the values' shape, or one that broadcasts to it.
-      metrics_collections: collections that the mean is put into.
-      updates_collections: collections that the updating tensor is put into.
+      weights: weights of the values; must be broadcastable to their shape.
+      metrics_collections: collections to which the mean is added.
+      updates_collections: collections to which the update node is added.
 
     Returns:
-      Two tensors: the mean, and the mean after the update that it makes. The variables are local ones: run
-      `tf.local_variables_initializer()`.
+      Two tensors: the mean, and the mean after its own update. The accumulators are local variables, so run
+      `tf.local_variables_initializer()` first.
 
     Raises:
-      RuntimeError: ops run at once.
+      RuntimeError: if ops run eagerly.
     """
     graph = building()
     if graph is None:
@@ -80,14 +80,14 @@ def accuracy(
     updates_collections: Any = None,
     name: str | None = None,
 ) -> tuple[Any, Any]:
-    """Returns which part of all predictions so far was right, and the node that takes in those of a run; see `mean`.
+    """Returns the fraction of correct predictions so far, and the node that adds the current ones; see `mean`.
 
     Args:
-      labels: what is right.
-      predictions: of the same shape.
-      weights: how much each counts.
-      metrics_collections: collections that the accuracy is put into.
-      updates_collections: collections that the updating tensor is put into.
+      labels: expected values.
+      predictions: predicted values, with the same shape.
+      weights: weights of the predictions.
+      metrics_collections: collections to which the accuracy is added.
+      updates_collections: collections to which the update node is added.
     """
     graph = building()
     if graph is None:

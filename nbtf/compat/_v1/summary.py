@@ -1,4 +1,4 @@
-"""`tf.compat.v1.summary`: what programs of TensorFlow 1 note down for TensorBoard: messages that a session computes."""
+"""`tf.compat.v1.summary`: TensorBoard summaries of TensorFlow 1, which a session computes as messages."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ def __dir__() -> list[str]:
 
 
 Message = Callable[[list[Any]], bytes]
-"""What makes a message of the values of tensors."""
+"""A function that makes a message from the values of tensors."""
 
 
 def _node(type: str, inputs: Sequence[Any], name: str, message: Message) -> GraphTensor:
-    """Returns a text that takes tensors, and is the message of their values."""
+    """Returns a string node whose value is the message made from its inputs."""
     graph = building()
     assert graph is not None
 
@@ -58,13 +58,13 @@ def _add_summary(type: str, name: str, value: Any, collections: Any, family: str
 
 
 def scalar(name: str, tensor: Any, collections: Any = None, family: str | None = None) -> Any:
-    r"""Returns a number's message for TensorBoard, which a session computes and a `FileWriter` writes.
+    r"""Returns a TensorBoard message for a number; a session computes the message and a `FileWriter` writes it.
 
     Args:
-      name: what it is called.
+      name: name of the summary.
       tensor: the number.
-      collections: collections that it is put into; by default that of summaries.
-      family: stands in front of the name.
+      collections: collections to which the node is added; by default the summaries collection.
+      family: prefix of the name; None for none.
 
     >>> import nbtf.compat.v1 as tf1
     >>> with tf1.Graph().as_default(), tf1.Session() as sess:
@@ -75,12 +75,12 @@ def scalar(name: str, tensor: Any, collections: Any = None, family: str | None =
 
 
 def histogram(name: str, values: Any, collections: Any = None, family: str | None = None) -> Any:
-    """Returns a histogram's message for TensorBoard; see `scalar`."""
+    """Returns a TensorBoard message for a histogram; see `scalar`."""
     return _add_summary("HistogramSummary", name, values, collections, family, summaries.histogram)
 
 
 def image(name: str, tensor: Any, max_outputs: int = 3, collections: Any = None, family: str | None = None) -> Any:
-    """Returns an empty message: images are not written; see `scalar`."""
+    """Returns an empty message, because images are not written; see `scalar`."""
     return _add_summary("ImageSummary", name, tensor, collections, family)
 
 
@@ -92,29 +92,29 @@ def audio(
     collections: Any = None,
     family: str | None = None,
 ) -> Any:
-    """Returns an empty message: sounds are not written; see `scalar`."""
+    """Returns an empty message, because audio is not written; see `scalar`."""
     return _add_summary("AudioSummaryV2", name, tensor, collections, family)
 
 
 def text(name: str, tensor: Any, collections: Any = None) -> Any:
-    """Returns a text's message for TensorBoard; see `scalar`."""
+    """Returns a TensorBoard message for text; see `scalar`."""
     return _add_summary("TensorSummaryV2", name, tensor, collections, None, _text)
 
 
 def tensor_summary(name: str, tensor: Any, collections: Any = None, family: str | None = None, **ignored: Any) -> Any:
-    """Returns the message of a tensor of floats or texts; see `scalar`."""
+    """Returns a message for a tensor of floats or strings; see `scalar`."""
     return _add_summary("TensorSummaryV2", name, tensor, collections, family, summaries.tensor)
 
 
 def merge(inputs: Sequence[Any], collections: Any = None, name: str | None = None) -> Any:
-    """Returns the message of several.
+    """Returns one message that contains several.
 
     Args:
-      inputs: what `scalar` and the like returned.
-      collections: collections that it is put into.
+      inputs: nodes returned by `scalar` and similar functions.
+      collections: collections to which the node is added.
 
     Raises:
-      RuntimeError: ops run at once.
+      RuntimeError: if ops run eagerly.
     """
     graph = building()
     if graph is None:
@@ -125,11 +125,11 @@ def merge(inputs: Sequence[Any], collections: Any = None, name: str | None = Non
 
 
 def merge_all(key: str = GraphKeys.SUMMARIES, scope: str | None = None, name: str | None = None) -> Any:
-    """Returns the message of all in a collection; None if it is empty.
+    """Returns one message for all summaries in a collection; None if it is empty.
 
     Args:
-      key: the collection.
-      scope: what their names begin with.
+      key: name of the collection.
+      scope: prefix of their names; None includes all.
     """
     graph = building()
     if graph is None:
@@ -139,16 +139,16 @@ def merge_all(key: str = GraphKeys.SUMMARIES, scope: str | None = None, name: st
 
 
 class FileWriter(nbtf.summary.SummaryWriter):
-    """Writes messages into a file of a folder, both made at once.
+    """Writes messages to a file in a folder; creates both at once.
 
     Args:
       logdir: the folder.
-      graph, flush_secs, graph_def, session: accepted for TensorFlow's sake, without effect.
-      max_queue: how many messages wait before they are written.
-      filename_suffix: what the file's name ends with.
+      graph, flush_secs, graph_def, session: accepted for compatibility and ignored.
+      max_queue: number of messages that are buffered before they are written.
+      filename_suffix: end of the file name.
 
     Raises:
-      OSError: the file cannot be made.
+      OSError: if the file cannot be created.
     """
 
     def __init__(
@@ -161,7 +161,7 @@ class FileWriter(nbtf.summary.SummaryWriter):
         filename_suffix: str | None = None,
         session: Any = None,
     ) -> None:
-        """Makes folder and file."""
+        """Creates the folder and the file."""
         super().__init__(str(logdir), max_queue, filename_suffix or "")
 
     def __enter__(self) -> FileWriter:
@@ -175,33 +175,33 @@ class FileWriter(nbtf.summary.SummaryWriter):
         return self.logdir
 
     def add_summary(self, summary: Any, global_step: Any = None) -> None:
-        """Writes what a session has made of a summary.
+        """Writes a summary that a session has computed.
 
         Args:
           summary: the message.
-          global_step: of the training, 0 by default.
+          global_step: training step; 0 by default.
 
         Raises:
-          TypeError: the message is no bytes.
+          TypeError: if the message is not bytes.
         """
         if not isinstance(summary, bytes):
-            raise TypeError(f"A summary is the bytes that a session returns for it. Got {summary!r:.80}.")
+            raise TypeError(f"A summary must be the bytes that a session returned for it. Got {summary!r:.80}.")
         self._add(0 if global_step is None else global_step, summary)
 
     def add_graph(self, graph: Any, global_step: Any = None, graph_def: Any = None) -> None:
-        """Does nothing: graphs are not written."""
+        """Does nothing, because graphs are not written."""
 
     def add_event(self, event: Any) -> None:
-        """Does nothing: nbtf has no class of events."""
+        """Does nothing, because nbtf has no event class."""
 
     def add_run_metadata(self, run_metadata: Any, tag: str, global_step: Any = None) -> None:
-        """Does nothing: what a run cost is not written."""
+        """Does nothing, because run metadata is not written."""
 
     def add_session_log(self, session_log: Any, global_step: Any = None) -> None:
-        """Does nothing: nbtf has no class of session logs."""
+        """Does nothing, because nbtf has no session log class."""
 
     def reopen(self) -> None:
-        """Takes messages again after `close`."""
+        """Accepts messages again after `close`."""
         self._closed = False
 
 

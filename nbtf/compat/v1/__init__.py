@@ -1,7 +1,7 @@
-"""`import nbtf.compat.v1 as tf`: TensorFlow 1 as its programs knew it, which build the default graph from import on.
+"""`import nbtf.compat.v1 as tf`: TensorFlow 1, where ops build the default graph from the import on.
 
-That this module was imported is what switches: `nbtf.compat._v1`, which holds all names, looks whether it was.
-`tf.compat.v1` after `import nbtf as tf` has the same names and switches nothing.
+Importing this module switches to graphs: `nbtf.compat._v1`, which holds all names, checks whether the import
+has happened. `tf.compat.v1` after `import nbtf as tf` has the same names but switches nothing.
 
 >>> import nbtf.compat.v1 as tf1
 >>> c = tf1.constant(1.0) + tf1.constant(2.0)
@@ -19,7 +19,7 @@ from nbtf._runtime.aliases import AliasFinder as _AliasFinder
 from nbtf.compat import _v1
 
 _AliasFinder(f"{__name__}.", _v1.module_of).install()
-_v1.forget()  # some names mean another thing from now on
+_v1.forget()  # some names now resolve differently
 
 
 def __getattr__(name: str) -> _Any:

@@ -84,7 +84,7 @@ class CellMagics:
 
 
 def has_option(options: str, option: str) -> bool:
-    """Tells whether an option stands among the options of a magic."""
+    """Returns whether an option is among the options of a magic."""
     return any(word.partition("=")[0] == option for word in options.split())
 
 

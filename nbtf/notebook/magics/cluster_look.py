@@ -49,7 +49,7 @@ def look_of(magic: str, session: Session, words: str) -> runtime.ClusterLook:
     variables: dict[str, Any] = session.shell.user_ns
     if "://" not in words and words not in variables:
         raise UsageError(
-            f"{magic} --cluster: no variable {words!r}. Expected the name of Dask's client or cluster, or the address "
+            f"{magic} --cluster: no variable {words!r}. Expected the name of a Dask client or cluster, or the address "
             "of its scheduler, such as tls://10.0.0.1:8786."
         )
     try:

@@ -155,7 +155,7 @@ class Program:
     def _run_cells(
         self, cells: Sequence[Cell], allocators: Sequence[WatchedAllocator], ledger: Ledger, notes: list[str]
     ) -> _Ends:
-        """Runs cells up to the first error of one that is predicted, or until the time is up; says how they ended."""
+        """Runs cells up to the first error of a predicted cell, or until the time is up; returns how they ended."""
         is_cut, unprepared = False, list[str]()
         self._predicted = cells
         has_begun = False

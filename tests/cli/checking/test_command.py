@@ -301,7 +301,7 @@ def test_limits_of_the_notebook_and_of_the_file_hold(tmp_path: Path, monkeypatch
         (["--jobs=0"], "expected a number of notebooks or 'auto', got '0'"),
         (["--timeout=soon"], "expected a number of seconds, got 'soon'"),
         (["--gpus=many"], "'many'; expected a number of GPUs such as 4"),
-        (["--gpus=4xNoSuchCard"], "There is no card 'NoSuchCard'"),
+        (["--gpus=4xNoSuchCard"], "Unknown card 'NoSuchCard'"),
         (["--tolerance=-1"], "expected a number, 0 or more, got '-1'"),
         (["--pictures=some"], "expected a number, 0 or more, got 'some'"),
     ],

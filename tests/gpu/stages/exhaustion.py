@@ -44,7 +44,7 @@ def _full(record: Record, limit: int) -> None:
     said, seconds = fails(2 * piece)
     record.check("too much is refused, in TensorFlow's words", "OOM when allocating tensor" in said, said)
     record.check("the error tells shape and device", f"[{2 * piece}]" in said and "GPU:0" in said, said)
-    record.check("the error tells who holds the memory", "Who holds it" in said, said)
+    record.check("the error tells who holds the memory", "What holds it" in said, said)
     record.figure("time until the error", seconds * 1000, "ms")
     record.check("the other logical GPU has its own limit", zeros(piece, gpu=1).device.endswith("GPU:1"))
     held.clear()

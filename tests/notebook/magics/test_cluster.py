@@ -41,7 +41,7 @@ def test_a_cluster_starts_runs_and_stops(shell: Shell) -> None:
     [
         ("start worker=x", "worker is 'x'. Expected a number"),
         ("start nodes=2", "cannot read 'nodes=2'"),
-        ("start worker=0", "needs 1 task at least"),
+        ("start worker=0", "needs at least 1 task"),
         ("status worker=2", "settings are only for start"),
         ("go", "invalid choice: 'go'"),
     ],

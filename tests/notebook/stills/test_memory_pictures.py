@@ -137,7 +137,7 @@ def test_figures_of_a_refusal_are_those_of_the_error() -> None:
         step = history.refusals[-1].step
         picture = memory_plane(history, step=step, fits=record.fits)
     words = [text.words for text in texts_of(picture.marks)]
-    sentence = "8 MiB asked for, in use 48 of 64 MiB. 16 MiB are free, but not in one piece: the largest has 4 MiB."
+    sentence = "8 MiB requested, 48 of 64 MiB in use. 16 MiB are free but not contiguous: the largest block has 4 MiB."
     assert sentence in error
     assert any(sentence in text for text in words)
     assert {"48 MiB", "free 16 MiB, largest 4 MiB", "8 MiB needed", "out of memory"} <= set(words)
@@ -211,7 +211,7 @@ def test_sizes_that_read_alike_are_told_in_bytes() -> None:
                 tf.zeros([2**21 + 64])
         history = history_of(record, 64 * MIB)
     texts = texts_of(memory_plane(history).marks)
-    told = re.search(r"(8,388,864 bytes) asked for, .* the largest has 8,388,608 bytes\.", str(error.value))
+    told = re.search(r"(8,388,864 bytes) requested, .* the largest block has 8,388,608 bytes\.", str(error.value))
     assert told is not None
     assert told[0] in " ".join(text.words for text in texts)
     assert told[1] in " ".join(text.words for text in texts if text.fill == "hot")  # in the request too

@@ -1,1 +1,1 @@
-"""The settings of a session."""
+"""Session configuration."""

@@ -1,4 +1,4 @@
-"""Which processes work together. Accepted; here there is one process."""
+"""Cluster configuration: accepted without effect, because a session uses only one process."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from typing import ClassVar
 from nbtf._storage.messages.field_types import BOOL, INT32, INT64, STRING
 from nbtf._storage.messages.message import Fields, Message
 
-# Numbers and kinds of the fields. Source: core/protobuf/cluster.proto, tsl/protobuf/rpc_options.proto and
+# Field numbers and types. Source: core/protobuf/cluster.proto, tsl/protobuf/rpc_options.proto and
 # coordination_config.proto of TensorFlow 2.21.
 
 
 class JobDef(Message):
-    """A job: the addresses of its tasks."""
+    """A job and the addresses of its tasks."""
 
     FIELDS: ClassVar[Fields] = {"name": (1, STRING), "tasks": (2, {INT32: STRING})}
 
@@ -24,7 +24,7 @@ class ClusterDef(Message):
 
 
 class RPCOptions(Message):
-    """How processes talk to each other."""
+    """How processes communicate."""
 
     FIELDS: ClassVar[Fields] = {
         "use_rpc_for_inprocess_master": (1, BOOL),
@@ -37,7 +37,7 @@ class RPCOptions(Message):
 
 
 class CoordinatedJob(Message):
-    """A job, and how many tasks it has."""
+    """A job and its number of tasks."""
 
     FIELDS: ClassVar[Fields] = {"name": (1, STRING), "num_tasks": (2, INT32)}
 

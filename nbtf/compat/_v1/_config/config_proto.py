@@ -1,4 +1,4 @@
-"""What a session can be told."""
+"""The configuration messages of sessions."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from nbtf.compat._v1._config.graph_options import GraphOptions as GraphOptions
 from nbtf.compat._v1._config.graph_options import OptimizerOptions as OptimizerOptions
 from nbtf.compat._v1._config.step_stats import StepStats
 
-# Numbers and kinds of the fields. Source: core/protobuf/config.proto of TensorFlow 2.21.
+# Field numbers and types. Source: core/protobuf/config.proto of TensorFlow 2.21.
 
 
 class GPUOptions(Message):
-    """How the memory of GPUs is taken, and which are visible.
+    """How GPU memory is allocated, and which GPUs are visible.
 
-    The options of the first session hold for the process, as in TensorFlow; `tf.runtime.restart()` starts anew.
+    The options of the first session apply to the whole process, as in TensorFlow; `tf.runtime.restart()` resets them.
 
     >>> import nbtf.compat.v1 as tf1
     >>> tf1.GPUOptions(per_process_gpu_memory_fraction=0.4, allow_growth=True)
@@ -27,10 +27,10 @@ class GPUOptions(Message):
     """
 
     class Experimental(Message):
-        """What is there for trial."""
+        """Experimental options."""
 
         class VirtualDevices(Message):
-            """Into which logical devices one GPU is divided, sizes in MiB."""
+            """The logical devices into which one GPU is divided, with sizes in MiB."""
 
             FIELDS: ClassVar[Fields] = {
                 "memory_limit_mb": (1, [FLOAT]),
@@ -39,7 +39,7 @@ class GPUOptions(Message):
             }
 
         class StreamMergeOptions(Message):
-            """Which streams of a real GPU are one."""
+            """Which streams of a real GPU are merged."""
 
             FIELDS: ClassVar[Fields] = {
                 "merge_host_to_device_stream": (1, BOOL),
@@ -82,22 +82,22 @@ class GPUOptions(Message):
 
 
 class ThreadPoolOptionProto(Message):
-    """A pool of threads. Accepted; NumPy's own threads do the work."""
+    """A thread pool. Accepted without effect, because NumPy uses its own threads."""
 
     FIELDS: ClassVar[Fields] = {"num_threads": (1, INT32), "global_name": (2, STRING)}
 
 
 class SessionMetadata(Message):
-    """What a session is called."""
+    """The name of a session."""
 
     FIELDS: ClassVar[Fields] = {"name": (1, STRING), "version": (2, INT64)}
 
 
 class ConfigProto(Message):
-    """The settings of a session.
+    """The configuration of a session.
 
     `allow_soft_placement`, `log_device_placement`, `device_count`, `gpu_options` and
-    `graph_options.place_pruned_graph` count; everything else is accepted and changes nothing.
+    `graph_options.place_pruned_graph` take effect. All other fields are accepted and ignored.
 
     >>> import nbtf.compat.v1 as tf1
     >>> config = tf1.ConfigProto(log_device_placement=True)
@@ -110,7 +110,7 @@ class ConfigProto(Message):
     """
 
     class Experimental(Message):
-        """What is there for trial. All of it is accepted and changes nothing."""
+        """Experimental options, which are accepted and ignored."""
 
         MlirBridgeRollout: Enum = Enum(
             MLIR_BRIDGE_ROLLOUT_UNSPECIFIED=0, MLIR_BRIDGE_ROLLOUT_ENABLED=1, MLIR_BRIDGE_ROLLOUT_DISABLED=2
@@ -174,15 +174,15 @@ class ConfigProto(Message):
 
 
 class RunOptions(Message):
-    """The settings of one run. Of these `trace_level` counts: above `NO_TRACE` the run is measured."""
+    """The options of one run. Only `trace_level` takes effect: above `NO_TRACE`, the run is measured."""
 
     TraceLevel: Enum = Enum(NO_TRACE=0, SOFTWARE_TRACE=1, HARDWARE_TRACE=2, FULL_TRACE=3)
 
     class Experimental(Message):
-        """What is there for trial."""
+        """Experimental options."""
 
         class RunHandlerPoolOptions(Message):
-            """How urgent a run is."""
+            """The priority of a run."""
 
             FIELDS: ClassVar[Fields] = {"priority": (1, INT64)}
 

@@ -1,4 +1,4 @@
-"""How a graph may be changed before it runs. All of it is accepted; here a graph runs as it was built."""
+"""Graph optimization options, which are accepted and ignored: graphs run as they were built."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from typing import ClassVar
 from nbtf._storage.messages.field_types import BOOL, INT32, INT64, STRING, Enum
 from nbtf._storage.messages.message import Fields, Message
 
-# Numbers and kinds of the fields. Source: core/protobuf/config.proto and rewriter_config.proto of TensorFlow 2.21.
+# Field numbers and types. Source: core/protobuf/config.proto and rewriter_config.proto of TensorFlow 2.21.
 
 
 class OptimizerOptions(Message):
-    """What TensorFlow's executor may change."""
+    """The optimizations that TensorFlow's executor may apply."""
 
     Level: Enum = Enum(L1=0, L0=-1)
     GlobalJitLevel: Enum = Enum(DEFAULT=0, OFF=-1, ON_1=1, ON_2=2)
@@ -28,19 +28,19 @@ class OptimizerOptions(Message):
 
 
 class AutoParallelOptions(Message):
-    """Whether a graph is copied to several GPUs by itself."""
+    """Whether a graph is automatically replicated to several GPUs."""
 
     FIELDS: ClassVar[Fields] = {"enable": (1, BOOL), "num_replicas": (2, INT32)}
 
 
 class ScopedAllocatorOptions(Message):
-    """Ops whose results share one piece of memory."""
+    """Ops whose results share one memory allocation."""
 
     FIELDS: ClassVar[Fields] = {"enable_op": (1, [STRING])}
 
 
 class VerifierConfig(Message):
-    """Whether a changed graph is checked."""
+    """Whether an optimized graph is verified."""
 
     Toggle = Enum(DEFAULT=0, ON=1, OFF=2)
 
@@ -48,7 +48,7 @@ class VerifierConfig(Message):
 
 
 class RewriterConfig(Message):
-    """Which changes are tried."""
+    """The graph rewrites to apply."""
 
     Toggle = Enum(DEFAULT=0, ON=1, OFF=2, AGGRESSIVE=3, EXPERIMENTAL_MLIR=4, EXPERIMENTAL_BOTH=5)
     CpuLayout = Enum(NO_CONVERSION_ON_CPU=0, NCHW_TO_NHWC=1, NHWC_TO_NCHW=2)
@@ -64,7 +64,7 @@ class RewriterConfig(Message):
     )
 
     class CustomGraphOptimizer(Message):
-        """An optimizer by name."""
+        """An optimizer, selected by name."""
 
         FIELDS: ClassVar[Fields] = {"name": (1, STRING)}
 
@@ -110,7 +110,7 @@ class RewriterConfig(Message):
 
 
 class GraphOptions(Message):
-    """How a session treats its graph. Of these `place_pruned_graph` counts: only what is fetched is placed."""
+    """How a session treats its graph. Only `place_pruned_graph` takes effect: it places only the nodes to be run."""
 
     FIELDS: ClassVar[Fields] = {
         "enable_recv_scheduling": (2, BOOL),

@@ -1,4 +1,4 @@
-"""The messages of `step_stats`: when each node ran, on which device, and its outputs."""
+"""The messages of `step_stats`: when and where each node ran, and its outputs."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from nbtf._storage.messages.message import Fields, Message
 
 
 class TensorShapeProto(Message):
-    """The lengths of a tensor's axes."""
+    """The dimensions of a tensor."""
 
     class Dim(Message):
-        """One axis."""
+        """One dimension."""
 
         FIELDS: ClassVar[Fields] = {"size": (1, INT64), "name": (2, STRING)}
 
@@ -30,7 +30,7 @@ class AllocationDescription(Message):
 
 
 class TensorDescription(Message):
-    """A tensor without its values; `dtype` is the number that TensorFlow has for it."""
+    """A tensor without its values; `dtype` is TensorFlow's number for the dtype."""
 
     FIELDS: ClassVar[Fields] = {
         "dtype": (1, INT32),
@@ -46,7 +46,7 @@ class NodeOutput(Message):
 
 
 class NodeExecStats(Message):
-    """One run of one node; times are microseconds, those with `rel` counted from `all_start_micros`."""
+    """One run of one node, with times in µs; fields with `rel` are relative to `all_start_micros`."""
 
     FIELDS: ClassVar[Fields] = {
         "node_name": (1, STRING),
@@ -73,6 +73,6 @@ class DeviceStepStats(Message):
 
 
 class StepStats(Message):
-    """What ran in a call of `Session.run`, device by device."""
+    """The nodes that ran in a call of `Session.run`, grouped by device."""
 
     FIELDS: ClassVar[Fields] = {"dev_stats": (1, [DeviceStepStats])}

@@ -1,1 +1,1 @@
-"""What a graph of TensorFlow 1 is made of."""
+"""Graphs of TensorFlow 1."""

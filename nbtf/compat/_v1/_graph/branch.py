@@ -1,4 +1,4 @@
-"""A part of a graph that runs only when its turn comes: a branch of `tf.cond`, the body of `tf.while_loop`."""
+"""Parts of a graph that run only on demand: a branch of `tf.cond` or the body of `tf.while_loop`."""
 
 from __future__ import annotations
 
@@ -27,31 +27,31 @@ Made = dict[GraphTensor, Tensor]
 
 
 class Branch(Graph):
-    """A graph inside another one, whose tensors it may take: what it takes becomes an input of the node it is for."""
+    """A graph inside another one; outer tensors that it uses become inputs of the node that runs the branch."""
 
     def __init__(self, outer: Graph) -> None:
-        """Makes one without nodes."""
+        """Creates an empty branch."""
         super().__init__()
         self.outer = outer
         self.seed = outer.seed
         self.taken: dict[GraphTensor, GraphTensor] = {}
-        """Tensors of the outer graph, and what stands for them here."""
+        """Tensors of the outer graph, mapped to the branch's own."""
         self._origins: dict[GraphTensor, GraphTensor] = {}
-        """The same, the other way round."""
+        """The inverse of `taken`."""
         self.waits_for: dict[Operation, None] = {}
-        """Nodes of the outer graph that the node it is for waits for."""
+        """Nodes of the outer graph that the node of this branch waits for."""
         self._streams: dict[Operation, Stream] = {}
 
     def add_input(self, shape: TensorShape, dtype: DType) -> GraphTensor:
-        """Returns a tensor that gets its value when the branch runs."""
+        """Returns a tensor that receives its value when the branch runs."""
         return self.add_source(PLACEHOLDER, "given", {"dtype": dtype, "shape": shape}, [(shape, dtype)]).outputs[0]
 
     def reaches(self, graph: Any) -> bool:
-        """Tells whether a graph is this one or one around it."""
+        """Returns whether a graph is this branch or one that contains it."""
         return graph is self or graph is self.outer or (isinstance(self.outer, Branch) and self.outer.reaches(graph))
 
     def built(self, function: Callable[..., Any], arguments: Sequence[Any]) -> Any:
-        """Returns what a function returns that builds the branch, its values as tensors."""
+        """Builds the branch by calling a function, and returns the function's result with its values as tensors."""
         self.outer.refuses_changes += 1
         try:
             with self.as_default():
@@ -71,11 +71,11 @@ class Branch(Graph):
             inner.called("Const")
         return with_flow_like(value, inner)
 
-    # Taking from outside
+    # Capturing outer tensors
 
     @block
     def control_dependencies(self, control_inputs: Iterable[Any] | None) -> Change[None]:
-        """Makes the nodes inside wait for others; for those from outside all of it waits."""
+        """Makes the nodes inside wait for others; for outer nodes, the whole branch waits."""
         inner: list[Any] = []
         for node in control_inputs or ():
             element = node._as_graph_element() if hasattr(node, "_as_graph_element") else node
@@ -91,7 +91,7 @@ class Branch(Graph):
             self.outer._wait_for(node)
 
     def add(self, op: Any, inputs: Sequence[Any], attrs: dict[str, Any], name: str | None) -> Any:
-        """Notes an op down; what it takes from outside is taken along."""
+        """Adds an op to the branch and captures the outer tensors that it uses."""
         return super().add(op, inputs, {key: self._taken_in(value) for key, value in attrs.items()}, name)
 
     def _taken_in(self, value: Any) -> Any:
@@ -100,7 +100,7 @@ class Branch(Graph):
         return [self._taken_in(element) for element in value] if value.__class__ is list else value
 
     def add_known(self, record: Any, arguments: Sequence[Any], *positional: Any, **keywords: Any) -> Operation:
-        """Adds a node that is no op of the table; one that makes a variable is added outside, where it is refused."""
+        """Adds a node outside the op table; one that creates a variable goes to the outer graph, which rejects it."""
         if record not in MAKES:
             return super().add_known(record, arguments, *positional, **keywords)
         with self.outer.as_default():
@@ -123,15 +123,15 @@ class Branch(Graph):
         return own
 
     def origin_of(self, tensor: GraphTensor) -> GraphTensor:
-        """Returns the tensor from outside that one of the branch stands for; others as they are."""
+        """Returns the outer tensor that a tensor of the branch represents; other tensors are returned unchanged."""
         return self._origins.get(tensor, tensor)
 
     def stand_in_for(self, tensor: GraphTensor) -> GraphTensor:
-        """Returns the node of the branch for a tensor from outside; others as they are."""
+        """Returns the branch's tensor for an outer tensor; other tensors are returned unchanged."""
         return self.taken.get(tensor, tensor)
 
     def sources(self) -> list[GraphTensor]:
-        """Returns the tensors of the outer graph that it takes, those of graphs further out handed in."""
+        """Returns the captured tensors of the outer graph, which in turn captures those from further out."""
         tensors: list[GraphTensor] = []
         for tensor in self.taken:
             tensors.append(self.outer._own(tensor) if tensor.graph is not self.outer else tensor)
@@ -140,11 +140,11 @@ class Branch(Graph):
     # Running
 
     def run(self, fetches: Sequence[Any], values: Made) -> list[Any]:
-        """Returns the values of tensors; None for nodes, which have run.
+        """Returns the values of tensors; None for nodes, which are only run.
 
         Args:
           fetches: tensors and nodes of this graph.
-          values: values of what is given; those of its nodes are added.
+          values: values of the inputs; those of the branch's nodes are added.
         """
         for node in _needed(fetches, values):
             for tensor, value in zip(node.outputs, self._outputs(node, values), strict=True):
@@ -176,7 +176,7 @@ class Branch(Graph):
 
 
 def _needed(fetches: Sequence[Any], values: Mapping[GraphTensor, Any]) -> list[Operation]:
-    """Returns the nodes that make what is fetched, in an order to run them."""
+    """Returns the nodes that the fetches depend on, in execution order."""
     waiting = [fetch.op if isinstance(fetch, GraphTensor) else fetch for fetch in fetches if fetch not in values]
     needed: set[Operation] = set()
     while waiting:
@@ -189,5 +189,5 @@ def _needed(fetches: Sequence[Any], values: Mapping[GraphTensor, Any]) -> list[O
 
 
 def flat_results(structure: Any) -> list[Any]:
-    """Returns the tensors and nodes in what a branch returned, in order."""
+    """Returns the tensors and nodes in a branch's result, in order."""
     return [flow_of(tensor) for tensor in flatten(structure) if tensor is not None]

@@ -1,4 +1,4 @@
-"""The collections of a graph: lists by name, such as its variables."""
+"""The collections of a graph: named lists, for example of its variables."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 
 class Collections:
-    """Lists of anything, by name."""
+    """Lists of arbitrary values, by name."""
 
     def __init__(self) -> None:
         self._collections: dict[Hashable, list[Any]] = {}
@@ -19,24 +19,24 @@ class Collections:
         return list(self._collections)
 
     def get_all_collection_keys(self) -> list[str]:
-        """Returns the names of the collections that are texts."""
+        """Returns the collection names that are strings."""
         return [name for name in self._collections if isinstance(name, str)]
 
     def add_to_collection(self, name: Hashable, value: Any) -> None:
-        """Puts a value into a collection, which need not exist."""
+        """Adds a value to a collection, which is created if necessary."""
         self.get_collection_ref(name).append(value)
 
     def add_to_collections(self, names: str | Iterable[Hashable], value: Any) -> None:
-        """Puts a value into several collections; into each once, however often it is named."""
+        """Adds a value to several collections, once to each even if a name is repeated."""
         for name in dict.fromkeys([names] if isinstance(names, str) else names):
             self.add_to_collection(name, value)
 
     def get_collection(self, name: Hashable, scope: str | None = None) -> list[Any]:
-        """Returns the values of a collection, in the order in which they came.
+        """Returns the values in a collection, in insertion order.
 
         Args:
-          name: its name; one that does not exist is empty.
-          scope: a regular expression; only values whose name begins with it count.
+          name: name of the collection; a collection that does not exist is empty.
+          scope: a regular expression; only values whose name starts with a match are returned.
         """
         values = self._collections.get(name, [])
         if scope is None:
@@ -45,7 +45,7 @@ class Collections:
         return [value for value in values if hasattr(value, "name") and pattern.match(value.name)]
 
     def get_collection_ref(self, name: Hashable) -> list[Any]:
-        """Returns the list of a collection itself, which can be changed."""
+        """Returns the list behind a collection; changing it changes the collection."""
         return self._collections.setdefault(name, [])
 
     def clear_collection(self, name: Hashable) -> None:

@@ -1,4 +1,4 @@
-"""How a function of a graph brings its own gradient."""
+"""Custom gradients of functions in graphs."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ Function = Callable[..., Any]
 
 
 def custom_gradient(f: Function | None = None) -> Any:
-    """Returns a function with a gradient of its own, from one that returns its result and its gradient function.
+    """Returns a function with a custom gradient, given a function that returns its result and a gradient function.
 
     Args:
-      f: the function, which takes tensors; without it a decorator comes back.
+      f: function of tensors; without it, a decorator is returned.
 
     >>> import nbtf.compat.v1 as tf1
     >>> @tf1.custom_gradient
@@ -49,11 +49,11 @@ def custom_gradient(f: Function | None = None) -> Any:
 
 
 def call_with_own_gradient(graph: Graph, f: Function, args: Any, kwargs: Any) -> Any:
-    """Returns the results of a function, which no gradient leaves but by the function's own way.
+    """Returns the results of a function, through which gradients flow only by its own gradient function.
 
     Raises:
-      ValueError: there are keyword arguments, as TensorFlow says it.
-      TypeError: the function uses variables, and its gradient function does not take them.
+      ValueError: if there are keyword arguments, with TensorFlow's message.
+      TypeError: if the function uses variables that its gradient function does not accept.
     """
     if kwargs:
         raise ValueError(custom.ONLY_EAGER_KEYWORDS)
@@ -74,7 +74,7 @@ def _built(graph: Graph, f: Function, args: Any) -> Any:
 
     def way_back(grads: Sequence[Any]) -> list[Any]:
         arrived = [zeros_like(output) if grad is None else grad for grad, output in zip(grads, values, strict=True)]
-        return [*[None] * count, *towards(*arrived)]  # nothing flows back through what the function itself did
+        return [*[None] * count, *towards(*arrived)]  # no gradients flow through the function's own ops
 
     def run(tensors: Sequence[Any]) -> Sequence[Any]:
         if repeat is None:
@@ -96,16 +96,16 @@ def _built(graph: Graph, f: Function, args: Any) -> Any:
 
 
 def _traced(graph: Branch, way_back: WayBack, specs: Known, count: int) -> tuple[list[Any], Callable[..., list[Any]]]:
-    """Returns a way back that can be repeated with values, since a branch is run again for its gradient.
+    """Returns a gradient function that can be repeated on values, because branches run again for their gradients.
 
     Args:
       graph: the branch.
       way_back: builds the gradients of the node's first inputs.
       specs: shape and dtype of each output.
-      count: how many inputs the node has besides what the way back takes from the branch.
+      count: number of the node's inputs, without the tensors that `way_back` captures from the branch.
 
     Returns:
-      What the node has to take as well, and a function from its inputs and the gradients to those of its inputs.
+      The captured tensors, and a function from the node's inputs and output gradients to its input gradients.
     """
     back = Branch(graph)
     arriving = [back.add_input(shape, dtype) for shape, dtype in specs]
@@ -122,6 +122,6 @@ def _traced(graph: Branch, way_back: WayBack, specs: Known, count: int) -> tuple
 
 
 def _variables_read(graph: Graph, first: int) -> list[Any]:
-    """Returns the trainable variables that the nodes made since the graph had some number of nodes take."""
+    """Returns the trainable variables that are used by nodes after the first `first` nodes of the graph."""
     variables = graph.variables_read_by(graph.get_operations()[first:])
     return [variable for variable in variables if variable.trainable]

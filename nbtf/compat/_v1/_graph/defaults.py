@@ -1,4 +1,4 @@
-"""The graph that ops are added to when no other is open, and what adds to it by name."""
+"""The default graph, and the functions that add to it."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from nbtf.compat._v1._graph.process import process
 
 
 def get_default_graph() -> Graph:
-    """Returns the graph of the innermost open `as_default` block, or that of the process."""
+    """Returns the graph of the innermost open `as_default` block, or the graph of the process."""
     scope = SCOPE() and current_scope()
     if scope is not None and scope.graph is not None:
         return scope.graph
@@ -36,7 +36,7 @@ def get_default_graph() -> Graph:
 
 
 def building() -> Graph | None:
-    """Returns the graph that ops of `compat.v1` are added to; None where they run at once."""
+    """Returns the graph to which ops of `compat.v1` are added; None while they run eagerly."""
     scope = SCOPE() and current_scope()
     if scope is not None and scope.graph is not None:
         return scope.graph if isinstance(scope.graph, Graph) else None
@@ -49,7 +49,7 @@ def reset_default_graph() -> None:
     """Starts a new graph for the process.
 
     Raises:
-      AssertionError: an `as_default` block is open.
+      AssertionError: if an `as_default` block is open.
     """
     scope = SCOPE() and current_scope()
     if scope is not None and scope.graph is not None:
@@ -70,14 +70,14 @@ def constant(
     """Returns a constant of the default graph.
 
     Args:
-      value: a number, a text, an array, or nested lists of them.
-      dtype: what it becomes; by default float32 for Python's floats, int32 for its integers, an array's own.
-      shape: a shape to give it; the last element is repeated to fill it.
-      verify_shape: whether a value of another shape is refused instead.
+      value: a number, string or array, or nested lists of them.
+      dtype: dtype of the constant; by default float32 for Python floats, int32 for Python integers, an array's own.
+      shape: shape of the constant; the last element is repeated to fill it.
+      verify_shape: whether to reject a value of another shape instead.
 
     Raises:
-      TypeError: the value does not suit `dtype`, or has another shape and that is refused.
-      ValueError: it has more elements than `shape`.
+      TypeError: if the value cannot be converted to `dtype`, or `verify_shape` rejects its shape.
+      ValueError: if the value has more elements than `shape`.
     """
     array, value_dtype = _read(value, None if dtype is None else as_dtype(dtype))
     if verify_shape and shape is not None and tuple(TensorShape(shape)) != array.shape:
@@ -104,7 +104,7 @@ def _read(value: Any, dtype: DType | None) -> tuple[np.ndarray[Any, Any], DType]
 
 
 def _filled(array: np.ndarray[Any, Any], shape: TensorShape) -> np.ndarray[Any, Any]:
-    """Returns an array in a shape, its last element repeated: what TensorFlow 1 made of fewer elements."""
+    """Returns an array with a shape; as in TensorFlow 1, its last element is repeated to fill the shape."""
     count = shape.num_elements()
     if count is None or array.size > count or (array.size == 0 and count):
         raise ValueError(f"Too many elements provided. Takes at most {count}, but got {array.size}.")
@@ -115,14 +115,14 @@ def _filled(array: np.ndarray[Any, Any], shape: TensorShape) -> np.ndarray[Any, 
 
 
 def placeholder(dtype: DTypeLike, shape: ShapeLike | None = None, name: str | None = None) -> GraphTensor:
-    """Returns a tensor of the default graph whose value is fed to a session.
+    """Returns a tensor of the default graph whose value is fed in each run.
 
     Args:
-      dtype: the type of its elements.
-      shape: its lengths, None where any will do; None for any shape.
+      dtype: element type of the placeholder.
+      shape: its shape, with None for lengths that may vary; None allows any shape.
 
     Raises:
-      RuntimeError: ops run at once.
+      RuntimeError: if ops run eagerly.
     """
     if building() is None:
         raise RuntimeError("tf.placeholder() is not compatible with eager execution.")
@@ -132,40 +132,40 @@ def placeholder(dtype: DTypeLike, shape: ShapeLike | None = None, name: str | No
 
 
 def no_op(name: str | None = None) -> Any:
-    """Returns a node of the default graph that does nothing, except wait for others; None where ops run at once."""
+    """Returns a node of the default graph that does nothing; None while ops run eagerly."""
     if building() is None:
         return _no_op()
     return get_default_graph().add_source(NO_OP, name or "NoOp", {}, [])
 
 
 def device(device_name_or_function: Any) -> AbstractContextManager[None]:
-    """Returns `Graph.device` of the default graph, or `nbtf.device` where ops run at once."""
+    """Returns `Graph.device` of the default graph, or `nbtf.device` while ops run eagerly."""
     if building() is None:
         return _device(device_name_or_function)
     return get_default_graph().device(device_name_or_function)
 
 
 def control_dependencies(control_inputs: Any) -> AbstractContextManager[None]:
-    """Returns `Graph.control_dependencies` of the default graph; ops that run at once have run already."""
+    """Returns `Graph.control_dependencies` of the default graph; has no effect while ops run eagerly."""
     if building() is None:
         return nullcontext()
     return get_default_graph().control_dependencies(control_inputs)
 
 
 def colocate_with(op: Any, ignore_existing: bool = False) -> AbstractContextManager[None]:
-    """Returns `Graph.colocate_with` of the default graph; where ops run at once a block on the device of a tensor."""
+    """Returns `Graph.colocate_with` of the default graph; while ops run eagerly, a block on a tensor's device."""
     if building() is None:
         return nullcontext() if op is None else _device(op.device)
     return get_default_graph().colocate_with(op, ignore_existing)
 
 
 def name_scope(name: str | None, default_name: str | None = None, values: Any = None) -> AbstractContextManager[str]:
-    """Returns `Graph.name_scope` of the default graph, or of the one that the first tensor among `values` belongs to.
+    """Returns `Graph.name_scope` of the default graph, or of the graph of the first tensor in `values`.
 
     Args:
-      name: the scope's name.
-      default_name: its name when `name` is None.
-      values: the tensors that an op is about to take.
+      name: name of the scope.
+      default_name: name to use if `name` is None.
+      values: inputs of the op inside the scope.
     """
     if building() is None:
         return _name_scope((default_name if name is None else name) or "")

@@ -1,4 +1,4 @@
-"""What a node does whose ops are only known when its inputs have values: a function of tensors, run op by op."""
+"""Nodes whose ops are known only when their inputs have values: each calls a function of tensors, op by op."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ WayBack = Callable[[Sequence[Any]], Sequence[Any]]
 class Deferred:
     """The record of a node whose ops depend on shapes or values that the graph does not know.
 
-    Its function is written in public functions, as a gradient is. When a session runs the node, each op in it takes the
-    road by itself, on the node's device and under the node's name: `gradients/add_grad/Sum`.
+    Its function is written in public functions, like a gradient. When a session runs the node, each op in the function
+    takes the road separately, on the node's device and under the node's name, such as `gradients/add_grad/Sum`.
     """
 
     __slots__ = ("function", "own_gradient", "takes_variables", "type")
@@ -46,11 +46,11 @@ class Deferred:
     def __init__(
         self, type: str, function: Function, takes_variables: bool = False, own_gradient: WayBack | None = None
     ) -> None:
-        """Takes what the node's type is called, and the function from its inputs, one by one, to its outputs.
+        """Creates the record from the node's type and the function from its inputs to its outputs.
 
-        With `takes_variables` inputs that lead to a variable are the variable of the session instead of its value.
-        `own_gradient` builds what flows back, from what has arrived for each output to each of the first inputs;
-        without it the function is run again under a tape.
+        With `takes_variables`, inputs that lead to a variable are the session's variable instead of its value.
+        `own_gradient` builds the gradients of the first inputs from those of the outputs. Without it, the function is
+        run again under a tape.
         """
         self.type = type
         self.function = function
@@ -61,15 +61,15 @@ class Deferred:
         return f"<deferred {self.type}>"
 
     def has_kernel(self, device_type: str, dtypes: Sequence[DType]) -> bool:
-        """Tells that the node can be placed anywhere: each op finds its kernel when it runs."""
+        """Returns True: the node can be placed anywhere, because each op finds its kernel when it runs."""
         return True
 
     def run(self, name: str, inputs: Sequence[Tensor]) -> list[Tensor]:
-        """Returns the node's outputs; the scope says where its ops run.
+        """Returns the node's outputs; the open scope gives the device of its ops.
 
         Args:
-          name: the node's name.
-          inputs: values for the node's inputs, one by one.
+          name: name of the node.
+          inputs: values of the node's inputs.
         """
         previous = SCOPE() or EMPTY
         try:
@@ -79,17 +79,17 @@ class Deferred:
             set_scope(previous)
 
     def backwards(self, count: int, positions: Sequence[int], arrived: Sequence[int]) -> Deferred:
-        """Returns the record of the way back through this one.
+        """Returns the record for the gradients of this one.
 
         Args:
-          count: how many inputs there are; they come first, then a gradient for each output in `arrived`.
-          positions: the numbers of the inputs whose gradients are made.
-          arrived: the numbers of the outputs that have gradients.
+          count: number of inputs; they come first, followed by a gradient for each output in `arrived`.
+          positions: indices of the inputs whose gradients are computed.
+          arrived: indices of the outputs that have gradients.
         """
         forwards = self.function
 
         def function(tensors: Sequence[Tensor]) -> Sequence[Any]:
-            inputs = [_alias(tensor) for tensor in tensors[:count]]  # or twins get both gradients twice
+            inputs = [_alias(tensor) for tensor in tensors[:count]]  # so that equal inputs get separate gradients
             sources = [source for number in positions for source in continuous_in(inputs[number])]
             with GradientTape(watch_accessed_variables=False) as tape:
                 tape.watch(sources)
@@ -106,17 +106,17 @@ class Deferred:
 
 
 def or_zeros(flow: Any, like: Tensor) -> Any:
-    """Returns a gradient; zeros where there is none, since a node's outputs are always there."""
+    """Returns a gradient; zeros if there is none, because a node must produce all its outputs."""
     return zeros_like(like) if flow is None else flow
 
 
 def is_continuous(tensor: GraphTensor) -> bool:
-    """Tells whether gradients flow through a tensor."""
+    """Returns whether gradients flow through a tensor."""
     return tensor._dtype in CONTINUOUS
 
 
 class _Running:
-    """Stands where a graph stands in a scope, and runs the ops that come on the device and under the name of a node."""
+    """Takes the place of a graph in a scope, and runs incoming ops on the device and under the name of a node."""
 
     building_function = False
     runs_at_once = True
@@ -129,19 +129,19 @@ class _Running:
         self._names = Names()
 
     def add(self, op: Op, inputs: Sequence[Any], attrs: dict[str, Any], name: str | None) -> Any:
-        """Runs an op; the road calls this."""
+        """Runs an op; called by the road."""
         full_name = self._names.unique(f"{self._prefix}/{name or op.form.node_name or op.type}")
         with self._outside(full_name, op, inputs):
             return execute(op, inputs, attrs, full_name)
 
     def constant(self, array: Any, dtype: DType, *origin: Any) -> Tensor:
-        """Returns a constant; the road calls this."""
+        """Returns a constant; called by the road."""
         with self._outside(f"{self._prefix}/Const"):
             return constant_of(array, dtype)
 
     @contextmanager
     def _outside(self, name: str, op: OpRecord | None = None, inputs: Sequence[Any] = ()) -> Generator[None]:
-        """Makes a scope in which an op runs, and tapes go on hearing."""
+        """Opens a scope in which an op runs while tapes keep recording."""
         previous = SCOPE() or EMPTY
         inner = previous.with_(graph=None)
         if self._placed is not None:
@@ -163,9 +163,9 @@ def _passed_on(grad: Tensor) -> list[Tensor]:
 
 
 def _alias(tensor: Tensor) -> Tensor:
-    """Returns another tensor with the same memory; a list of other tensors where it holds a list.
+    """Returns a new tensor that shares another one's memory; for a tensor that holds a list, the list of new tensors.
 
-    A tape around it passes gradients on, so that orders add up.
+    A surrounding tape passes gradients through it, so that higher-order gradients are correct.
     """
     if is_list(tensor):
         elements = elements_of(tensor)

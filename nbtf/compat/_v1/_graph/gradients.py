@@ -1,4 +1,4 @@
-"""How gradients flow back through a graph: nodes that compute them, or second ones, are added to it."""
+"""Gradients in graphs, computed by nodes that are added to the graph."""
 
 from __future__ import annotations
 
@@ -45,22 +45,22 @@ def gradients(
     Args:
       ys: a tensor or a list of tensors.
       xs: a tensor or a variable, or a list of them.
-      grad_ys: what the gradient of each of `ys` starts with; ones where None.
-      name: the scope of the new nodes.
-      colocate_gradients_with_ops: whether each gradient is placed on the device of its node; otherwise
-        where the open `device` blocks say.
-      gate_gradients, aggregation_method: accepted for TensorFlow's sake, without effect.
-      stop_gradients: tensors through which nothing flows back.
-      unconnected_gradients: `"none"` or `"zero"`: what stands for one of `xs` that `ys` do not depend on.
+      grad_ys: initial gradient of each of `ys`; None for ones.
+      name: name scope of the new nodes.
+      colocate_gradients_with_ops: whether each gradient is placed on the device of its node; otherwise the open
+        `device` blocks decide.
+      gate_gradients, aggregation_method: accepted for compatibility and ignored.
+      stop_gradients: tensors through which no gradients flow.
+      unconnected_gradients: gradient of an `x` that `ys` do not depend on: `"none"` for None or `"zero"` for zeros.
 
     Returns:
-      For each of `xs` a tensor, `tf.IndexedSlices` if only rows of it were read, or None.
+      For each of `xs`, a tensor, `tf.IndexedSlices` if only rows of it were read, or None.
 
     Raises:
-      LookupError: an op on the way has no gradient.
-      ValueError: there are not as many `grad_ys` as `ys`, or `unconnected_gradients` is unknown.
-      TypeError: one of `grad_ys` does not suit its tensor.
-      RuntimeError: ops run at once.
+      LookupError: if an op between them has no gradient.
+      ValueError: if `grad_ys` and `ys` differ in length, or `unconnected_gradients` is unknown.
+      TypeError: if one of `grad_ys` does not match its tensor.
+      RuntimeError: if ops run eagerly.
 
     >>> import nbtf.compat.v1 as tf1
     >>> with tf1.Graph().as_default(), tf1.Session() as sess:
@@ -71,7 +71,7 @@ def gradients(
     """
     graph = building()
     if graph is None:
-        return eager.gradients(ys, xs)  # refuses
+        return eager.gradients(ys, xs)  # raises an error
     try:
         unconnected = UnconnectedGradients(unconnected_gradients)
     except ValueError:
@@ -101,7 +101,7 @@ def _tensor(value: Any) -> GraphTensor:
 
 
 def _source(value: Any) -> GraphTensor:
-    """Returns what stands for one of `xs`: of a variable, the output that everything about it comes from."""
+    """Returns the tensor that represents one of `xs`; for a variable, the output that all its readers use."""
     if isinstance(value, GraphTensor):
         return value
     node = getattr(value, "op", None)
@@ -109,7 +109,7 @@ def _source(value: Any) -> GraphTensor:
 
 
 def _seeds(walk: Walk, targets: Sequence[GraphTensor], grad_ys: Any) -> list[GraphTensor]:
-    """Returns what the gradients of the targets start with."""
+    """Returns the initial gradients of the targets."""
     seeds = [None] * len(targets) if grad_ys is None else _as_list(grad_ys)
     if len(seeds) != len(targets):
         raise ValueError(f"Length mismatch. Passed {len(seeds)} grad_ys for {len(targets)} ys")
@@ -146,15 +146,15 @@ def _check_seed(seed: Any, target: GraphTensor) -> None:
 
 
 class Walk:
-    """One way back through a graph: each node between the sources and the targets is met once.
+    """One backward pass through a graph, which visits each node between the sources and the targets once.
 
     Args:
-      graph: what the nodes of the gradients are added to.
-      targets: where the gradients start.
-      sources: where they end.
-      stops: nodes through which nothing flows back.
+      graph: graph to which the gradient nodes are added.
+      targets: tensors at which the pass starts.
+      sources: tensors at which the pass ends.
+      stops: nodes through which no gradients flow.
       colocate: whether each gradient is placed on the device of its node.
-      within: the nodes that count; all where None.
+      within: the nodes to consider; None for all.
     """
 
     def __init__(
@@ -176,11 +176,11 @@ class Walk:
         self._arrived: dict[GraphTensor, list[Flow]] = {}
 
     def beside(self, node: Operation) -> AbstractContextManager[None]:
-        """Returns the block in which what belongs to a node is made."""
+        """Returns the block in which nodes that belong to a node are created."""
         return self._graph.colocate_with(node, ignore_existing=True) if self._colocate else nullcontext()
 
     def _between(self) -> dict[Operation, int]:
-        """Returns the nodes between, and how many gradients each has to wait for."""
+        """Returns the nodes between sources and targets, and how many gradients each must wait for."""
         counts: dict[Operation, int] = {}
         todo = deque([target.op for target in self._targets if target.op in self._reached])
         while todo:
@@ -208,7 +208,7 @@ class Walk:
         return [self._sum(source) for source in self._sources]
 
     def _through(self, node: Operation) -> None:
-        """Hands the gradients of a node's outputs on to its inputs."""
+        """Passes the gradients of a node's outputs on to its inputs."""
         grads = [self._sum(output) for output in node.outputs]
         if node in self._stops or all([grad is None for grad in grads]):
             return
@@ -221,7 +221,7 @@ class Walk:
                 self._arrived.setdefault(tensor, []).append(flow)
 
     def _done_with(self, node: Operation) -> Iterator[Operation]:
-        """Yields the nodes that wait for nobody any more."""
+        """Yields the nodes that have now received all their gradients."""
         for tensor in flat(node.arguments):
             if tensor.op in self._waiting:
                 self._waiting[tensor.op] -= 1
@@ -229,7 +229,7 @@ class Walk:
                     yield tensor.op
 
     def _sum(self, tensor: GraphTensor) -> Flow:
-        """Returns the sum of what has arrived for a tensor; rows stay rows if all are."""
+        """Returns the sum of a tensor's gradients; it consists of rows if all of them do."""
         grads = self._arrived.get(tensor)
         if grads is None:
             return None
@@ -241,7 +241,7 @@ class Walk:
 
 
 def _reached(sources: Sequence[GraphTensor], within: set[Operation] | None) -> set[Operation]:
-    """Returns the nodes that depend on the sources, as far as gradients flow and the nodes count."""
+    """Returns the nodes, among those to consider, to which the sources are connected by continuous tensors."""
     nodes: set[Operation] = set()
     todo = [source.op for source in sources]
     while todo:
@@ -256,7 +256,7 @@ def _reached(sources: Sequence[GraphTensor], within: set[Operation] | None) -> s
 
 
 def _ends(sources: Sequence[GraphTensor], between: dict[Operation, int]) -> set[Operation]:
-    """Returns the nodes of sources behind which there is nothing to be found."""
+    """Returns the source nodes that have no inputs between sources and targets."""
     return {x.op for x in sources if not any([tensor.op in between for tensor in flat(x.op.arguments)])}
 
 
@@ -272,13 +272,13 @@ def hessians(
 
     Args:
       ys: a tensor or a list of tensors.
-      xs: a tensor or a variable, or a list of them; where the graph knows the shape, each element makes its own nodes.
-      colocate_gradients_with_ops: whether gradients stand on the device of the node that they belong to.
-      gate_gradients, aggregation_method: accepted for TensorFlow's sake, without effect.
+      xs: a tensor or a variable, or a list of them; if the graph knows the shape, each element gets its own nodes.
+      colocate_gradients_with_ops: whether gradients are placed on the devices of the corresponding nodes.
+      gate_gradients, aggregation_method: accepted for compatibility and ignored.
 
     Raises:
-      LookupError: an op on the way has no gradient.
-      RuntimeError: ops run at once.
+      LookupError: if an op between them has no gradient.
+      RuntimeError: if ops run eagerly.
 
     >>> import nbtf.compat.v1 as tf1
     >>> with tf1.Graph().as_default(), tf1.Session() as sess:
@@ -289,7 +289,7 @@ def hessians(
     """
     graph = building()
     if graph is None:
-        return eager.hessians(ys, xs)  # refuses
+        return eager.hessians(ys, xs)  # raises an error
     with graph.inside():
         sources: list[Any] = list(cast("list[Any]", xs)) if isinstance(xs, list | tuple) else [xs]
         slopes = gradients(ys, sources, colocate_gradients_with_ops=colocate_gradients_with_ops)

@@ -1,4 +1,4 @@
-"""The graph of TensorFlow 1: nodes, with collections, seeds, and what may be fed and fetched."""
+"""The graph of TensorFlow 1: nodes, collections, seeds, and rules for feeding and fetching."""
 
 from __future__ import annotations
 
@@ -23,44 +23,44 @@ from nbtf.compat._v1._session.defaults import evaluate_in_session, run_operation
 
 
 class Graph(SymbolicGraph, Collections, Requests):
-    """Nodes and the tensors between them; while it is the default, ops are added to it instead of being run.
+    """Nodes and the tensors between them. While a graph is the default, ops are added to it instead of being run.
 
-    One thread at a time may build it: its open blocks are its own, not the thread's.
+    Only one thread at a time may build a graph, because open blocks belong to the graph and not to the thread.
     """
 
     def __init__(self) -> None:
-        """Makes a graph without nodes."""
+        """Creates a graph without nodes."""
         super().__init__()
         Collections.__init__(self)
         self._finalized = False
         self._unfeedable: set[GraphTensor] = set()
         self._unfetchable: set[Any] = set()
         self.refuses_changes = 0
-        """How many branches are being built: what changes variables would not wait for its turn."""
+        """The number of branches being built; meanwhile, ops that change variables are rejected."""
         self.seed: int | None = None
         self._unseeded = 0
-        """How many random ops had no seed of their own while the graph had one."""
+        """The number of random ops without their own seed that were created while the graph had one."""
         self.variable_of: dict[GraphTensor, Any] = {}
-        """The resource variables, by their handles."""
+        """The resource variables by their handles."""
 
     def as_default(self) -> AbstractContextManager[Any]:
-        """Makes this graph the one that ops are added to, inside a `with`."""
+        """Returns a block in which this graph is the default."""
         from nbtf.compat._v1._surface.everywhere import graphs_everywhere
 
         return GraphScope(self, graphs_everywhere)
 
     def __reduce__(self) -> NoReturn:
-        """Refuses, in TensorFlow's words."""
+        """Raises TensorFlow's error, because graphs cannot be pickled."""
         raise TypeError("cannot pickle 'Graph' object")
 
     def seeds_for(self, op_seed: int | None) -> tuple[int | None, int | None]:
-        """Returns the two seeds of a random op that is made now; two None where no seed is set."""
+        """Returns the two seeds for a new random op; both are None if no seed is set."""
         counts = self.seed is not None and op_seed is None
         self._unseeded += counts
         return seeds_of(self.seed, op_seed, self._unseeded - counts)
 
     def note(self, node: Operation) -> None:
-        """Has the open tapes hear of a new node."""
+        """Lets the open tapes record a new node."""
         scope = SCOPE()
         if scope is not None and scope.tapes:
             from nbtf.compat._v1._graph.taping import note_node
@@ -70,51 +70,51 @@ class Graph(SymbolicGraph, Collections, Requests):
                 note_node(tape, node, variables)
 
     def variables_read_by(self, nodes: Sequence[Operation]) -> list[Any]:
-        """Returns the resource variables whose handles some nodes take, each once."""
+        """Returns the resource variables whose handles are inputs of some nodes, without duplicates."""
         inputs = [self.origin_of(tensor) for node in nodes for tensor in node.inputs if tensor._link == "handle"]
         variables = [getattr(tensor._graph, "variable_of", {}).get(tensor) for tensor in dict.fromkeys(inputs)]
         return [variable for variable in variables if variable is not None]
 
     def flow_back(self, tape: Any, targets: Any, seeds: Any, sources: Any) -> list[Any]:
-        """Returns gradients through the nodes that a tape has heard; `tf.GradientTape` calls this."""
+        """Returns gradients through the nodes that a tape has recorded; called by `tf.GradientTape`."""
         from nbtf.compat._v1._graph.taping import flow_back
 
         return flow_back(tape, targets, seeds, sources)
 
     def call_with_own_gradient(self, function: Any, args: Any, kwargs: Any) -> Any:
-        """Calls a function that brings its own gradient; `tf.custom_gradient` calls this."""
+        """Calls a function that has a custom gradient; called by `tf.custom_gradient`."""
         from nbtf.compat._v1._graph.custom_gradients import call_with_own_gradient
 
         return call_with_own_gradient(self, function, args, kwargs)
 
     def jacobians(self, way_back: Any, target: Any, sources: Any, of: Any) -> list[Any]:
-        """Returns the jacobians of a target whose lengths are known only in a run; `tf.GradientTape` calls this."""
+        """Returns the Jacobians of a target whose shape is known only in a run; called by `tf.GradientTape`."""
         from nbtf.compat._v1._graph.jacobians import open_jacobians
 
         return open_jacobians(self, way_back, target, sources, of)
 
     def origin_of(self, tensor: GraphTensor) -> GraphTensor:
-        """Returns the tensor that another one of this graph stands for: itself, except in a branch."""
+        """Returns the tensor that a tensor of this graph represents: itself, except in a branch."""
         return tensor
 
     def stand_in_for(self, tensor: GraphTensor) -> GraphTensor:
-        """Returns the tensor of this graph for a tensor: itself, except in a branch that takes it from outside."""
+        """Returns this graph's tensor for a tensor: itself, except in a branch that captures it from outside."""
         return tensor
 
-    # What its tensors and nodes ask it
+    # Methods for its tensors and nodes
 
     def evaluate(self, tensor: GraphTensor, feed_dict: Any, session: Any) -> Any:
-        """Returns the value of a tensor, in a session or the default one."""
+        """Returns the value of a tensor in a session, by default the default session."""
         return evaluate_in_session(tensor, feed_dict, session)
 
     def run_operation(self, operation: Operation, feed_dict: Any, session: Any) -> None:
-        """Runs a node in a session or the default one."""
+        """Runs a node in a session, by default the default session."""
         run_operation(operation, feed_dict, session)
 
     def shown_shape(self, shape: TensorShape) -> TensorShape:
-        """Returns a shape as its reader wants it: programs get `Dimension`s, ops of `nbtf` plain lengths.
+        """Returns a shape in the form for its reader: `Dimension` objects for programs, plain lengths for `nbtf`.
 
-        To be called by the property itself, which stands one frame below.
+        Must be called by the property itself, because it checks the frame that reads the property.
         """
         if process().v2_shapes:
             return shape
@@ -122,11 +122,11 @@ class Graph(SymbolicGraph, Collections, Requests):
         return shape if reader.startswith("nbtf.") else DimensionedShape(shape)
 
     def read_shape(self, shape: Any) -> TensorShape:
-        """Returns the shape that a program has described, with `Dimension`s in it."""
+        """Returns a program's description of a shape, which may contain `Dimension` objects, as a shape."""
         return TensorShape(DimensionedShape(shape))
 
     def shape_text(self, shape: TensorShape) -> str:
-        """Returns a shape as TensorFlow 1 prints it: `(?, 2)`."""
+        """Returns a shape in TensorFlow 1's format, such as `(?, 2)`."""
         return shape_text(shape)
 
     def run_later(
@@ -135,26 +135,26 @@ class Graph(SymbolicGraph, Collections, Requests):
         """Returns the outputs of a node that runs a function of values in a session.
 
         Args:
-          type: what it is called.
-          run: takes and returns tensors.
+          type: type of the node.
+          run: function from tensors to tensors.
           inputs: tensors of the graph.
-          specs: lengths and dtype of each output.
+          specs: shape and dtype of each output.
         """
         outputs = [(TensorShape(dims), dtype) for dims, dtype in specs]
-        self.settle()  # constants get nodes of their own
+        self.settle()  # create nodes for pending constants
         with self.inside():
             return self.add_known(Deferred(type, run), inputs, {}, type, lambda name: outputs).outputs
 
-    # What may be done with it
+    # Restrictions
 
     def finalize(self) -> None:
-        """Refuses new nodes from now on."""
+        """Rejects new nodes from now on."""
         self.settle()
         self._finalized = True
 
     @property
     def finalized(self) -> bool:
-        """Whether new nodes are refused."""
+        """Whether new nodes are rejected."""
         return self._finalized
 
     def _check_open(self, record: Any = None) -> None:
@@ -164,19 +164,19 @@ class Graph(SymbolicGraph, Collections, Requests):
             _check_unconditional(record)
 
     def prevent_feeding(self, tensor: GraphTensor) -> None:
-        """Says that no value may be fed for a tensor."""
+        """Forbids feeding a tensor."""
         self._unfeedable.add(tensor)
 
     def is_feedable(self, tensor: GraphTensor) -> bool:
-        """Tells whether a value may be fed for a tensor."""
+        """Returns whether a tensor may be fed."""
         return tensor not in self._unfeedable
 
     def prevent_fetching(self, op: Operation) -> None:
-        """Says that a node must not be fetched."""
+        """Forbids fetching a node."""
         self._unfetchable.add(op)
 
     def check_fetchable(self, elements: Sequence[GraphTensor | Operation]) -> None:
-        """Raises `ValueError` for tensors and nodes that must not be fetched."""
+        """Raises `ValueError` for tensors and nodes that may not be fetched."""
         if not self._unfetchable:
             return
         for element in elements:
@@ -184,19 +184,19 @@ class Graph(SymbolicGraph, Collections, Requests):
                 raise ValueError(f"Operation {element.name} has been marked as not fetchable.")
 
     def is_fetchable(self, tensor_or_op: Any) -> bool:
-        """Tells whether a tensor or node may be fetched."""
+        """Returns whether a tensor or node may be fetched."""
         node = tensor_or_op.op if isinstance(tensor_or_op, GraphTensor) else tensor_or_op
         return node not in self._unfetchable
 
 
 def _check_unconditional(record: Any) -> None:
-    """Raises `NotImplementedError` for an op that makes a variable, or trains one."""
+    """Raises `NotImplementedError` for an op that creates or trains a variable."""
     if getattr(record, "resource", False) or record.type in ("VariableV2", "VarHandleOp"):
         if record.type in _READING:
             return
         raise NotImplementedError(
-            f"{record.type} inside a branch of tf.cond or the body of tf.while_loop: in nbtf those cannot make or "
-            "train variables, only assign to them. Make the variable before."
+            "nbtf cannot create or train variables inside a branch of tf.cond or the body of tf.while_loop: "
+            f"{record.type}. Create the variable outside; inside, only assign to it."
         )
 
 

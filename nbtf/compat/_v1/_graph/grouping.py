@@ -1,4 +1,4 @@
-"""`tf.group`: a node that does nothing but wait for others."""
+"""`tf.group`: a node that only waits for others."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from nbtf.compat._v1._graph.graph import Graph
 
 
 def group(*inputs: Any, name: str | None = None) -> Operation | None:
-    """Returns a node that does nothing but wait for others.
+    """Returns a node that only waits for others.
 
-    What waits is on the device of what it waits for; with several devices there is a node on each of them, and one
-    that waits for these.
+    The node is placed on the device of the nodes it waits for. If these are on several devices, each device gets a
+    waiting node, and a further node waits for those.
 
     Args:
       *inputs: nodes, tensors and variables, and lists of them.
 
     Returns:
-      The node; None where ops run at once.
+      The node; None while ops run eagerly.
 
     Raises:
-      TypeError: something else is among them.
+      TypeError: if `inputs` contains anything else.
     """
     if building() is None:
         return None

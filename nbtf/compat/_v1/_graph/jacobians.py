@@ -1,4 +1,4 @@
-"""Jacobians of tensors with unknown lengths: a node repeats one way back for each element."""
+"""Jacobians of tensors with unknown shapes: one node repeats the backward pass for each element."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ from nbtf.compat._v1._graph.deferred import Deferred
 from nbtf.compat._v1._graph.graph import Graph
 
 WayBack = Callable[[GraphTensor], Sequence[Any]]
-"""Builds the gradients of the sources, from what the gradient of the target starts with."""
+"""Builds the gradients of the sources from the initial gradient of the target."""
 
 
 def open_jacobians(
     graph: Graph, way_back: WayBack, target: GraphTensor, sources: Sequence[GraphTensor], of: JacobianOf
 ) -> list[Any]:
-    """Returns tensors for the gradients of each element of a target, None where nothing leads to a source.
+    """Returns tensors with the gradients of each element of a target; None for sources it does not depend on.
 
     Args:
-      graph: what the node is added to.
+      graph: graph to which the node is added.
       way_back: builds the gradients; called once.
       target: a tensor.
-      sources: tensors, and handles of variables.
-      of: puts the rows together, when there are values.
+      sources: tensors and variable handles.
+      of: combines the rows when they have values.
     """
     branch = Branch(graph)
     seed = branch.add_input(target._shape, target._dtype)

@@ -1,4 +1,4 @@
-"""The gradient of one node: symbolic where that will do, else left until a session has values."""
+"""The gradient of a single node: symbolic if possible, otherwise deferred until a session has values."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from nbtf._runtime.tensor import Tensor
 from nbtf.compat._v1._graph.deferred import Deferred, is_continuous, or_zeros
 
 _PASSING = frozenset({Identity, ReadVariableOp})
-"""Ops that hand a gradient on as it is, rows as rows."""
+"""Ops that pass a gradient on unchanged, including one that consists of rows."""
 
 _HELP = (
     "In general every operation must have an associated `@tf.RegisterGradient` for correct autodiff, which this op is "
@@ -26,15 +26,15 @@ _HELP = (
 
 
 def flows_through(node: Operation, grads: Sequence[Flow], needed: Sequence[bool]) -> list[Flow]:
-    """Returns a gradient for each input of the op, those in lists one by one.
+    """Returns a gradient for each input of the op, with lists of inputs flattened.
 
     Args:
       node: the node.
-      grads: what has arrived for each output.
-      needed: for which inputs somebody asks.
+      grads: gradient of each output.
+      needed: whether the gradient of each input is needed.
 
     Raises:
-      LookupError: the op has no gradient.
+      LookupError: if the op has no gradient.
     """
     record = node.record
     if record in _PASSING:
@@ -49,7 +49,7 @@ def flows_through(node: Operation, grads: Sequence[Flow], needed: Sequence[bool]
         return [None] * len(needed)
     if not record.has_gradient:
         raise LookupError(f"No gradient defined for operation'{node.name}' (op type: {node.type}). {_HELP}")
-    # As TensorFlow 1, which builds the gradients of all inputs whether wanted or not: names depend on it.
+    # Like TensorFlow 1, build the gradients of all inputs even if they are not needed: node names depend on it.
     for pattern in dict.fromkeys([(True,) * len(needed), tuple(needed)]):
         symbolic = symbolic_flows(node, dense, pattern)
         if symbolic is not None:
@@ -57,11 +57,11 @@ def flows_through(node: Operation, grads: Sequence[Flow], needed: Sequence[bool]
     return _deferred_flows(node, record, dense, needed)
 
 
-# Left until there are values
+# Deferred until there are values
 
 
 def _deferred_flows(node: Operation, record: Op, grads: Sequence[Any], needed: Sequence[bool]) -> list[Flow]:
-    """Adds a node that calls the gradient function when it has values."""
+    """Adds a node that calls the gradient function when its inputs have values."""
     inputs = flat(node.arguments)
     outputs = list(node.outputs) if record.keeps_outputs else []
     numbers = [number for number, item in enumerate(inputs) if needed[number] and is_continuous(item)]
@@ -108,7 +108,7 @@ def _through_deferred(node: Operation, record: Deferred, grads: Sequence[Any], n
 def _added(
     graph: SymbolicGraph, record: Deferred, inputs: Sequence[GraphTensor], like: Sequence[GraphTensor]
 ) -> list[GraphTensor]:
-    """Adds a deferred node whose outputs look like some tensors."""
+    """Adds a deferred node whose outputs have the shapes and dtypes of some tensors."""
     specs = [(item._shape, item._dtype) for item in like]
     return graph.add_known(record, inputs, {}, record.type, lambda name: specs).outputs
 

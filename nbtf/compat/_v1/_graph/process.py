@@ -1,4 +1,4 @@
-"""Whether `compat.v1` builds graphs, which one by default, and how shapes look: state of the process."""
+"""Process-wide state of `compat.v1`: whether ops build graphs, the default graph, and the kind of shapes."""
 
 from __future__ import annotations
 
@@ -8,27 +8,27 @@ from typing import Any
 from nbtf._runtime.context import CURRENT
 
 DOOR = "nbtf.compat.v1"
-"""The module that a program imports to have TensorFlow 1 as it was."""
+"""The module whose import by a program selects TensorFlow 1 behaviour."""
 
 
 class Switch:
-    """What a program may switch; until it does, it is off where the program imported `nbtf.compat.v1` itself."""
+    """A setting whose default is off if the program itself imported `nbtf.compat.v1`; otherwise it is on."""
 
     def __set_name__(self, owner: type, name: str) -> None:
-        """Takes its name."""
+        """Stores the attribute's name."""
         self._name = name
 
     def __get__(self, process: Process, owner: type) -> bool:
-        """Tells whether it is on: what TensorFlow 2 does."""
+        """Returns whether the setting is on, which means TensorFlow 2 behaviour."""
         return process.switched.get(self._name, DOOR not in sys.modules)
 
     def __set__(self, process: Process, on: bool) -> None:
-        """Switches."""
+        """Sets the setting."""
         process.switched[self._name] = on
 
 
 class Process:
-    """What programs switch for the whole process; `tf.runtime.restart` starts with a new one."""
+    """The settings of the whole process; `tf.runtime.restart` replaces them with new ones."""
 
     __slots__ = ("context", "graph", "sessions", "switched")
 
@@ -40,12 +40,12 @@ class Process:
         self.context = context
         self.graph: Any = None
         self.sessions: list[Any] = []
-        """The interactive sessions that are open; the last one is the default session."""
+        """The open interactive sessions; the last one is the default session."""
         self.switched: dict[str, bool] = {}
 
     @property
     def is_tensorflow_1(self) -> bool:
-        """Whether the program is one of TensorFlow 1: it imported `nbtf.compat.v1` itself, and switched nothing."""
+        """Whether this is a TensorFlow 1 program: it imported `nbtf.compat.v1` itself and changed no setting."""
         return DOOR in sys.modules and not self.switched
 
 
@@ -54,7 +54,7 @@ class _Now:
 
 
 def process() -> Process:
-    """Returns the switches; new ones when the runtime was restarted since."""
+    """Returns the current settings, which are new after each restart of the runtime."""
     now = _Now.process
     if now.context is not CURRENT.context:
         now = _Now.process = Process(CURRENT.context)

@@ -1,4 +1,4 @@
-"""What programs ask of a graph now and then, and what nbtf does not have."""
+"""Rarely used graph methods, and methods that nbtf does not support."""
 
 from __future__ import annotations
 
@@ -11,26 +11,26 @@ from nbtf.version import GRAPH_DEF_VERSION
 
 
 class Requests:
-    """Rarer members of a graph."""
+    """Rarely used methods of a graph."""
 
     def get_operations(self) -> list[Any]:
-        """Returns the nodes."""
+        """Returns the nodes of the graph."""
         raise NotImplementedError
 
     def as_graph_def(self, from_version: int | None = None, add_shapes: bool = False) -> GraphDef:
-        """Returns the nodes in the form in which TensorFlow writes graphs.
+        """Returns the nodes in TensorFlow's text format for graphs.
 
         Args:
-          from_version: leaves out the nodes that were there when `version` was this number.
+          from_version: number of nodes to skip, a former value of `version`.
           add_shapes: accepted and ignored.
         """
         return GraphDef(self.get_operations()[from_version or 0 :])
 
     def variable(self, **arguments: Any) -> Any:
-        """Returns a variable of the graph, for `nbtf.Variable`; the resource kind, as in TensorFlow 2.
+        """Creates a variable of the graph for `nbtf.Variable`; a resource variable, as in TensorFlow 2.
 
         Args:
-          **arguments: those of `nbtf.Variable`.
+          **arguments: arguments of `nbtf.Variable`.
         """
         from nbtf.compat._v1._variables.variable_classes import ResourceVariable
 
@@ -48,7 +48,7 @@ class Requests:
         return group(*inputs, name=name)
 
     def container(self, container_name: str) -> AbstractContextManager[str]:
-        """Does nothing: values of variables belong to their session, and have no other container.
+        """Does nothing, because the values of variables belong to their session.
 
         Args:
           container_name: accepted and ignored.
@@ -56,31 +56,31 @@ class Requests:
         return nullcontext(container_name)
 
     def gradient_override_map(self, op_type_map: Mapping[str, str]) -> NoReturn:
-        """Refuses: ops have one gradient each.
+        """Raises an error, because gradients of ops cannot be replaced.
 
         Args:
-          op_type_map: what would stand for the gradients of some ops.
+          op_type_map: the requested replacements of gradients.
 
         Raises:
           NotImplementedError: always.
         """
         raise NotImplementedError(
-            "nbtf has one gradient for each op and no registry of others: write the op's own way back with "
-            "tf.custom_gradient, or cut it off with tf.stop_gradient."
+            "nbtf has no registry of gradients. Define a gradient with tf.custom_gradient, or stop gradients with "
+            "tf.stop_gradient."
         )
 
     def create_op(self, op_type: str, *args: Any, **kwargs: Any) -> NoReturn:
-        """Refuses: nodes are made by the functions of `tf`.
+        """Raises an error, because only the functions of `tf` create nodes.
 
         Args:
-          op_type: the type of the op.
-          *args: what it would be made of.
-          **kwargs: likewise.
+          op_type: op type.
+          *args: further arguments.
+          **kwargs: further arguments.
 
         Raises:
           NotImplementedError: always.
         """
-        raise NotImplementedError(f"nbtf makes nodes by functions such as tf.add, not by their type ({op_type!r}).")
+        raise NotImplementedError(f"nbtf cannot create nodes by type ({op_type!r}). Call functions such as tf.add.")
 
 
 class GraphDef:

@@ -1,7 +1,7 @@
-"""How a tape hears the nodes of a graph, and how gradients flow back through those that it heard.
+"""Gradient tapes in graphs: recording of nodes, and gradients through the recorded ones.
 
-A tape keeps a node as it keeps an op that runs: if something that the node takes is watched. The gradients are those of
-`tf.gradients`, which go no further back than the tape has heard.
+A tape records a node under the same condition as an eager op: if it watches one of the inputs. The gradients are those
+of `tf.gradients`, limited to the recorded nodes.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from nbtf.compat._v1._graph.gradients import Walk
 
 
 def note_node(tape: Any, node: Operation, variables: Sequence[Any]) -> None:
-    """Has a tape keep a node, if that depends on what the tape watches.
+    """Lets a tape record a node if the node depends on anything that the tape watches.
 
     Args:
-      tape: an open tape, or another object that a scope lists as one.
-      node: a node that the graph has just made.
-      variables: the variables whose handles it takes.
+      tape: an open tape, or another object in a scope's list of tapes.
+      node: a node that the graph has just created.
+      variables: variables whose handles are inputs of the node.
     """
     if tape.hearing is None or not any([output._dtype in CONTINUOUS for output in node.outputs]):
         return
@@ -38,7 +38,7 @@ def note_node(tape: Any, node: Operation, variables: Sequence[Any]) -> None:
 
 
 def _hears_of(tape: Tape, tensor: GraphTensor) -> bool:
-    """Tells whether a tape watches a tensor, or what that stands for in a branch; from then on both."""
+    """Returns whether a tape watches a tensor or, in a branch, the captured one; afterwards, it watches both."""
     if tape.watches(tensor):
         return True
     graph: Any = tensor._graph
@@ -49,18 +49,18 @@ def _hears_of(tape: Tape, tensor: GraphTensor) -> bool:
 
 
 def watch_variable(tape: Tape, variable: Any) -> None:
-    """Has a tape watch a variable of a graph: the tensor that everything about it comes from."""
+    """Makes a tape watch a graph variable, through the output that all its readers use."""
     tape.watch_variable(variable)
     tape.watch(variable.__tf_source__)
 
 
 def flow_back(tape: Tape, targets: Sequence[Any], seeds: Sequence[Any] | None, sources: Sequence[Any]) -> Any:
-    """Returns the gradients of some tensors with respect to others, None where a tape heard of no way between.
+    """Returns the gradients of tensors with respect to others; None where the tape recorded no connection.
 
     Args:
-      tape: what was heard.
+      tape: tape with the recorded nodes.
       targets: tensors of a graph.
-      seeds: what the gradient of each starts with; ones where None.
+      seeds: initial gradient of each target; None for ones.
       sources: tensors of the graph.
     """
     graph, owner = building(), targets[0]._graph

@@ -1,1 +1,1 @@
-"""How a session runs a graph."""
+"""Execution of graphs by sessions."""

@@ -1,4 +1,4 @@
-"""Which nodes of a graph stand on one device together, what they ask for, and on which types of devices all can run.
+"""Groups of graph nodes that must share a device, their requested devices, and the device types that can run them.
 
 Source: colocation_graph.cc and device_name_utils.cc of TensorFlow 2.21.
 """
@@ -13,19 +13,19 @@ from nbtf._graph.operation import Operation
 from nbtf.errors import InvalidArgumentError
 
 Types = tuple[str, ...]
-"""Types of devices, the best first."""
+"""Device types, best first."""
 
 _FIELDS = ("jobs", "replicas", "tasks", "types", "ids")
 
 
 class Group:
-    """Nodes that stand together. `requested` is what they ask for, and `of_variable` what its variables ask for."""
+    """Nodes that must share a device. `requested` is the requested device, `of_variable` that of its variables."""
 
     __slots__ = ("_first", "_others", "of_variable", "rank", "requested", "types")
 
     def __init__(self, node: Operation, requested: Fields, types: Types) -> None:
         self._first = node
-        self._others: list[Operation] | None = None  # most groups are one node: a list for each would be slow
+        self._others: list[Operation] | None = None  # most groups have one node; creating a list for each is slow
         self.rank = 0
         self.requested = requested
         self.of_variable = requested if _is_variable(node) else _ANYTHING
@@ -33,16 +33,16 @@ class Group:
 
     @property
     def members(self) -> list[Operation]:
-        """The nodes."""
+        """The nodes in the group."""
         return [self._first, *(self._others or ())]
 
     @property
     def several(self) -> bool:
-        """Whether there is more than one."""
+        """Whether the group has more than one node."""
         return self._others is not None
 
     def take(self, members: list[Operation]) -> None:
-        """Adds those of another group."""
+        """Adds the members of another group."""
         if self._others is None:
             self._others = []
         self._others += members
@@ -52,21 +52,21 @@ _ANYTHING = Fields()
 
 
 def _is_variable(node: Operation) -> bool:
-    """Tells whether a node is a variable itself."""
+    """Returns whether a node is itself a variable."""
     return not node.inputs and len(node.outputs) == 1 and node.outputs[0]._link in ("reference", "handle")
 
 
 class ConflictError(Exception):
-    """Two devices that are asked for cannot be the same."""
+    """Raised if two requested devices cannot be the same."""
 
 
 def merge_requests(request: Fields, added: Fields, soft: bool) -> Fields:
-    """Returns a request for what both ask for.
+    """Returns a request that combines two others.
 
-    With soft placement two types, or two numbers, cancel each other out; jobs, replicas and tasks never do.
+    With soft placement, two different types or numbers cancel each other out; jobs, replicas and tasks never do.
 
     Raises:
-      ConflictError: they contradict each other.
+      ConflictError: if the requests contradict each other.
     """
     values = list(request)
     for number, (requested_value, added_value) in enumerate(zip(request, added, strict=True)):
@@ -89,18 +89,18 @@ _TYPE = _FIELDS.index("types")
 
 
 class Colocation:
-    """The groups of a graph."""
+    """The colocation groups of a graph."""
 
     def __init__(self, nodes: Iterable[Operation], types_of: Callable[[Operation], Types], soft: bool) -> None:
-        """Puts nodes that belong together into one group.
+        """Groups nodes that must share a device.
 
         Args:
           nodes: all nodes, in the order of their creation.
-          types_of: says on which types of devices a node can run.
-          soft: whether requests that contradict each other cancel each other out.
+          types_of: returns the device types that can run a node.
+          soft: whether contradictory requests cancel each other out.
 
         Raises:
-          InvalidArgumentError: nodes that belong together ask for different devices, or no type can run them all.
+          InvalidArgumentError: if nodes in a group request different devices, or no device type can run them all.
         """
         self._soft = soft
         self._nodes = list(nodes)
@@ -113,7 +113,7 @@ class Colocation:
         return self._groups[node]
 
     def _join_at_references(self) -> None:
-        """Joins what reaches a variable to the variable, whose device wins."""
+        """Groups variables with the nodes that use them; the variable's device takes precedence."""
         for node in self._nodes:
             for tensor in node.reference_inputs:
                 source = tensor.op
@@ -123,13 +123,13 @@ class Colocation:
                 self._join(source, node, _CONNECTED)
 
     def _join_by_name(self) -> None:
-        """Joins nodes to those that `colocate_with` named; the first of a name stands for it."""
+        """Groups nodes with those that `colocate_with` named; the first node with a name represents it."""
         firsts: dict[str, Operation] = {}
         for node in self._nodes:
             for name in (*node.colocated_with, node.name):
                 first = firsts.setdefault(name, node)
                 if first is not node:
-                    with suppress(InvalidArgumentError) if self._soft else nullcontext():  # soft: then apart
+                    with suppress(InvalidArgumentError) if self._soft else nullcontext():  # soft: keep them separate
                         self._join(node, first, "")
 
     def _join(self, node: Operation, partner: Operation, prefix: str) -> None:
@@ -185,7 +185,7 @@ def _not_together(node: Operation, partner: Operation, problem: str, prefix: str
 
 
 def debug_info(group: Group) -> str:
-    """Returns what TensorFlow tells of a group that cannot be placed."""
+    """Returns TensorFlow's description of a group that cannot be placed."""
     members = sorted(group.members, key=lambda node: node.number)
     types = "\n".join([f"{type}: {' '.join(group.types)} " for type in dict.fromkeys([node.type for node in members])])
     requests = "\n".join([f"  {node.name} ({node.type}) {node.device}" for node in members])
@@ -200,10 +200,10 @@ def debug_info(group: Group) -> str:
 
 
 def order_of(nodes: Sequence[Operation]) -> list[Operation]:
-    """Returns nodes in the order in which they are placed: those that come from nothing after all others."""
+    """Returns nodes in placement order: generators, which have no inputs, come last."""
     return sorted(nodes, key=is_generator)
 
 
 def is_generator(node: Operation) -> bool:
-    """Tells whether a node makes one value from nothing, as a constant does, and is no variable."""
+    """Returns whether a node has no inputs and one output, like a constant, and is not a variable."""
     return not node.inputs and len(node.outputs) == 1 and node.outputs[0]._link != "reference"

@@ -1,4 +1,4 @@
-"""The session that `eval` and `run` use when none is named."""
+"""The default session, which `eval` and `run` use if none is given."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _OPEN: ContextVar[tuple[Any, ...]] = ContextVar("nbtf sessions", default=())
 
 
 def get_default_session() -> Any:
-    """Returns the session of the innermost open block, the last interactive one where there is no block, or None."""
+    """Returns the session of the innermost open block; without a block, the last interactive session or None."""
     if SCOPE() is not None:
         current_scope()
     sessions = _OPEN.get() or process().sessions
@@ -22,9 +22,9 @@ def get_default_session() -> Any:
 
 
 def add_default_session(session: Any) -> None:
-    """Makes a session the default one of the process, for as long as it is not dropped.
+    """Makes a session the default of the process until it is dropped.
 
-    Not a block: a notebook closes what a cell has opened, and the session must live on.
+    This is not a block, because a notebook closes the blocks of a cell, and the session must outlive the cell.
     """
     process().sessions.append(session)
     if _OPEN.get():
@@ -32,7 +32,7 @@ def add_default_session(session: Any) -> None:
 
 
 def drop_default_session(session: Any) -> None:
-    """Undoes `add_default_session`, in whatever order sessions are closed."""
+    """Undoes `add_default_session`; sessions may be closed in any order."""
     sessions = process().sessions
     sessions[:] = [open_session for open_session in sessions if open_session is not session]
     _OPEN.set(tuple([open_session for open_session in _OPEN.get() if open_session is not session]))
@@ -40,16 +40,16 @@ def drop_default_session(session: Any) -> None:
 
 @block
 def as_default_session(session: Any) -> Change[Any]:
-    """Makes a session the default one inside a `with`; does not close it."""
+    """Returns a block in which a session is the default; the session stays open."""
     outer = _OPEN.get()
     return Change("a session", _OPEN.set, outer, (*outer, session), session)
 
 
 def evaluate_in_session(tensor: Any, feed_dict: Any, session: Any) -> Any:
-    """Returns the value of a tensor, in a session or the default one.
+    """Returns the value of a tensor in a session, by default the default session.
 
     Raises:
-      ValueError: there is no session, or it has another graph.
+      ValueError: if no session is available, or it has another graph.
     """
     chosen = get_default_session() if session is None else session
     if chosen is None:
@@ -71,10 +71,10 @@ def evaluate_in_session(tensor: Any, feed_dict: Any, session: Any) -> Any:
 
 
 def run_operation(operation: Any, feed_dict: Any, session: Any) -> None:
-    """Runs a node in a session or the default one.
+    """Runs a node in a session, by default the default session.
 
     Raises:
-      ValueError: there is no session, or it has another graph.
+      ValueError: if no session is available, or it has another graph.
     """
     chosen = get_default_session() if session is None else session
     if chosen is None:

@@ -1,4 +1,4 @@
-"""What a session is given: values for tensors of its graph."""
+"""Feeds of a session: values for tensors of its graph."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ Array = np.ndarray[Any, Any]
 
 
 def fed_values(feed_dict: Mapping[Any, Any] | None, graph: Graph) -> dict[GraphTensor, Array]:
-    """Returns the arrays that are fed, by tensor.
+    """Returns a dictionary of fed tensors and their arrays.
 
     Raises:
-      TypeError: a key is no tensor, a value is one, or does not suit its dtype.
-      ValueError: a value has another shape, or the tensor may not be fed.
+      TypeError: if a key is not a tensor, or a value is a tensor or cannot be converted to the key's dtype.
+      ValueError: if a value has another shape, or the tensor may not be fed.
     """
     values_by_tensor: dict[GraphTensor, Array] = {}
     if feed_dict is not None and not isinstance(feed_dict, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance]
-        raise TypeError(f"`feed_dict` is a dictionary of values by tensor. Got a {type(feed_dict).__name__}.")
+        raise TypeError(f"`feed_dict` must be a dictionary of tensors and values. Got a {type(feed_dict).__name__}.")
     for key, value in _plain(feed_dict or {}):
         tensor = fed_tensor(key, graph)
         values_by_tensor[tensor] = _array(tensor, key, value)
@@ -36,7 +36,7 @@ def fed_values(feed_dict: Mapping[Any, Any] | None, graph: Graph) -> dict[GraphT
 
 
 def fed_tensor(key: Any, graph: Graph) -> GraphTensor:
-    """Returns the tensor that a key of a feed stands for; `TypeError` if there is none."""
+    """Returns the tensor for a key of a feed; raises `TypeError` if there is none."""
     try:
         return graph.as_graph_element(key, allow_operation=False)
     except (TypeError, ValueError, KeyError) as error:
@@ -44,13 +44,13 @@ def fed_tensor(key: Any, graph: Graph) -> GraphTensor:
 
 
 def _plain(feed_dict: Mapping[Any, Any]) -> list[tuple[Any, Any]]:
-    """Returns keys and values; instead of a sparse tensor, or of a tuple, the tensors that it is made of."""
+    """Returns keys and values, with sparse tensors and tuples split into their component tensors."""
     pairs: list[tuple[Any, Any]] = []
     for key, value in feed_dict.items():
         tensors: Any = key
         if key.__class__ is tuple:
             if len(tensors) != len(value):
-                raise ValueError(f"A key of {len(tensors)} tensors was fed {len(value)} values: {key}.")
+                raise ValueError(f"The key {key} has {len(tensors)} tensors, but {len(value)} values were fed.")
             pairs += _plain(dict(zip(tensors, value, strict=True)))
             continue
         components = None if key.__class__ is GraphTensor else parts_of(key)
@@ -82,7 +82,7 @@ def _array(tensor: GraphTensor, key: Any, value: Any) -> Array:
 
 
 def _check_whole_number(tensor: GraphTensor, value: Any) -> None:
-    """Refuses a whole number that the dtype cannot hold."""
+    """Raises an error for an integer that the dtype cannot represent."""
     if value.__class__ is int and tensor.dtype.is_integer and not tensor.dtype.min <= value <= tensor.dtype.max:
         raise TypeError(
             f"Type of feed value {value} with type {type(value)} is not compatible with Tensor type {tensor.dtype!r}. "

@@ -1,4 +1,4 @@
-"""What a session is asked for: the tensors and nodes in a structure, and the structure of their values."""
+"""Fetches of a session: the tensors and nodes in a structure, and the structure of their values."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Element = GraphTensor | Operation
 
 
 class SparseTensorValue(NamedTuple):
-    """The arrays of a sparse tensor: where its values stand, the values, and the lengths of its axes."""
+    """The arrays of a sparse tensor: the indices of its values, the values, and the dense shape."""
 
     indices: Any
     values: Any
@@ -28,7 +28,7 @@ class SparseTensorValue(NamedTuple):
 
 
 class IndexedSlicesValue(NamedTuple):
-    """The arrays of some rows of a larger one: the rows, which ones they are, and the shape of the whole, if known."""
+    """The arrays of an `IndexedSlices`: the rows, their indices, and the dense shape, if known."""
 
     values: Any
     indices: Any
@@ -36,7 +36,7 @@ class IndexedSlicesValue(NamedTuple):
 
 
 def parts_of(value: Any) -> tuple[Any, ...] | None:
-    """Returns the tensors that a value is made of, in the order of its class above; None for other things."""
+    """Returns the component tensors of a value, in the order of the classes above; None for other objects."""
     if isinstance(value, SparseTensor):
         return SparseTensorValue(value.indices, value.values, value.dense_shape)
     if isinstance(value, IndexedSlices):
@@ -45,11 +45,11 @@ def parts_of(value: Any) -> tuple[Any, ...] | None:
 
 
 def elements_in(fetches: Any, graph: Graph) -> list[Element]:
-    """Returns the tensors and nodes that a structure of fetches names, in order.
+    """Returns the tensors and nodes in a structure of fetches, in order.
 
     Raises:
-      TypeError: something in it is neither a tensor nor a node nor a name.
-      ValueError: it is of another graph, or there is no such name.
+      TypeError: if an item is not a tensor, a node or a name.
+      ValueError: if an item belongs to another graph, or a name does not exist.
     """
     if isinstance(fetches, list | tuple):
         return [element for item in fetches for element in elements_in(item, graph)]  # pyright: ignore[reportUnknownVariableType]
@@ -64,13 +64,13 @@ def elements_in(fetches: Any, graph: Graph) -> list[Element]:
 
 
 def _fields_of(fetches: Any) -> list[Any]:
-    """Returns the values of an object of a class that `attrs` has made, in the order of their fields."""
+    """Returns the field values of an `attrs` object, in the order of the fields."""
     fields: Any = fetches.__attrs_attrs__
     return [getattr(fetches, field.name) for field in fields]
 
 
 def _needs_no_run(component: Any) -> bool:
-    """Tells whether a part needs no run: a shape that is known, or is not told."""
+    """Returns whether a component needs no run: a known shape, or None."""
     return component is None or isinstance(component, tuple | list | TensorShape)
 
 
@@ -79,16 +79,16 @@ def _array(lengths: Any) -> Any:
 
 
 _TO_BUILD = (
-    "To build a graph instead, call `tf.compat.v1.disable_eager_execution()` first, or write "
+    "To build a graph instead, first call `tf.compat.v1.disable_eager_execution()`, or write "
     "`import nbtf.compat.v1 as tf`, without tf.enable_eager_execution()."
 )
 
 
 def empty(fetches: Any) -> RuntimeError:
-    """Returns what is raised where the graph has no nodes, with the way out for tensors that have their values."""
+    """Returns the error for an empty graph, which suggests a solution if the fetches are eager tensors."""
     text = "The Session graph is empty. Add operations to the graph before calling run()."
     hint = (
-        f" {_describe_fetch(fetches)} was made eagerly, outside a graph. {_TO_BUILD}"
+        f" {_describe_fetch(fetches)} was created eagerly, outside a graph. {_TO_BUILD}"
         if isinstance(fetches, Tensor)
         else ""
     )
@@ -96,10 +96,10 @@ def empty(fetches: Any) -> RuntimeError:
 
 
 def check_not_eager(fetch: Any) -> None:
-    """Raises `TypeError` for a tensor that has its value already."""
+    """Raises `TypeError` for an eager tensor."""
     if isinstance(fetch, Tensor):
         raise TypeError(
-            f"{_describe_fetch(fetch)} was made eagerly, outside a graph: it has its value already, call "
+            f"{_describe_fetch(fetch)} was created eagerly, outside a graph. It already has a value: call "
             f"`.numpy()`. {_TO_BUILD}"
         )
 
@@ -125,7 +125,7 @@ def _describe_fetch(fetch: Any) -> str:
 
 
 def values_like(fetches: Any, values: Iterator[Any]) -> Any:
-    """Returns the structure of the fetches with their values instead, which are taken one by one."""
+    """Returns the structure of the fetches, filled with consecutive values."""
     if isinstance(fetches, Mapping):
         return _mapping_like(fetches, values)
     if isinstance(fetches, list | tuple):

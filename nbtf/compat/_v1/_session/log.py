@@ -1,4 +1,4 @@
-"""What a session prints of its devices and of where its nodes are placed, in the forms of several releases."""
+"""The placement log of sessions: their devices and the devices of their nodes, in the formats of several releases."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from nbtf._runtime.placement import Machine
 
 
 class Placed(NamedTuple):
-    """A node, and where it was placed. `inputs` are the names of the nodes it waits for, control inputs included."""
+    """A placed node and its device. `inputs` are the names of the nodes it waits for, including control inputs."""
 
     name: str
     type: str
@@ -25,10 +25,10 @@ class Placed(NamedTuple):
 
 
 class SessionLog:
-    """The placement log of one session, in the style that `tf.runtime.placement_log_style` says at the moment."""
+    """The placement log of one session, in the current style of `tf.runtime.placement_log_style`."""
 
     def mapping(self, machine: Machine) -> None:
-        """Prints which card each GPU is; where there is none, says so on stderr."""
+        """Prints the card of each GPU, or a message on standard error if there are no GPUs."""
         context, style = CURRENT.context, _style()
         lines = [_mapping_line(device, context, style) for device in machine.by_name.values() if device.type == "GPU"]
         if lines:
@@ -41,16 +41,16 @@ class SessionLog:
 
         Args:
           nodes: all nodes of the graph, in the order of their creation.
-          machine: where they were placed.
+          machine: the devices on which they were placed.
         """
         style = _style()
         _write(sys.stdout, [_node_line(node, style) for node in _in_order(nodes, style)])
 
 
 def card_in_words(device: Device, context: Context) -> str:
-    """Returns which card a GPU is on: `device: 0, name: Tesla K40c, pci bus id: 0000:05:00.0, compute capability: 3.5`.
+    """Returns a GPU's card: `device: 0, name: Tesla K40c, pci bus id: 0000:05:00.0, compute capability: 3.5`.
 
-    The number is that of the card among those that the process sees. A simulated card is called so.
+    The number counts the cards that are visible to the process. A simulated card is labelled as such.
     """
     card = _card(device, context)
     return _described(device, context, STYLES["2.21"]) + (" (simulated)" if card.simulated else "")
@@ -61,16 +61,16 @@ def _style() -> LogStyle:
 
 
 def _write(stream: TextIO | None, lines: list[str]) -> None:
-    """Writes lines at once, so that nothing comes between them."""
+    """Writes all lines in one call, so that no other output comes between them."""
     try:
-        if stream is not None:  # a program without a window has none
+        if stream is not None:  # a program without a console has no stream
             stream.write("".join([f"{line}\n" for line in lines]))
-    except (OSError, ValueError) as error:  # full or closed: no reason to stop computing
-        warn(f"the placement log of a session could not be written: {type(error).__name__}: {error}")
+    except (OSError, ValueError) as error:  # the disk is full or the stream closed, which must not stop the program
+        warn(f"could not write the placement log of a session: {type(error).__name__}: {error}")
 
 
 def _spelled(device: str, style: LogStyle) -> str:
-    """Returns a full name as a release wrote it: before 1.4 `/gpu:0`."""
+    """Returns a full device name in a release's format: `/gpu:0` before 1.4."""
     if not style.short_devices:
         return device
     task, slash, number = device.replace("/device:", "/").rpartition("/")
@@ -101,13 +101,13 @@ def _node_line(node: Placed, style: LogStyle) -> str:
 
 
 def _in_order(nodes: Sequence[Placed], style: LogStyle) -> list[Placed]:
-    """Returns nodes in the order in which a release placed them."""
+    """Returns nodes in a release's placement order."""
     ordered = list(nodes) if style.creation_order else _as_rebuilt(nodes)
     return sorted(ordered, key=lambda node: node.generator) if style.generators_last else ordered
 
 
 def _as_rebuilt(nodes: Sequence[Placed]) -> list[Placed]:
-    """Returns nodes in the order in which older releases rebuilt a graph: of those that can be made, the last one.
+    """Returns nodes in the order in which older releases rebuilt a graph: always the last node that is ready.
 
     Source: the list of ready nodes in GraphConstructor of TensorFlow 0.x and early 1.x, which is a stack.
     """

@@ -1,4 +1,4 @@
-"""Which devices a session has: CPUs of its own, and the GPUs of the process as its settings number them."""
+"""The devices of a session: its own CPUs, and the process's GPUs in the order that its configuration gives."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from nbtf.compat._v1._config.config_proto import ConfigProto, GPUOptions
 from nbtf.compat._v1._graph.defaults import building
 from nbtf.errors import InternalError, InvalidArgumentError, NotFoundError, UnknownError
 
-# Rules and texts of this file: gpu_device.cc and device_id_utils.cc of TensorFlow 2.
+# Source of the rules and texts in this file: gpu_device.cc and device_id_utils.cc of TensorFlow 2.
 
 
 def config_of(context: Context) -> ConfigProto:
-    """Returns the settings of a session that was given none: those of `tf.config` and `tf.debugging`."""
+    """Returns the configuration of a session without one: the settings of `tf.config` and `tf.debugging`."""
     config = ConfigProto(log_device_placement=context.log is not None)
     settings = vars(context.settings)
-    # Where nothing was said, graphs have none.
+    # Graphs do not use soft placement unless the program requests it.
     config.allow_soft_placement = bool(settings.get("soft_placement", building() is None))
     config.inter_op_parallelism_threads = context.settings.inter_op_threads
     config.intra_op_parallelism_threads = context.settings.intra_op_threads
@@ -36,16 +36,16 @@ def config_of(context: Context) -> ConfigProto:
 
 
 def machine_of(config: ConfigProto, context: Context) -> Machine:
-    """Returns the devices of a session with these settings.
+    """Returns the devices of a session with this configuration.
 
-    The first session decides how the memory of GPUs is taken, unless ops ran before.
+    The first session determines how GPU memory is allocated, unless ops ran before.
 
     Raises:
-      InvalidArgumentError: `visible_device_list` makes no sense, or does not go together with other settings.
-      AlreadyExistsError: it numbers GPUs in another way than the process does already.
-      NotFoundError: it has no CPU.
-      UnknownError: virtual devices for other GPUs than there are.
-      InternalError: the card cannot take memory in this way.
+      InvalidArgumentError: if `visible_device_list` is invalid or incompatible with other settings.
+      AlreadyExistsError: if it numbers GPUs differently than the process already does.
+      NotFoundError: if the configuration has no CPU.
+      UnknownError: if it has virtual devices for GPUs that do not exist.
+      InternalError: if the allocator type is unknown.
     """
     cpus = config.device_count.get("CPU", 1)
     if cpus < 1:
@@ -83,7 +83,7 @@ def _memory(options: GPUOptions) -> MemoryOptions:
 
 
 def _numbered(options: GPUOptions, present: list[PhysicalDevice], context: Context) -> list[LogicalGPU]:
-    """Returns the GPUs in the order of `visible_device_list`; without one as `tf.config` has them."""
+    """Returns the GPUs in the order of `visible_device_list`, or by default in the order of `tf.config`."""
     text: str = options.visible_device_list
     if not text:
         configured = context.gpus.configured()
@@ -113,7 +113,7 @@ def _number(entry: str, text: str, present: int) -> int:
 
 
 def _divide_gpus(options: GPUOptions, gpus: list[PhysicalDevice], count: int) -> list[LogicalGPU]:
-    """Returns the logical GPUs that `virtual_devices` makes of these."""
+    """Returns the logical GPUs that `virtual_devices` defines on these GPUs."""
     divisions = options.experimental.virtual_devices
     if options.per_process_gpu_memory_fraction > 0:
         raise InvalidArgumentError("It's invalid to set per_process_gpu_memory_fraction when virtual_devices is set.")
@@ -146,24 +146,24 @@ def _check_allocator(options: GPUOptions) -> None:
         raise InternalError(f"Invalid allocator type: {options.allocator_type}")
 
 
-# What TensorFlow says of every CPU. Source: ThreadPoolDeviceFactory, threadpool_device_factory.cc.
+# TensorFlow's description of every CPU. Source: ThreadPoolDeviceFactory, threadpool_device_factory.cc.
 _CPU_MEMORY = 256 << 20
 
 _INCARNATIONS: WeakKeyDictionary[Device, int] = WeakKeyDictionary()
 
 
 def memory_limit_of(device: Device) -> int:
-    """Returns the bytes that a device may use; a CPU's is a matter of form."""
+    """Returns the memory limit of a device in bytes; for a CPU, TensorFlow's constant."""
     return _CPU_MEMORY if device.memory is None else device.memory.stats().limit
 
 
 def incarnation_of(device: Device) -> int:
-    """Returns a random number of 64 bits that a device keeps as long as it lives."""
+    """Returns a random 64-bit number that identifies a device during its lifetime."""
     return _INCARNATIONS.setdefault(device, secrets.randbits(64))
 
 
 class DeviceAttributes(NamedTuple):
-    """A device of a session: full name, type, bytes of memory, and a random number."""
+    """A device of a session: full name, type, memory in bytes, and a random number."""
 
     name: str
     device_type: str
@@ -175,7 +175,7 @@ class DeviceAttributes(NamedTuple):
 
 
 def devices_of(machine: Machine) -> list[DeviceAttributes]:
-    """Returns the devices of a session, CPUs first."""
+    """Returns the devices of a session, with CPUs first."""
     return [
         DeviceAttributes(name, device.type, memory_limit_of(device), _signed(incarnation_of(device)))
         for name, device in machine.by_name.items()

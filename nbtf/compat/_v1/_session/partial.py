@@ -1,4 +1,4 @@
-"""A run in several parts: each feeds some more tensors, and what can be computed by then runs once."""
+"""Partial runs: each part feeds more tensors, and every node runs once, as soon as its inputs are available."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ class PartialRun:
     """A prepared run: the plan of `Session.partial_run_setup`, and the nodes that have run so far.
 
     Args:
-      runner: runs the nodes, and holds the variables.
-      plan: the steps that make all fetches.
+      runner: runs the nodes and holds the variables.
+      plan: steps that compute all fetches.
       fetches: tensors that may be fetched, each once.
       feeds: tensors that may be fed, each once.
     """
@@ -38,20 +38,20 @@ class PartialRun:
 
     @property
     def is_finished(self) -> bool:
-        """Whether everything was fed and fetched."""
+        """Whether everything has been fed and fetched."""
         return not self._open_fetches and not self._open_feeds
 
     def run(self, elements: Sequence[Any], fed: Mapping[GraphTensor, Any], host: Any) -> list[Any]:
         """Returns the values of some fetches.
 
         Args:
-          elements: tensors among those of the setup.
-          fed: arrays for some more tensors.
-          host: CPU:0, where they come from.
+          elements: tensors to fetch, named in the setup.
+          fed: arrays for further tensors.
+          host: CPU:0, the device of fed arrays.
 
         Raises:
-          InvalidArgumentError: if the setup does not name one of them, if one was fed before, or if a fetch needs one
-            that was not.
+          InvalidArgumentError: if a tensor is not part of the setup or has already been fed, or if a fetch needs one
+            that has not been fed.
         """
         self._check_feeds(fed)
         self._check_fetches(elements, fed)
@@ -87,7 +87,7 @@ class PartialRun:
                 )
 
     def _missing(self, element: GraphTensor, missing: set[GraphTensor]) -> GraphTensor | None:
-        """Returns a tensor that a fetch needs and that was not fed; None if there is none."""
+        """Returns a tensor that a fetch needs and that has not been fed; None if there is none."""
         pending, visited = [element], set[GraphTensor]()
         while pending:
             tensor = pending.pop()
@@ -99,7 +99,7 @@ class PartialRun:
         return None
 
     def _take_steps(self) -> None:
-        """Runs the nodes that have all their inputs by now."""
+        """Runs all nodes whose inputs are available."""
         steps = self._waiting
         self._waiting = []
         nodes = {step.node for step in steps}

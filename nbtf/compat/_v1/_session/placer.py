@@ -1,4 +1,4 @@
-"""On which devices do the nodes of a graph run, and why?
+"""The session placer, which assigns graph nodes to devices and records the reasons.
 
 Source: placer.cc and colocation_graph.cc of TensorFlow 2.21.
 """
@@ -18,21 +18,21 @@ from nbtf.compat._v1._session.colocation import Colocation, Group, Types, debug_
 from nbtf.errors import InvalidArgumentError
 
 _METADATA = frozenset({"Shape", "Size", "Rank"})
-"""Ops that look at shapes alone: they go where their input is."""
+"""Ops that read only the shape of their input; they are placed on its device."""
 
 _PRIORITIES = {"GPU": 210, "CPU": 70}
-"""Which type of device is better. Source: `DeviceFactory::Register` of TensorFlow 2.21."""
+"""The priority of each device type. Source: `DeviceFactory::Register` of TensorFlow 2.21."""
 
 
 class Placement(NamedTuple):
-    """A device, and why."""
+    """A device and the reason for choosing it."""
 
     device: Device
     reason: Reason
 
 
 class _Choice(NamedTuple):
-    """The devices that a group may be on, the best first; `softly`, if none of those it asks for."""
+    """The devices allowed for a group, best first; `softly` if none of the requested devices is available."""
 
     devices: tuple[Device, ...]
     softly: bool = False
@@ -44,29 +44,29 @@ def place_nodes(
     placed: dict[Operation, Placement] | None = None,
     fixed: Mapping[Operation, Device] | None = None,
 ) -> dict[Operation, Placement]:
-    """Returns where nodes run; depends on nothing but its arguments.
+    """Returns the placement of each node, which depends only on the arguments.
 
-    Nodes that make one value from nothing come last and go where all their consumers are.
+    Nodes with no inputs and one output are placed last, on the device of their consumers if that is a single one.
 
     Args:
-      nodes: those of a graph, in the order of their creation.
+      nodes: nodes of a graph, in the order of their creation.
       machine: the devices, and whether soft placement is on.
-      placed: is filled as it goes; tells what had been placed before an error.
-      fixed: variables that have a value already, which keep their groups where they are.
+      placed: receives the placements; after an error, it has those made before.
+      fixed: devices of variables that already have a value; their groups stay on these devices.
 
     Raises:
-      InvalidArgumentError: a node cannot be placed.
+      InvalidArgumentError: if a node cannot be placed.
     """
     return _Placer(nodes, machine, {} if placed is None else placed, fixed or {}).placed
 
 
 def types_of(node: Operation, types: Types) -> Types:
-    """Returns those types of devices on which a node can run.
+    """Returns the device types, among `types`, that can run a node.
 
     Raises:
-      InvalidArgumentError: there are none.
+      InvalidArgumentError: if there are none.
     """
-    tensors = flat(node.arguments) or node.outputs  # what takes nothing is placed by what it makes
+    tensors = flat(node.arguments) or node.outputs  # a node without inputs is placed according to its outputs
     dtypes = tuple([tensor._dtype for tensor in tensors])
     runnable = tuple([type for type in types if _has_kernel(node.record, type, dtypes)])
     if not runnable:
@@ -100,7 +100,7 @@ class _Placer:
         self._colocation = Colocation(nodes, lambda node: types_of(node, types), machine.soft)
         known_nodes = set(nodes) if fixed else ()
         self._settled = {self._colocation.group(node): device for node, device in fixed.items() if node in known_nodes}
-        """The devices of groups; a group of one node needs none."""
+        """The devices of groups that are already placed; groups with one node are left out."""
         for node in order_of(nodes):
             placement = self.placed[node] = self._place_node(node)
             group = self._colocation.group(node)
@@ -135,7 +135,7 @@ class _Placer:
         return tuple([device for fields, device in self._named if device.type in types and fits(request, fields)])
 
     def _beside_consumers(self, node: Operation) -> tuple[Device | None, Reason]:
-        """Returns the one device on which all are that wait for a node."""
+        """Returns the device that all consumers of a node share, or None, and the reason."""
         placements = [self.placed.get(consumer) for consumer in self._waiting_for.get(node, ())]
         devices = {None if placement is None else placement.device for placement in placements} or {None}
         device = devices.pop()
@@ -143,13 +143,13 @@ class _Placer:
         return (None if devices else device), (_WITH_CONSUMERS if several else _WITH_CONSUMER)
 
     def _beside_input(self, node: Operation) -> tuple[Device | None, Reason]:
-        """Returns where the input of a node is that looks at a shape, or only passes a value on."""
+        """Returns the device of a node's input if the node only reads its shape or passes its value on."""
         follows = node.type in _METADATA or (node.type == "Identity" and self._passes_on(node))
         placement = self.placed.get(node.inputs[0].op) if follows else None
         return (None if placement is None else placement.device), _WITH_INPUT
 
     def _passes_on(self, node: Operation) -> bool:
-        """Tells whether a node asks for nothing between one source and at most one consumer that ask for the same."""
+        """Returns whether a node without a requested device connects one source to at most one similar consumer."""
         consumers = self._waiting_for.get(node, ())
         if node.device or len(node.inputs) + len(node.control_inputs) != 1 or len(consumers) > 1:
             return False
@@ -186,13 +186,13 @@ _WITH_INPUT = Reason("session placer", "with its input")
 
 
 def _best_first(name_and_device: tuple[Fields, Device]) -> tuple[int, str]:
-    """Sorts devices of one type by name, as texts: GPU:10 stands before GPU:2, as in TensorFlow."""
+    """Sort key for devices: by type, then by name as a string, so that GPU:10 precedes GPU:2, as in TensorFlow."""
     device = name_and_device[1]
     return -_PRIORITIES.get(device.type, 0), device.name
 
 
 def fits(request: Fields, fields: Fields) -> bool:
-    """Tells whether a device has everything that is asked for."""
+    """Returns whether a device matches all requested fields."""
     for requested_value, field_value in zip(request, fields, strict=True):
         if requested_value is not None and requested_value != field_value:
             return False
@@ -200,7 +200,7 @@ def fits(request: Fields, fields: Fields) -> bool:
 
 
 def _waiting(nodes: Sequence[Operation]) -> dict[Operation, list[Operation]]:
-    """Returns the nodes that wait for each, be it for its values, as often as they take them, or only for its end."""
+    """Maps each node to its consumers: once for each value they use, and once for a control dependency."""
     waiting_for: dict[Operation, list[Operation]] = {}
     for node in nodes:
         for source in [*[tensor.op for tensor in node.inputs], *node.control_inputs]:
@@ -209,13 +209,13 @@ def _waiting(nodes: Sequence[Operation]) -> dict[Operation, list[Operation]]:
 
 
 def _beside(node: Operation) -> str | None:
-    """Returns the name of the node that another must stand beside."""
+    """Returns the name of the node with which a node must be colocated."""
     for tensor in node.reference_inputs:
         return tensor.op.name
     return next((name for name in node.colocated_with if name != node.name), None)
 
 
-# What is said of nodes that cannot be placed
+# Errors for nodes that cannot be placed
 
 
 def _refusal(node: Operation, group: Group, machine: Machine) -> InvalidArgumentError:
@@ -241,7 +241,7 @@ def _refusal(node: Operation, group: Group, machine: Machine) -> InvalidArgument
 
 
 def _kernels(node: Operation) -> str:
-    """Returns the attributes of a node, and for which dtypes there are kernels of its op."""
+    """Returns a node's attributes, and the dtypes for which its op has kernels."""
     letter, dtypes = next(iter(getattr(node.record, "sets", {}).items()), ("", ()))
     lines: list[str] = []
     for type in ("CPU", "GPU"):

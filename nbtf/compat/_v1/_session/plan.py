@@ -1,4 +1,4 @@
-"""Which nodes a session runs for its fetches, in which order, what it copies for them, and when a value can go."""
+"""Execution plans: the nodes to run for given fetches, their order, their copies, and when values can be freed."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from nbtf.compat._v1._graph.deferred import Deferred
 from nbtf.compat._v1._session.placer import Placement
 
 Key: TypeAlias = "GraphTensor | tuple[GraphTensor, Device]"
-"""What a run has made: a tensor of the graph, or a copy of it on another device."""
+"""A value of a run: a graph tensor, or its copy on another device."""
 
 Keys: TypeAlias = "tuple[Key | list[Key], ...]"
 
@@ -26,7 +26,7 @@ _FED = Reason("session placer", "fed, with its consumer")
 
 
 class Copy(NamedTuple):
-    """A copy that is made before a node runs."""
+    """A copy to make before a node runs."""
 
     source: GraphTensor
     key: Key
@@ -35,14 +35,14 @@ class Copy(NamedTuple):
 
 
 Kind: TypeAlias = Literal["op", "constant", "variable", "deferred", "placeholder", "nothing"]
-"""What running a node is about."""
+"""How a node is executed."""
 
 
 @dataclass(slots=True)
 class Step:
-    """A node to run: in which scope, from what, and what nobody needs after it.
+    """A node to run, with its scope, its inputs, and the values that are not needed afterwards.
 
-    `late` are the attributes that only a run tells.
+    `late_attrs` are the attributes whose values are known only during the run.
     """
 
     node: Operation
@@ -55,16 +55,16 @@ class Step:
 
 
 class Plan(NamedTuple):
-    """What a session does for some fetches; for each of them the tensor, and the scope it is read in."""
+    """The steps for some fetches and, for each fetch, its tensor and the scope in which it is read."""
 
     steps: list[Step]
     fetches: Sequence[tuple[GraphTensor, Scope | None] | None]
 
 
 def needed(fetches: Sequence[GraphTensor | Operation], fed: Collection[GraphTensor]) -> list[Operation]:
-    """Returns the nodes that make the fetches, in an order to run them; what is fed is not made.
+    """Returns the nodes that the fetches depend on, in execution order; fed tensors are not computed.
 
-    A node stands behind its inputs because it was made after them: the order of creation will do.
+    The order of creation is an execution order, because every node is created after its inputs.
     """
     pending = [fetch if isinstance(fetch, Operation) else fetch.op for fetch in fetches if fetch not in fed]
     nodes: set[Operation] = set()
@@ -84,12 +84,12 @@ def plan(
     placed: Mapping[Operation, Placement],
     host: Device,
 ) -> Plan:
-    """Returns the steps that make the fetches.
+    """Returns the steps that compute the fetches.
 
     Args:
-      fetches: what is asked for.
-      fed: what has a value already, on the host.
-      placed: where the nodes run.
+      fetches: the requested tensors and nodes.
+      fed: tensors that already have a value, on the host.
+      placed: placements of the nodes.
       host: CPU:0.
     """
     nodes = needed(fetches, fed)
@@ -127,13 +127,13 @@ def _role_of(node: Operation) -> Kind:
 
 
 def _takes_values(node: Operation) -> bool:
-    """Tells whether a node of the table only takes values, be they those of variables."""
+    """Returns whether a node is an op of the table that uses only values, possibly those of variables."""
     leads_on = any([tensor._link is not None for tensor in node.outputs])
     return not (isinstance(node.record, Source | Deferred) or node.reference_inputs or leads_on)
 
 
 def _end(steps: Sequence[Step], fetched: Collection[GraphTensor]) -> None:
-    """Adds to each step what nobody needs after it."""
+    """Adds to each step the values that are not needed after it."""
     last: dict[Any, Step] = {}
     for step in steps:
         for key in (*step.node.outputs, *step.node.inputs, *_flat(step.keys)):
@@ -144,10 +144,10 @@ def _end(steps: Sequence[Step], fetched: Collection[GraphTensor]) -> None:
 
 
 class _Copies:
-    """Which tensors are copied before the ops run that want them.
+    """The tensors that are copied before the ops that need them.
 
-    An op that finds an input elsewhere copies it for itself. What several ops on a device want is copied once, as
-    TensorFlow does, and what is fed goes to a device as a value that comes from the program.
+    An op that finds an input on another device copies it itself. A tensor that several ops on a device need is copied
+    once, as in TensorFlow, and a fed tensor is copied to a device as a value that comes from the program.
     """
 
     def __init__(
@@ -169,7 +169,7 @@ class _Copies:
         self._fed = fed
 
     def keys(self, node: Operation, device: Device) -> Keys:
-        """Returns what a node on a device takes: the copies there, where they are made before it runs."""
+        """Returns the inputs of a node on a device, with copies made beforehand where there are any."""
         if not self._wanted or not _wants_copies(node):
             return node.arguments
         return tuple(
@@ -184,7 +184,7 @@ class _Copies:
         return copy_key if copy_key in self._wanted else tensor
 
     def new(self, keys: Keys, scope: NodeScope) -> list[Copy]:
-        """Returns the copies that a node is the first to want."""
+        """Returns the copies that a node is the first to need."""
         copy_keys = [key for key in dict.fromkeys(_flat(keys)) if isinstance(key, tuple) and key not in self._made]
         self._made.update(copy_keys)
         return [self._copy(copy_key, scope) for copy_key in copy_keys]
@@ -197,7 +197,7 @@ class _Copies:
 
 
 def _wants_copies(node: Operation) -> bool:
-    """Tells whether a node wants the values that it takes on its own device."""
+    """Returns whether a node needs its input values on its own device."""
     return _takes_values(node) and not node.record.host_outputs
 
 

@@ -1,4 +1,4 @@
-"""How a session runs its steps: each node on the road that eager ops take, where it was placed."""
+"""Execution of a session's steps: each node takes the same road as eager ops, on the device of its placement."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from nbtf.compat._v1._variables.running import Values, outputs_on_variables, val
 from nbtf.errors import FailedPreconditionError, InvalidArgumentError, OpError
 
 Made = dict[Any, Any]
-"""What a run has made so far, by tensor of the graph or way of a copy: tensors, and variables of the session."""
+"""The values of a run so far, by graph tensor or copy: tensors, and variables of the session."""
 
 
 class _Const(EagerConst):
@@ -40,16 +40,16 @@ _CONST = _Const()
 
 
 class Runner:
-    """Runs plans, and holds what lasts from one run to the next: variables, and constants on their devices."""
+    """Runs plans, and holds the state that outlives a run: variables, and constants on their devices."""
 
     def __init__(self) -> None:
         self.values: Values = {}
         self.constants: dict[Operation, Tensor] = {}
         self.streams: dict[Operation, Stream] = {}
-        """The rows of numbers of random ops; each session draws its own."""
+        """The random streams of random ops; each session has its own."""
 
     def forget(self) -> None:
-        """Gives up what it holds, even while an error that somebody keeps still leads here."""
+        """Releases all values, even if a stored error still refers to this object."""
         self.values.clear()
         self.constants.clear()
         self.streams.clear()
@@ -61,10 +61,10 @@ class Runner:
         host: Device,
         stopwatch: Stopwatch | None = None,
     ) -> list[Any]:
-        """Runs the steps in order, each in a scope of its own, and returns the values of the fetches.
+        """Runs the steps in order, each in its own scope, and returns the values of the fetches.
 
-        Of what a run makes only what variables took outlives an error or an interrupt, even while somebody looks at the
-        error; the scope of the caller comes back, also where an interrupt comes while it is brought back.
+        After an error or an interrupt, only values assigned to variables are kept, even if the error is stored. The
+        caller's scope is restored, even if an interrupt arrives while it is being restored.
         """
         outer = SCOPE()
         try:
@@ -108,12 +108,12 @@ class Runner:
         if stopwatch is not None:
             stopwatch.end(step, outputs)
         for tensor, value in zip(step.node.outputs, outputs, strict=True):
-            run_values.setdefault(tensor, value)  # what is fed stays
+            run_values.setdefault(tensor, value)  # fed values are kept
         for key in step.done_with:
             run_values.pop(key, None)
 
     def outputs(self, step: Step, run_values: Made) -> list[Any]:
-        """Returns what a node makes of its inputs."""
+        """Returns the outputs of a node."""
         role, node = step.role, step.node
         if role == "op":
             return _results(step, run_values, self.streams)
@@ -130,7 +130,7 @@ class Runner:
         return []
 
     def _constant(self, step: Step) -> Tensor:
-        """Returns a constant, which goes to its device once in the life of the session."""
+        """Returns a constant, which is copied to its device once in the lifetime of the session."""
         node, scope = step.node, step.scope
         assert scope.placed is not None
         device, reason = scope.placed
@@ -180,7 +180,7 @@ def on_host(array: Any, like: GraphTensor, host: Device) -> Tensor:
 
 
 def read(tensor: GraphTensor, scope: Any, run_values: Made, number: int) -> Any:
-    """Returns the value of what was fetched; its number is part of the name that TensorFlow has for reading it."""
+    """Returns the value of a fetch; the node that reads it has `number` in its name, as in TensorFlow."""
     set_scope(scope)
     try:
         return value_of(run_values[tensor], f"_retval_{tensor.op.name}_{tensor.value_index}_{number}").numpy()
@@ -188,11 +188,11 @@ def read(tensor: GraphTensor, scope: Any, run_values: Made, number: int) -> Any:
         raise FailedPreconditionError(None, tensor.op, f"Graph execution error:\n\n{error.message}") from None
 
 
-# What is said of nodes that fail
+# Errors of failing nodes
 
 
 def _locate_error(error: OpError, node: Operation | None) -> OpError:
-    """Returns an error that says at which node it happened, below the first line."""
+    """Returns an error that names its node, below the first line."""
     if node is None or error.op is not None:
         return error
     message = error.message
@@ -203,12 +203,12 @@ def _locate_error(error: OpError, node: Operation | None) -> OpError:
 
 
 def _let_go(error: BaseException | None, handled: BaseException | None) -> None:
-    """Empties the frames of the road: an error that is kept, as notebooks do, must not keep tensors in memory."""
+    """Clears the frames of the road, so that a stored error, as in notebooks, does not keep tensors in memory."""
     while error is not None and error is not handled:
         step = error.__traceback__
         while step is not None:
             if is_ours(step.tb_frame):
-                with suppress(RuntimeError):  # this frame and those around it still run
+                with suppress(RuntimeError):  # raised for this frame and its callers, which are still running
                     step.tb_frame.clear()
             step = step.tb_next
         error = error.__cause__ or error.__context__

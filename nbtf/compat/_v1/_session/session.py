@@ -1,4 +1,4 @@
-"""A session: runs the nodes of a graph on the road that eager ops take; also one that stays open."""
+"""Sessions, which run graph nodes on the same road as eager ops, and interactive sessions."""
 
 from __future__ import annotations
 
@@ -36,20 +36,20 @@ from nbtf.compat._v1._variables.running import Values
 from nbtf.errors import CancelledError, InvalidArgumentError, UnimplementedError
 
 _REMEMBERED = 256
-"""Plans kept at most; a graph that grows in a loop must not fill the memory."""
+"""The maximum number of cached plans, so that a graph that grows in a loop does not fill the memory."""
 
 
 class Session(ChangingBlock):
     """Runs parts of one graph.
 
     Args:
-      target: empty: this process; there is no other that would run it.
-      graph: the graph; by default the default one.
-      config: settings, which are copied; those of `tf.config` when None.
+      target: must be empty, because a session runs only in this process.
+      graph: the graph; None for the default graph.
+      config: configuration, which is copied; None for the settings of `tf.config`.
 
     Raises:
-      TypeError: an argument is of another kind.
-      UnimplementedError: a target names another process.
+      TypeError: if an argument has the wrong type.
+      UnimplementedError: if the target names another process.
     """
 
     def __init__(
@@ -63,8 +63,8 @@ class Session(ChangingBlock):
             )
         if target:
             raise UnimplementedError(
-                f"A session runs in this process, got the target {target!r}. Leave `target` (or `master`) empty. "
-                "Other hosts are simulated for programs that run eagerly: tf.runtime.simulate_cluster(hosts=2, gpus=8)."
+                f"A session runs only in this process. Got the target {target!r}: leave `target` (or `master`) empty. "
+                "To simulate other hosts in eager programs, call tf.runtime.simulate_cluster(hosts=2, gpus=8)."
             )
         if graph is not None and not isinstance(graph, Graph):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise TypeError(f'Argument `graph` must be a tf.Graph, but got "{type(graph).__name__}"')
@@ -77,7 +77,7 @@ class Session(ChangingBlock):
         self._plans: dict[Any, Plan] = {}
         self._placed: dict[Operation, Placement] = {}
         self._version = 0
-        """How many nodes the graph had when they were placed."""
+        """The number of nodes in the graph when they were last placed."""
         self._lock = new_lock()
         self._runner = Runner()
         self._partial_runs: dict[str, PartialRun] = {}
@@ -90,12 +90,12 @@ class Session(ChangingBlock):
 
     @property
     def graph(self) -> Graph:
-        """The graph whose nodes it runs."""
+        """The graph of the session."""
         return self._graph
 
     @property
     def values(self) -> Values:
-        """The values of variables, by the nodes that stand for them."""
+        """The values of variables, by the nodes that represent them."""
         return self._runner.values
 
     def run(
@@ -105,18 +105,18 @@ class Session(ChangingBlock):
         options: Any = None,
         run_metadata: Any = None,
     ) -> Any:
-        """Returns the values of tensors, and None for nodes, in the structure of the fetches.
+        """Runs nodes, and returns the values of tensors and None for nodes, in the structure of the fetches.
 
         Args:
-          fetches: a tensor, a node, the name of one, or lists, tuples and dictionaries of them.
-          feed_dict: values for tensors, by tensor or name.
-          options: `RunOptions`; with a `trace_level` above `NO_TRACE` each node is measured.
-          run_metadata: `RunMetadata`, which gets what was measured. Times of simulated GPUs are those that this
-            computer's CPU took.
+          fetches: a tensor, a node, a name, or lists, tuples and dictionaries of them.
+          feed_dict: dictionary of tensors or their names, and values.
+          options: `RunOptions`; with a `trace_level` above `NO_TRACE`, each node is measured.
+          run_metadata: `RunMetadata` that receives the measurements. For simulated GPUs, they are times of this
+            computer's CPU.
 
         Raises:
-          RuntimeError: the session is closed, or its graph has no nodes.
-          InvalidArgumentError: a placeholder was not fed, a device is not there, an op failed.
+          RuntimeError: if the session is closed, or its graph has no nodes.
+          InvalidArgumentError: if a placeholder was not fed, a device is not available, or an op failed.
         """
         if self._closed:
             raise RuntimeError("Attempted to use a closed Session.")
@@ -128,7 +128,7 @@ class Session(ChangingBlock):
         if not elements:
             return fetches
         stopwatch = Stopwatch() if options is not None and trace_level_of(options) else None
-        run_plan = self._plan(elements, fed)  # first: after a restart it finds other devices, and forgets all values
+        run_plan = self._plan(elements, fed)  # comes first: after a restart, it updates devices and drops all values
         values = self._runner.run(run_plan, fed, self._machine.host, stopwatch)
         if run_metadata is not None:
             run_metadata.Clear()
@@ -137,14 +137,14 @@ class Session(ChangingBlock):
         return values_like(fetches, iter(_as_fed(elements, values, fed)))
 
     def partial_run_setup(self, fetches: Any, feeds: Sequence[Any] | None = None) -> str:
-        """Prepares a run in several parts; each of them feeds and fetches some of what is named here.
+        """Prepares a run in several parts, each of which feeds and fetches some of the tensors named here.
 
         Args:
-          fetches: what `partial_run` may fetch, as `run` takes it.
+          fetches: everything that `partial_run` may fetch, in the same form as for `run`.
           feeds: tensors, or their names, that it may feed.
 
         Returns:
-          What `partial_run` takes as its `handle`.
+          The `handle` for `partial_run`.
 
         Raises:
           RuntimeError: if the session is closed.
@@ -173,19 +173,19 @@ class Session(ChangingBlock):
         return handle
 
     def partial_run(self, handle: str, fetches: Any, feed_dict: Mapping[Any, Any] | None = None) -> Any:
-        """Runs one more part of what was prepared.
+        """Runs the next part of a prepared run.
 
         Args:
-          handle: what `partial_run_setup` returned.
-          fetches: tensors among those of the setup, as `run` takes them.
-          feed_dict: values for some more tensors among those of the setup.
+          handle: handle that `partial_run_setup` returned.
+          fetches: tensors of the setup, in the same form as for `run`.
+          feed_dict: values for further tensors of the setup.
 
         Returns:
           The values, in the structure of the fetches.
 
         Raises:
-          InvalidArgumentError: if the handle is unknown or everything was fed and fetched, if a tensor was fed before
-            or is not of the setup, or if a fetch needs one that was not fed.
+          InvalidArgumentError: if the handle is unknown or its run complete, if a tensor is not part of the setup or
+            has already been fed, or if a fetch needs a tensor that has not been fed.
           RuntimeError: if a node is fetched, or the session is closed.
         """
         if self._closed:
@@ -209,21 +209,21 @@ class Session(ChangingBlock):
         """Returns a function that runs the fetches.
 
         Args:
-          fetches: as `run` takes them.
-          feed_list: tensors; the function takes a value for each, in this order.
-          accept_options: whether the function takes `options` and `run_metadata`, which say nothing here.
+          fetches: fetches in the same form as for `run`.
+          feed_list: tensors to feed; the function takes a value for each, in this order.
+          accept_options: whether the function also accepts `options` and `run_metadata`, which it ignores.
         """
         tensors = list(feed_list or ())
 
         def call(*values: Any, options: Any = None, run_metadata: Any = None) -> Any:
             if len(values) != len(tensors):
-                raise ValueError(f"{len(tensors)} values are fed by the feed_list, but {len(values)} were given.")
+                raise ValueError(f"`feed_list` has {len(tensors)} tensors, but {len(values)} values were given.")
             return self.run(fetches, dict(zip(tensors, values, strict=True)), options, run_metadata)
 
         return call if accept_options else lambda *values: call(*values)
 
     def _plan(self, elements: list[Any], fed: Collection[GraphTensor]) -> Plan:
-        """Returns what to do for some fetches; several threads may ask at once."""
+        """Returns the plan for some fetches; may be called from several threads."""
         with self._lock:
             return self._planned(elements, fed)
 
@@ -244,9 +244,9 @@ class Session(ChangingBlock):
         return run_plan
 
     def _place_graph(self, nodes: list[Operation]) -> None:
-        """Places the whole graph, each time it has grown, whether nodes are fetched or not, as TensorFlow does.
+        """Places the whole graph whenever it has grown, including nodes that are not fetched, as TensorFlow does.
 
-        So a node that cannot be placed makes every run fail.
+        Therefore a node that cannot be placed makes every run fail.
         """
         self._version = 0
         placed: dict[Operation, Placement] = {}
@@ -262,7 +262,7 @@ class Session(ChangingBlock):
         self._placed = placed
 
     def _move_on(self) -> None:
-        """Takes the devices there are after a restart; what was on the old ones is gone."""
+        """Switches to the new devices after a restart; values on the old ones are lost."""
         self._context = CURRENT.context
         self._machine = machine_of(self._config, self._context)
         self._runner = Runner()
@@ -271,10 +271,10 @@ class Session(ChangingBlock):
         self._version = 0
 
     def list_devices(self) -> list[DeviceAttributes]:
-        """Returns its devices: `name`, `device_type`, `memory_limit_bytes`, and a random `incarnation`.
+        """Returns the session's devices: `name`, `device_type`, `memory_limit_bytes`, and a random `incarnation`.
 
         Raises:
-          CancelledError: the session is closed.
+          CancelledError: if the session is closed.
         """
         if self._closed:
             raise CancelledError("Session has been closed.")
@@ -283,7 +283,7 @@ class Session(ChangingBlock):
         return devices_of(self._machine)
 
     def close(self) -> None:
-        """Refuses to run from now on and forgets the values of variables; closing twice is fine."""
+        """Closes the session and releases the values of its variables; further calls do nothing."""
         self._closed = True
         self._runner.forget()
         self._plans.clear()
@@ -291,7 +291,7 @@ class Session(ChangingBlock):
         self._placed = {}
 
     def as_default(self) -> AbstractContextManager[Session]:
-        """Returns a block in which `eval` and `run` use this session; it is not closed afterwards."""
+        """Returns a block in which `eval` and `run` use this session; it stays open afterwards."""
         return as_default_session(self)
 
     def __enter__(self) -> Session:
@@ -316,12 +316,12 @@ class Session(ChangingBlock):
 
 
 def _as_fed(elements: Sequence[Any], values: Sequence[Any], fed: Mapping[GraphTensor, Any]) -> list[Any]:
-    """Returns the values of fetches; one that was fed comes back as the array that it was fed."""
+    """Returns the values of fetches; a fed tensor is returned as the array that was fed."""
     return [fed.get(element, value) for element, value in zip(elements, values, strict=True)]
 
 
 def _line(node: Operation, placement: Placement) -> Placed:
-    """Returns what the log tells of a node."""
+    """Returns the log entry of a node."""
     sources = [tensor.op.name for tensor in node.inputs] + [control_input.name for control_input in node.control_inputs]
     return Placed(node.name, node.type, placement.device.name, is_generator(node), tuple(sources))
 
@@ -335,14 +335,14 @@ _ANOTHER_IS_ACTIVE = (
 
 
 class InteractiveSession(Session):
-    """A session that `eval` and `run` use from its creation until it is closed.
+    """A session that is the default session from its creation until it is closed.
 
-    It places only what is fetched, and where it is given no settings the memory of GPUs grows.
+    It places only the nodes that a run needs. Without `config`, GPU memory grows as needed.
 
     Args:
-      target: empty: this process.
-      graph: the graph; by default the default one. One that is given is the default graph until the session closes.
-      config: settings; `graph_options.place_pruned_graph` is set in them.
+      target: must be empty, because a session runs only in this process.
+      graph: the graph; None for the default graph. A given graph is the default graph until the session closes.
+      config: configuration; `graph_options.place_pruned_graph` is set in it.
 
     >>> import nbtf.compat.v1 as tf1
     >>> session = tf1.InteractiveSession(graph=tf1.Graph())
@@ -354,10 +354,10 @@ class InteractiveSession(Session):
     def __init__(
         self, target: str | bytes | None = "", graph: Graph | None = None, config: ConfigProto | None = None
     ) -> None:
-        """Makes a session, and makes it the default one."""
+        """Creates a session and makes it the default."""
         if config is None:
             config = ConfigProto(gpu_options={"allow_growth": True})
-        if isinstance(config, ConfigProto):  # pyright: ignore[reportUnnecessaryIsInstance]  # else Session refuses it
+        if isinstance(config, ConfigProto):  # pyright: ignore[reportUnnecessaryIsInstance]  # `Session` rejects others
             config.graph_options.place_pruned_graph = True
         super().__init__(target, graph, config)
         if process().sessions:
@@ -369,11 +369,11 @@ class InteractiveSession(Session):
             process().graph = graph
 
     def close(self) -> None:
-        """Is no longer the default session, and refuses to run from now on; closing twice is fine."""
+        """Closes the session, which is no longer the default one; further calls do nothing."""
         super().close()
         drop_default_session(self)
         if self._own_graph is not None and process().graph is self._own_graph:
             process().graph = self._before
 
     def __enter__(self) -> NoReturn:
-        raise TypeError("An InteractiveSession is the default session already; close it instead of using it in a with.")
+        raise TypeError("An InteractiveSession is already the default session. Close it instead of using it in a with.")

@@ -1,4 +1,4 @@
-"""When each node of a run ran: what `run_metadata.step_stats` is made of."""
+"""Measurement of the nodes in a run, for `run_metadata.step_stats`."""
 
 from __future__ import annotations
 
@@ -10,30 +10,30 @@ from nbtf.compat._v1._session.plan import Step
 
 
 def trace_level_of(options: Any) -> int:
-    """Returns how much of a run is to be measured; `AttributeError` for what are no `RunOptions`."""
+    """Returns the trace level of a run; raises `AttributeError` if `options` is not `RunOptions`."""
     options.SerializeToString()
     return options.trace_level
 
 
 class Stopwatch:
-    """Measures the nodes of one run; a device has done its work when a node counts as run."""
+    """Measures the nodes of one run; a node's time ends when its device has finished the work."""
 
     def __init__(self) -> None:
-        """Begins without nodes."""
+        """Creates a stopwatch without measurements."""
         self._scheduled = time.time_ns()
         self._started = 0
         self._by_device: dict[str, DeviceStepStats] = {}
 
     def start(self) -> None:
-        """Notes when a node starts."""
+        """Records the start of a node."""
         self._started = time.time_ns()
 
     def end(self, step: Step, outputs: list[Any]) -> None:
-        """Notes a node that has run.
+        """Records a node that has run.
 
         Args:
-          step: the node, and where it ran.
-          outputs: what it made.
+          step: the node and its device.
+          outputs: its outputs.
         """
         placed = step.scope.placed
         assert placed is not None
@@ -55,7 +55,7 @@ class Stopwatch:
             _describe(stats, slot, tensor)
 
     def message(self) -> StepStats:
-        """Returns what was measured."""
+        """Returns the measurements."""
         return StepStats(dev_stats=list(self._by_device.values()))
 
 

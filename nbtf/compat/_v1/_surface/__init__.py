@@ -1,1 +1,1 @@
-"""What `import nbtf.compat.v1 as tf` offers: where names come from, and the spellings of TensorFlow 1."""
+"""The public names of `import nbtf.compat.v1 as tf`: where they come from, and TensorFlow 1's versions of functions."""

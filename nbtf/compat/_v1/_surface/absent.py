@@ -1,29 +1,29 @@
-"""What does a program of TensorFlow 1 write instead of a name that is not built?"""
+"""Alternatives to the TensorFlow 1 names that nbtf does not provide."""
 
 from __future__ import annotations
 
 from nbtf._missing import CONTRIB, absence
 
-_QUEUES = "There are no input queues: feed placeholders, or iterate over a tf.data.Dataset and feed what it gives."
-_GRAPHS = "Graphs are not written: build them again, and restore their variables with tf.train.Saver."
+_QUEUES = "nbtf has no input queues. Feed placeholders, or iterate over a tf.data.Dataset and feed its elements."
+_GRAPHS = "nbtf does not write graphs. Build them again, and restore their variables with tf.train.Saver."
 _CLUSTERS = (
-    "There is one process here: use the devices of this computer, or simulate the others: "
+    "nbtf sessions use only this process. Use the devices of this computer, or simulate more hosts: "
     "tf.runtime.simulate_cluster(hosts=2, gpus=8)."
 )
 
-_FILES = "Read files with Python or NumPy, and feed what they hold."
-_ESTIMATORS = "Write the loop with tf.train.MonitoredTrainingSession, or take nbtf.keras, which runs eagerly."
+_FILES = "Read files with Python or NumPy, and feed their contents."
+_ESTIMATORS = "Write the training loop with tf.train.MonitoredTrainingSession, or use nbtf.keras, which runs eagerly."
 _CELLS = (
-    "Write the loop over the steps with tf.get_variable, tf.scan or tf.while_loop; nbtf.keras.layers has LSTM and GRU, "
-    "which run eagerly."
+    "Write the loop over the steps with tf.get_variable, tf.scan or tf.while_loop, or use LSTM and GRU from "
+    "nbtf.keras.layers, which run eagerly."
 )
 _SAVED = "Save variables with tf.train.Saver; nbtf.saved_model writes models that run eagerly."
-_PICTURES = "Change pictures with NumPy or Pillow, and feed them."
-_SPARSE = "Sparse tensors run eagerly: see nbtf.sparse. In a graph take dense ones, or indices and tf.gather."
+_PICTURES = "Process images with NumPy or Pillow, and feed them."
+_SPARSE = "Sparse tensors run eagerly: see nbtf.sparse. In a graph, use dense tensors, or indices and tf.gather."
 _TESTS = "Use unittest or pytest."
-_EVENTS = "Summaries are accepted, not written: print values, or draw them in the notebook."
-_COUNTS = "Count with variables, or with NumPy from what the session returns."
-_TABLES = "Look words up in a Python dictionary, and feed numbers."
+_EVENTS = "Write summaries with tf.summary.FileWriter, or plot values in the notebook."
+_COUNTS = "Compute the metric with variables, or with NumPy from the session's results."
+_TABLES = "Look up words in a Python dictionary, and feed numbers."
 
 _INSTEAD = {
     _QUEUES: "FIFOQueue PaddingFIFOQueue PriorityQueue QueueBase RandomShuffleQueue train.QueueRunner "
@@ -59,15 +59,15 @@ _INSTEAD = {
     "metrics.mean_iou metrics.mean_per_class_accuracy metrics.mean_squared_error metrics.precision "
     "metrics.precision_at_k metrics.recall metrics.recall_at_k metrics.root_mean_squared_error metrics.true_positives",
     _TABLES: "lookup",
-    "Write `for element in dataset:` around the session's run, and feed `element.numpy()`.": (
+    "Write a loop `for element in dataset:` around the session's run, and feed `element.numpy()`.": (
         "data.make_initializable_iterator"
     ),
-    "Nodes are timed by tf.runtime.recording().": "profiler",
-    "Draw with tf.random_normal and tf.random_uniform.": "distributions",
+    "tf.runtime.recording() measures the time of each node.": "profiler",
+    "Draw random numbers with tf.random_normal and tf.random_uniform.": "distributions",
     "Use gradient descent, or another optimizer of tf.train.": "train.ProximalAdagradOptimizer "
     "train.ProximalGradientDescentOptimizer train.AdagradDAOptimizer",
 }
-"""What to do, and the names it is said for."""
+"""The advice, and the names for which it is given."""
 
 
 _OLDER = {
@@ -86,23 +86,23 @@ _OLDER = {
     "sub": "tf.subtract",
     "unpack": "tf.unstack",
 }
-"""Names that TensorFlow 1.0 had already dropped, and what its programs write instead."""
+"""Names that TensorFlow 1.0 had already removed, and their replacements."""
 
 
 def refusal(name: str) -> AttributeError:
-    """Returns the AttributeError for a name of `compat.v1`, with what to do in a note.
+    """Returns the AttributeError for a missing name of `compat.v1`, with advice as a note.
 
     Args:
-      name: with its namespace: `train.batch`.
+      name: the name with its namespace, such as `train.batch`.
     """
     namespace, _, last = name.rpartition(".")
     return absence(f"nbtf.compat.v1.{namespace}".rstrip("."), last, hint(name))
 
 
 def hint(name: str) -> str:
-    """Returns what to do without a name of `compat.v1`; nothing for a name that never was."""
+    """Returns advice for a missing name of `compat.v1`; empty if TensorFlow never had the name."""
     if name == "contrib":
         return CONTRIB
     if name in _OLDER:
-        return f"Since TensorFlow 1.0: {_OLDER[name]}."
+        return f"Since TensorFlow 1.0, use {_OLDER[name]}."
     return next((advice for advice, names in _INSTEAD.items() if name in names.split()), "")

@@ -1,4 +1,4 @@
-"""Arithmetic with the names and rules of TensorFlow 1, such as `tf.div` and `tf.clip_by_norm`."""
+"""Arithmetic under TensorFlow 1's names and rules, such as `tf.div` and `tf.clip_by_norm`."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from nbtf.compat._v1._surface.scoping import inside, opened, tensor_called
 
 
 def _operands(x: Any, y: Any) -> tuple[Any, Any]:
-    """Returns both operands as tensors of one dtype; the constants made of them are called `x` and `y`."""
+    """Returns both operands as tensors with the same dtype; constants made from them are named `x` and `y`."""
     first = tensor_called("x", x)
     second = preferring(y, first._dtype)
     return first, second.called("y") if isinstance(second, GraphTensor) else second
 
 
 def truediv(x: Any, y: Any, name: str | None = None) -> Any:
-    """Divides element by element; integers give fractions."""
+    """Divides element by element; integers produce fractions."""
     with opened("truediv", name) as scope:
         return _truediv(*_operands(x, y), name=scope)
 
@@ -38,7 +38,7 @@ def divide(x: Any, y: Any, name: str | None = None) -> Any:
 
 
 def div(x: Any, y: Any, name: str | None = None) -> Any:
-    """Divides element by element as Python 2 did: integers give integers, rounded down.
+    """Divides element by element as in Python 2: integers produce integers, rounded down.
 
     >>> import nbtf.compat.v1 as tf1
     >>> with tf1.Session() as sess:
@@ -52,7 +52,7 @@ def div(x: Any, y: Any, name: str | None = None) -> Any:
 
 
 def div_no_nan(x: Any, y: Any, name: str | None = None) -> Any:
-    """Divides element by element; a division by 0 gives 0."""
+    """Divides element by element; division by 0 returns 0."""
     with opened("div_no_nan", name) as scope:
         return nbtf.math.divide_no_nan(x, y, name=scope)
 
@@ -70,7 +70,7 @@ def floor_div(x: Any, y: Any, name: str | None = None) -> Any:
 
 
 def floormod(x: Any, y: Any, name: str | None = None) -> Any:
-    """Returns what is left of divisions that round down."""
+    """Returns the remainder of a division that rounds down, element by element."""
     with inside():
         return FloorMod(x, y, name=name)
 
@@ -93,13 +93,13 @@ def scalar_mul(scalar: Any, x: Any, name: str | None = None) -> Any:
 
 
 def add_n(inputs: Any, name: str | None = None) -> Any:
-    """Adds the tensors of a list, which have one dtype and shape.
+    """Returns the sum of a list of tensors with the same dtype and shape.
 
     Args:
-      inputs: the tensors. One alone comes back as it is, or behind an Identity node if it is given a name.
+      inputs: the tensors. A single tensor is returned unchanged, or as an Identity node if `name` is given.
 
     Raises:
-      ValueError: the list is empty, or shapes differ.
+      ValueError: if the list is empty or shapes differ.
     """
     with inside():
         if not isinstance(inputs, (list, tuple)):
@@ -113,27 +113,27 @@ def add_n(inputs: Any, name: str | None = None) -> Any:
 
 
 def accumulate_n(inputs: Any, shape: Any = None, tensor_dtype: Any = None, name: str | None = None) -> Any:
-    """Adds the tensors of a list; see `nbtf.math.accumulate_n`."""
+    """Returns the sum of a list of tensors; see `nbtf.math.accumulate_n`."""
     return add_n(inputs, name)
 
 
 def logical_xor(x: Any, y: Any, name: str | None = "LogicalXor") -> Any:
-    """Tells where exactly one of two is true; see `nbtf.math.logical_xor`."""
+    """Returns where exactly one of two Boolean tensors is true; see `nbtf.math.logical_xor`."""
     with inside():
         either, both = nbtf.logical_or(x, y), nbtf.logical_and(x, y)
         return nbtf.logical_and(either, nbtf.logical_not(both), name)
 
 
 def where(condition: Any, x: Any = None, y: Any = None, name: str | None = None) -> Any:
-    """Chooses between two tensors, element by element or row by row; without them, finds where the condition is true.
+    """Selects elements or rows from two tensors; without them, returns the positions where the condition is true.
 
     Args:
-      condition: bools: of the tensors' shape, a scalar, or one for each row.
-      x: what is taken where it is true.
-      y: what is taken elsewhere; of the same shape.
+      condition: Boolean tensor with the same shape as `x`, a scalar, or a vector with one value per row.
+      x: values where the condition is true.
+      y: values where it is false; must have the same shape.
 
     Raises:
-      ValueError: only one of the two was given.
+      ValueError: if only one of `x` and `y` is given.
     """
     with inside():
         if x is None and y is None:
@@ -142,7 +142,7 @@ def where(condition: Any, x: Any = None, y: Any = None, name: str | None = None)
             raise ValueError("x and y must both be non-None or both be None.")
         mask, first = as_tensor(condition), as_tensor(x)
         rows, rank = mask.shape.rank, first.shape.rank
-        if rows == 1 and rank is not None and rank > 1:  # one bool for each row
+        if rows == 1 and rank is not None and rank > 1:  # the condition has one value per row
             mask = nbtf.reshape(mask, [-1, *[1] * (rank - 1)])
         return nbtf.where(mask, first, y, name or ("Select" if isinstance(first, GraphTensor) else None))
 
@@ -162,11 +162,11 @@ def matmul(
     """Multiplies matrices; see `nbtf.matmul`.
 
     Args:
-      a_is_sparse, b_is_sparse: accepted for TensorFlow's sake, without effect.
-      **options: `output_type`, `grad_a`, `grad_b`, as `nbtf.matmul` takes them.
+      a_is_sparse, b_is_sparse: accepted for compatibility and ignored.
+      **options: `output_type`, `grad_a` and `grad_b`, as in `nbtf.matmul`.
 
     Raises:
-      ValueError: the shapes do not fit, or a matrix is both transposed and adjoint.
+      ValueError: if the shapes do not match, or a matrix is both transposed and adjoint.
     """
     with inside():
         if isinstance(a, GraphTensor) and isinstance(b, GraphTensor) and a._dtype is not b._dtype:
@@ -183,37 +183,37 @@ def matmul(
 
 
 def to_float(x: Any, name: str = "ToFloat") -> Any:
-    """Returns a tensor as float32."""
+    """Casts a tensor to float32."""
     return _cast(x, float32, name)
 
 
 def to_double(x: Any, name: str = "ToDouble") -> Any:
-    """Returns a tensor as float64."""
+    """Casts a tensor to float64."""
     return _cast(x, float64, name)
 
 
 def to_int32(x: Any, name: str = "ToInt32") -> Any:
-    """Returns a tensor as int32."""
+    """Casts a tensor to int32."""
     return _cast(x, int32, name)
 
 
 def to_int64(x: Any, name: str = "ToInt64") -> Any:
-    """Returns a tensor as int64."""
+    """Casts a tensor to int64."""
     return _cast(x, int64, name)
 
 
 def to_bfloat16(x: Any, name: str = "ToBFloat16") -> Any:
-    """Returns a tensor as bfloat16."""
+    """Casts a tensor to bfloat16."""
     return _cast(x, nbtf.bfloat16, name)
 
 
 def to_complex64(x: Any, name: str = "ToComplex64") -> Any:
-    """Returns a tensor as complex64."""
+    """Casts a tensor to complex64."""
     return _cast(x, complex64, name)
 
 
 def to_complex128(x: Any, name: str = "ToComplex128") -> Any:
-    """Returns a tensor as complex128."""
+    """Casts a tensor to complex128."""
     return _cast(x, complex128, name)
 
 
@@ -223,28 +223,28 @@ def _cast(x: Any, dtype: DTypeLike, name: str) -> Any:
 
 
 def is_numeric_tensor(tensor: Any) -> bool:
-    """Tells whether something is a tensor of numbers."""
+    """Returns whether an object is a numeric tensor."""
     return nbtf.is_tensor(tensor) and as_dtype(tensor.dtype) in nbtf._types.NUMBERS
 
 
 def clip_by_value(t: Any, clip_value_min: Any, clip_value_max: Any, name: str | None = None) -> Any:
-    """Cuts the elements of a tensor to a range; see `nbtf.clip_by_value`."""
+    """Clips the elements of a tensor to a range; see `nbtf.clip_by_value`."""
     with opened("clip_by_value", name) as scope:
         return nbtf.clip_by_value(t, clip_value_min, clip_value_max, scope)
 
 
 def clip_by_norm(t: Any, clip_norm: Any, axes: Any = None, name: str | None = None) -> Any:
-    """Shortens a tensor to a length, if it is longer; see `nbtf.clip_by_norm`."""
+    """Scales a tensor down to a maximum norm; see `nbtf.clip_by_norm`."""
     with opened("clip_by_norm", name) as scope:
         return nbtf.clip_by_norm(t, clip_norm, axes, scope)
 
 
 def clip_by_average_norm(t: Any, clip_norm: Any, name: str | None = None) -> Any:
-    """Shortens a tensor whose length for each element is over a limit.
+    """Scales a tensor down to a maximum average norm, which is the norm divided by the number of elements.
 
     Args:
-      t: floats.
-      clip_norm: the limit.
+      t: float tensor.
+      clip_norm: the maximum average norm.
     """
     with opened("clip_by_average_norm", name) as scope:
         values = as_tensor(t)
@@ -256,25 +256,25 @@ def clip_by_average_norm(t: Any, clip_norm: Any, name: str | None = None) -> Any
 
 
 def global_norm(t_list: Sequence[Any], name: str | None = None) -> Any:
-    """Computes the length that all tensors of a list have together.
+    """Returns the joint norm of a list of tensors.
 
     Args:
-      t_list: tensors; None among them is left out.
+      t_list: tensors; None values are ignored.
     """
     with opened("global_norm", name):
         return nbtf.linalg.global_norm(t_list, "global_norm")
 
 
 def clip_by_global_norm(t_list: Sequence[Any], clip_norm: Any, use_norm: Any = None, name: str | None = None) -> Any:
-    """Shortens all tensors of a list by one factor, if together they are longer than a length.
+    """Scales all tensors in a list down by the same factor if their joint norm exceeds a limit.
 
     Args:
-      t_list: tensors; None among them stays.
-      clip_norm: the length.
-      use_norm: their length, if it is known already.
+      t_list: tensors; None values are kept.
+      clip_norm: the maximum joint norm.
+      use_norm: their joint norm, if it is already known.
 
     Returns:
-      The tensors, and the length that they had.
+      The tensors, and their original joint norm.
     """
     norm = global_norm(t_list, name) if use_norm is None else use_norm
     with opened("clip_by_global_norm", name):

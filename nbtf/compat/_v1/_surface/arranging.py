@@ -1,4 +1,4 @@
-"""Putting elements in other places, with the arguments of TensorFlow 1: `dim`, `squeeze_dims` and the like."""
+"""Functions that rearrange elements, with TensorFlow 1's arguments such as `dim` and `squeeze_dims`."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ def expand_dims(input: Any, axis: Any = None, name: str | None = None, dim: Any 
     """Adds an axis of length 1; see `nbtf.expand_dims`.
 
     Args:
-      dim: the older name of `axis`.
+      dim: older name of `axis`.
 
     Raises:
-      ValueError: both `axis` and `dim` were given, or none.
+      ValueError: if both `axis` and `dim` are given, or neither.
     """
     position = one_of("axis", axis, "dim", dim)
     if position is None:
@@ -33,27 +33,27 @@ def expand_dims(input: Any, axis: Any = None, name: str | None = None, dim: Any 
 
 
 def squeeze(input: Any, axis: Any = None, name: str | None = None, squeeze_dims: Any = None) -> Any:
-    """Takes axes of length 1 away; see `nbtf.squeeze`.
+    """Removes axes of length 1; see `nbtf.squeeze`.
 
     Args:
-      squeeze_dims: the older name of `axis`.
+      squeeze_dims: older name of `axis`.
 
     Raises:
-      ValueError: both `axis` and `squeeze_dims` were given, or an axis is longer.
+      ValueError: if both `axis` and `squeeze_dims` are given, or an axis is longer than 1.
     """
     with inside():
         return nbtf.squeeze(input, one_of("axis", axis, "squeeze_dims", squeeze_dims), name)
 
 
 def transpose(a: Any, perm: Any = None, name: str = "transpose", conjugate: bool = False) -> Any:
-    """Exchanges the axes of a tensor; see `nbtf.transpose`."""
+    """Permutes the axes of a tensor; see `nbtf.transpose`."""
     with opened("transpose", name) as scope:
         values = as_tensor(a)
         return (ConjugateTranspose if conjugate else Transpose)(values, perm=perm, name=scope)
 
 
 def concat(values: Any, axis: Any, name: str = "concat") -> Any:
-    """Joins tensors along an axis; see `nbtf.concat`."""
+    """Concatenates tensors along an axis; see `nbtf.concat`."""
     with inside() as graph:
         tensors = _list_values(values)
         if not graph or len(tensors) > 1:
@@ -68,20 +68,20 @@ def _list_values(values: Any) -> list[Any]:
 
 
 def stack(values: Any, axis: int = 0, name: str = "stack") -> Any:
-    """Puts tensors beside each other along a new axis; see `nbtf.stack`."""
+    """Stacks tensors along a new axis; see `nbtf.stack`."""
     with inside() as graph:
         if graph and axis == 0 and not holds_tensors(values) and not isinstance(values, np.ndarray):
             try:
                 return tensor_called(name, values)
             except (TypeError, ValueError):
-                pass  # eager tensors among them
+                pass  # the list contains eager tensors
         if graph and holds_tensors(values):
             return Pack(_list_values(values), axis=axis, name=name)
         return nbtf.stack(values, axis, name)
 
 
 def split(value: Any, num_or_size_splits: Any, axis: Any = 0, num: int | None = None, name: str = "split") -> Any:
-    """Cuts a tensor into parts along an axis; see `nbtf.split`."""
+    """Splits a tensor along an axis; see `nbtf.split`."""
     with inside():
         return nbtf.split(value, num_or_size_splits, axis, num, name)
 
@@ -94,35 +94,35 @@ def gather(
     axis: Any = None,
     batch_dims: int = 0,
 ) -> Any:
-    """Collects parts of a tensor by their numbers; see `nbtf.gather`."""
+    """Gathers slices of a tensor by index; see `nbtf.gather`."""
     with inside():
         return nbtf.gather(params, indices, validate_indices, batch_dims if axis is None else axis, batch_dims, name)
 
 
 def reverse_v2(tensor: Any, axis: Any, name: str | None = None) -> Any:
-    """Turns axes of a tensor around.
+    """Reverses a tensor along some of its axes.
 
     Args:
       tensor: any tensor.
-      axis: a list of axes.
+      axis: list of axes.
     """
     with inside():
         return nbtf.reverse(tensor, axis, name)
 
 
 def pad(tensor: Any, paddings: Any, mode: str = "CONSTANT", name: str | None = None, constant_values: Any = 0) -> Any:
-    """Puts elements around a tensor; see `nbtf.pad`."""
+    """Adds elements around a tensor; see `nbtf.pad`."""
     with inside():
         return nbtf.pad(tensor, paddings, mode, constant_values, name)
 
 
 def boolean_mask(tensor: Any, mask: Any, name: str = "boolean_mask", axis: Any = None) -> Any:
-    """Keeps the parts of a tensor where a mask is true; see `nbtf.boolean_mask`."""
+    """Returns the elements or slices of a tensor where a mask is true; see `nbtf.boolean_mask`."""
     with opened("boolean_mask", name):
         return nbtf.boolean_mask(tensor, mask, axis)
 
 
 def range(start: Any, limit: Any = None, delta: Any = 1, dtype: DTypeLike | None = None, name: str = "range") -> Any:
-    """Returns numbers in a row; see `nbtf.range`."""
+    """Returns a sequence of numbers; see `nbtf.range`."""
     with inside():
         return nbtf.range(start, limit, delta, dtype, name)

@@ -1,4 +1,4 @@
-"""Choices between several functions in graphs, `tf.case` and `tf.switch_case`: conditions inside conditions."""
+"""`tf.case` and `tf.switch_case`, which choose between several functions through nested conditions."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ def case(
     strict: bool = False,
     name: str = "case",
 ) -> Any:
-    """Returns what the function of the first condition that holds returns; see `nbtf.case`.
+    """Returns the result of the function whose condition is the first true one; see `nbtf.case`.
 
-    A session that runs it raises `InvalidArgumentError` if no condition holds and there is no default, and if several
-    hold and `exclusive` is set.
+    A session raises `InvalidArgumentError` if no condition is true and no default is given. With `exclusive`, it also
+    raises the error if several conditions are true.
     """
     if building() is None:
         return nbtf.case(pred_fn_pairs, default, exclusive)
@@ -42,7 +42,7 @@ def case(
 
 
 def _checks(conditions: Sequence[Any], needs_match: bool, exclusive: bool) -> list[Any]:
-    """Returns the nodes that fail where too few or too many conditions hold."""
+    """Returns the nodes that fail if too few or too many conditions are true."""
     if not needs_match and not exclusive:
         return []
     holds = nbtf.stack([as_tensor(condition) for condition in conditions])
@@ -63,7 +63,7 @@ def _either(pred: Any, function: Callable[[], Any], otherwise: Callable[[], Any]
 def switch_case(
     branch_index: Any, branch_fns: Any, default: Callable[[], Any] | None = None, name: str | None = None
 ) -> Any:
-    """Returns what the function of a number returns; see `nbtf.switch_case`."""
+    """Returns the result of the function that an index selects; see `nbtf.switch_case`."""
     if building() is None:
         return nbtf.switch_case(branch_index, branch_fns, default)
     pairs: list[Any] = [*(branch_fns.items() if isinstance(branch_fns, dict) else branch_fns)]

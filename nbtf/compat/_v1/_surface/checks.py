@@ -1,4 +1,4 @@
-"""Nodes that check values when a session runs them: `tf.Assert`, `tf.assert_equal` and their kin."""
+"""Nodes that check values when a session runs them, such as `tf.Assert` and `tf.assert_equal`."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from nbtf.errors import InvalidArgumentError
 def Assert(  # noqa: N802  # TensorFlow's name
     condition: Any, data: Any, summarize: int | None = None, name: str | None = None
 ) -> Any:
-    """Returns a node that fails when a session runs it and a condition does not hold; see `nbtf.Assert`."""
+    """Returns a node that fails in a session if a condition is false; see `nbtf.Assert`."""
     if building() is None:
         return nbtf.debugging.Assert(condition, data, summarize)
     values_to_show = [*data]
@@ -52,11 +52,11 @@ _CONDITIONS: dict[str, tuple[str, Callable[[Any, Any], Any]]] = {
     "assert_none_equal": ("x != y", operator.ne),
     "assert_positive": ("x > 0", operator.gt),
 }
-"""What each check asks for, as TensorFlow 1 words it, and as a function of values and what they are held to."""
+"""For each check, TensorFlow 1's wording of the condition and the function that compares values."""
 
 
 def _heads(name: str, inputs: Sequence[GraphTensor], message: str | None) -> list[str]:
-    """Returns what the error of a check says first, and before the values of each of its inputs."""
+    """Returns the parts of a check's error text: its beginning, and the headings of the input values."""
     if name not in _CONDITIONS:
         return []
     first = f"[{message or ''}] [Condition {_CONDITIONS[name][0]} did not hold element-wise:]"
@@ -64,7 +64,7 @@ def _heads(name: str, inputs: Sequence[GraphTensor], message: str | None) -> lis
 
 
 def _check_now(name: str, inputs: Sequence[GraphTensor], message: str | None) -> None:
-    """Raises while the graph is built where constants alone show that a condition does not hold."""
+    """Raises an error while the graph is built if constants alone show that a condition is false."""
     constants = [constant_value(tensor) for tensor in inputs]
     if name not in _CONDITIONS or any([constant is None for constant in constants]):
         return
@@ -84,7 +84,7 @@ def _paired(heads: Sequence[str], shows: Sequence[str]) -> list[str]:
 
 
 def _assertion(name: str) -> Callable[..., Any]:
-    """Returns a check of `tf.debugging` that becomes a node where a graph is built."""
+    """Returns a `tf.debugging` check that adds a node while a graph is built."""
     check = getattr(nbtf.debugging, name)
 
     def assertion(x: Any, *operands: Any, **options: Any) -> Operation | None:
@@ -102,7 +102,7 @@ def _assertion(name: str) -> Callable[..., Any]:
                 check(*values[:count], **options)
             except InvalidArgumentError as error:
                 heads = _heads(name, node.inputs[:count], options.get("message"))
-                if data is None and not heads:  # in the words of the check itself
+                if data is None and not heads:  # keep the check's own wording
                     raise
                 shows = [summarize_elements(value, options.get("summarize") or 3) for value in values]
                 lines = _paired(heads, shows) if data is None else shows[count:]
@@ -133,7 +133,7 @@ assert_positive = _assertion("assert_positive")
 
 
 def _static_assertion(name: str) -> Callable[..., Any]:
-    """Returns a check of ranks or dtypes of `tf.debugging`: made while the graph is built, where that is enough."""
+    """Returns a `tf.debugging` check of ranks or dtypes, which is made while the graph is built if possible."""
     check = getattr(nbtf.debugging, name)
 
     def assertion(x: Any, expected: Any, message: str | None = None, name: str | None = None) -> Operation | None:
@@ -167,7 +167,7 @@ def confusion_matrix(
     name: str | None = None,
     weights: Any = None,
 ) -> Any:
-    """Counts which classes were taken for which; see `nbtf.math.confusion_matrix`."""
+    """Counts how often each class was predicted as each other class; see `nbtf.math.confusion_matrix`."""
     if building() is None:
         return nbtf.math.confusion_matrix(labels, predictions, num_classes, weights, dtype)
     inputs = [labels, predictions, *([] if weights is None else [weights])]
@@ -182,7 +182,7 @@ def confusion_matrix(
 
 
 def add_check_numerics_ops() -> Operation:
-    """Returns a node that fails if a float of the graph made so far is not a number, or infinite."""
+    """Returns a node that fails if any float tensor in the graph so far is NaN or infinite."""
     from nbtf.compat._v1._graph.defaults import get_default_graph
     from nbtf.compat._v1._graph.grouping import group
 
@@ -195,7 +195,7 @@ def add_check_numerics_ops() -> Operation:
                     message = f"{node.name}:{tensor.value_index}"
                     checks.append(nbtf.debugging.check_numerics(_symbolic(tensor), message))
     all_checks = group(*checks)
-    assert all_checks is not None  # a graph is built
+    assert all_checks is not None  # a graph is being built
     return all_checks
 
 

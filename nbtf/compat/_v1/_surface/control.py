@@ -1,4 +1,4 @@
-"""Control flow in graphs: `tf.cond`, `tf.while_loop` and their kin, each one node that runs what its turn is."""
+"""Control flow in graphs, such as `tf.cond` and `tf.while_loop`: each is one node that runs parts of the graph."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ Known = list[tuple[TensorShape, DType]]
 def add_node(
     record: Deferred, inputs: Sequence[Any], outputs: Known, name: str, branches: Sequence[Branch] = ()
 ) -> Operation:
-    """Returns a new node of the default graph that runs a function.
+    """Adds a node that runs a function to the default graph.
 
     Args:
-      record: the function.
+      record: record of the function.
       inputs: tensors, and values that become constants.
       outputs: shape and dtype of each output.
-      branches: parts of the graph that it runs; it waits for what they wait for.
+      branches: parts of the graph that the node runs; it inherits their dependencies.
     """
     graph = get_default_graph()
     tensors = [as_tensor(value) for value in inputs]
@@ -55,20 +55,20 @@ def cond(
     fn1: Callable[[], Any] | None = None,
     fn2: Callable[[], Any] | None = None,
 ) -> Any:
-    """Returns what one of two functions returns, by a condition that a session decides; see `nbtf.cond`.
+    """Returns the result of one of two functions, which a condition selects when a session runs; see `nbtf.cond`.
 
-    Both functions are called once, to build their ops; a session runs the ops of one of them. Ops made outside, which
-    a function only uses, run in any case. A function can change variables, but not make them.
+    Both functions are called once to build their ops, and a session runs only the ops of the selected one. Ops that a
+    function uses but that were created outside it always run. A function can change variables but not create them.
 
     Args:
-      strict: whether lists of one value stay lists.
-      fn1: the older name of `true_fn`.
-      fn2: the older name of `false_fn`.
+      strict: whether lists with one value stay lists.
+      fn1: older name of `true_fn`.
+      fn2: older name of `false_fn`.
 
     Raises:
-      TypeError: `pred` is a Python bool, or a function cannot be called.
-      ValueError: the functions return different structures or dtypes.
-      NotImplementedError: a function makes a variable.
+      TypeError: if `pred` is a Python bool, or a function is not callable.
+      ValueError: if the functions return different structures or dtypes.
+      NotImplementedError: if a function creates a variable.
 
     >>> import nbtf.compat.v1 as tf1
     >>> x = tf1.placeholder(tf1.float32, [])
@@ -145,7 +145,7 @@ def _merge_results(yes_result: Any, no_result: Any) -> tuple[TensorShape, DType]
 
 
 def _like(structure: Any, node: Operation, strict: bool) -> Any:
-    """Returns the outputs of a node in the structure of what a function returned; a list of one alone."""
+    """Returns a node's outputs in the structure of a function's result; a list with one value becomes the value."""
     outputs = iter(node.outputs)
     leaves = [None if leaf is None else with_flow_like(leaf, next(outputs)) for leaf in flatten(structure)]
     packed = pack_sequence_as(structure, leaves)
@@ -166,18 +166,18 @@ def while_loop(
     maximum_iterations: int | None = None,
     return_same_structure: bool = False,
 ) -> Any:
-    """Repeats ops while a condition holds, which a session finds out; see `nbtf.while_loop`.
+    """Repeats ops while a condition is true in the session; see `nbtf.while_loop`.
 
     Args:
-      parallel_iterations, back_prop, swap_memory: accepted for TensorFlow's sake, without effect.
-      return_same_structure: whether a list of one value stays a list.
+      parallel_iterations, back_prop, swap_memory: accepted for compatibility and ignored.
+      return_same_structure: whether a list with one value stays a list.
 
     Returns:
-      The last values, in the list or the tuple that `body` returns; a single one alone.
+      The final values, in the list or tuple that `body` returns; a single value is returned alone.
 
     Raises:
-      TypeError: a function cannot be called.
-      ValueError: there are no variables, or one changes its dtype or shape.
+      TypeError: if a function is not callable.
+      ValueError: if `loop_vars` is empty, or one changes its dtype or shape.
     """
     if not callable(cond) or not callable(body):
         raise TypeError(f"'{'cond' if not callable(cond) else 'body'}' must be callable.")
@@ -204,7 +204,7 @@ def while_loop(
 
 
 def _repeated_at_once(cond: Any, body: Any, loop_vars: Any, limit: Any, return_same_structure: bool) -> Any:
-    """Repeats ops where no graph is built; a single value that `body` returns bare comes bare."""
+    """Repeats ops while no graph is built; a single value that `body` returns outside a list is returned alone."""
     bare = [False]
 
     def listed(*values: Any) -> Any:
@@ -221,7 +221,7 @@ def _as_start(value: Any) -> Any:
 
 
 def _packed_like(structure: Any, tensors: Sequence[Any]) -> Any:
-    """Returns tensors in a structure, as arrays where `TensorArray`s are in it."""
+    """Returns tensors in a structure, with `TensorArray`s where the structure has them."""
     leaves = flatten(structure)
     return pack_sequence_as(
         structure, [with_flow_like(leaf, tensor) for leaf, tensor in zip(leaves, tensors, strict=True)]
@@ -257,7 +257,7 @@ def _repeat(
 
 
 class _Part:
-    """A function of a loop, built once: what it takes from outside, and what it returns."""
+    """A function of a loop, built once, with its captured tensors and its results."""
 
     def __init__(self, graph: Graph, function: Callable[..., Any], first: Any, shapes_and_dtypes: Known) -> None:
         self.branch = Branch(graph)
@@ -269,7 +269,7 @@ class _Part:
         self.sources = self.branch.sources()
 
     def value(self, state: Sequence[Tensor], captured: Values) -> list[Any]:
-        """Returns what it returns, for values of the loop's variables and of what it takes from outside."""
+        """Returns the function's results for values of the loop variables and of the captured tensors."""
         feeds = dict(zip(self._given, state, strict=True))
         feeds.update(zip(self.branch.taken.values(), captured, strict=True))
         return self.branch.run(self.fetched, feeds)

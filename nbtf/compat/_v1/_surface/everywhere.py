@@ -1,9 +1,9 @@
-"""How all of `tf.*` builds a graph where one is open.
+"""Makes all of `tf.*` build a graph while one is open.
 
-As long as a graph is open, or eager execution is switched off, public functions of `nbtf` are replaced in its
-namespaces by ones that look for a graph. In one of TensorFlow 1 the function of TensorFlow 1 takes over. In other
-threads, and while a `tf.function` is traced, they do what they always do. When the last graph is closed the functions
-themselves are back. Code of nbtf itself goes on calling what it called before.
+While a graph is open or eager execution is disabled, the public functions in nbtf's namespaces are replaced by wrappers
+that check for an open graph. Inside a TensorFlow 1 graph, a wrapper calls TensorFlow 1's version of the function. In
+other threads and while a `tf.function` is traced, it calls the original function. When the last graph is closed, the
+original functions are restored. Internal code of nbtf always calls the original functions.
 """
 
 from __future__ import annotations
@@ -47,43 +47,43 @@ _SAME_IN_BOTH = frozenset(
     | {"broadcast_static_shape", "custom_gradient", "grad_pass_through", "no_op", "recompute_grad"}
     | {"inside_function", "set_log_device_placement", "variable_creator_scope"}
 )
-"""Functions that make no nodes, or that know graphs themselves."""
+"""Functions that create no nodes, or that handle graphs themselves."""
 
 _AS_TODAY = {"while_loop": {"return_same_structure": True}}
-"""Arguments with which a function of TensorFlow 1 does what that of TensorFlow 2 does."""
+"""Arguments that make a TensorFlow 1 function behave as TensorFlow 2's."""
 
 _RENAMED = {"softmax_cross_entropy_with_logits": "softmax_cross_entropy_with_logits_v2", "where": "where_v2"}
-"""Functions that TensorFlow 1 has under another name: under theirs it has older ones, which do something else."""
+"""Functions that have another name in TensorFlow 1, which uses their names for older, different functions."""
 
 
 PROGRAM = object()
-"""The reason for graphs everywhere after `disable_eager_execution`."""
+"""The key in `_asking` that `disable_eager_execution` sets."""
 
 _lock = new_lock()
 _asking: set[object] = set()
-"""The reasons for graphs everywhere: open blocks, each with its own object, and `PROGRAM`."""
+"""The reasons to build graphs everywhere: a separate object for each open block, and `PROGRAM`."""
 
 
 class _Namespaces:
-    """The functions in the namespaces: the public ones, or those that look for a graph."""
+    """The functions currently in the namespaces: the originals or the wrappers that check for a graph."""
 
     look: bool | None = False
-    """Whether they look for a graph; None while they are changed."""
+    """Whether the wrappers are installed; None during a switch."""
     functions: tuple[tuple[Names, Names, Names], ...] = ()
-    """Of each namespace all its names, the public functions and those that look; filled by a process's first graph."""
+    """For each namespace: all its names, its original functions and their wrappers; filled by the first graph."""
 
 
 def graphs_everywhere() -> Change[None]:
-    """Returns the change of a block in which the functions of all namespaces look for an open graph."""
+    """Returns the change for a block in which all functions check for an open graph."""
     return Change("a graph", partial(build_everywhere, object()), False, True, None)
 
 
 def build_everywhere(asking: object, asks: bool) -> None:
-    """Makes the functions of all namespaces look for an open graph as long as a block or the program asks for it.
+    """Makes all functions check for an open graph while a block or the program requests it.
 
     Args:
-      asking: a block, or `PROGRAM`.
-      asks: whether it asks from now on, or no longer.
+      asking: a block's own object, or `PROGRAM`.
+      asks: whether the request starts or ends.
     """
     with _lock:
         (_asking.add if asks else _asking.discard)(asking)
@@ -96,13 +96,13 @@ def build_everywhere(asking: object, asks: bool) -> None:
             current, successors = (functions, looking) if look else (looking, functions)
             if current.items() <= names.items():
                 names.update(successors)
-            else:  # a program has put its own there
+            else:  # the program has replaced functions itself
                 names.update({name: successors[name] for name in current if names.get(name) is current[name]})
         _Namespaces.look = look
 
 
 def _functions() -> Iterator[tuple[Names, Names, Names]]:
-    """Yields the public functions to replace; a function with two names is replaced by one."""
+    """Yields the functions to replace and their wrappers; a function with two names has one wrapper."""
     replaced: dict[Any, Any] = {}
     for namespace in _NAMESPACES:
         module = import_module(namespace)
@@ -115,7 +115,7 @@ def _functions() -> Iterator[tuple[Names, Names, Names]]:
 
 
 def _counterpart(module: ModuleType, name: str, function: Callable[..., Any]) -> Callable[..., Any]:
-    """Returns what builds nodes in the place of a function."""
+    """Returns the function that builds nodes instead of the given one."""
     namespace = module.__name__.removeprefix("nbtf").removeprefix(".")
     source = getattr(_v1, namespace) if namespace else _v1
     counterpart = getattr(source, _RENAMED.get(name, name))
@@ -125,7 +125,7 @@ def _counterpart(module: ModuleType, name: str, function: Callable[..., Any]) ->
 
 
 def _constant(value: Any, dtype: Any = None, shape: Any = None, name: str = "Const") -> Any:
-    """Returns a constant that has as many elements as its shape, or one: TensorFlow 1 repeats the last of fewer."""
+    """Returns a constant with as many values as its shape has elements, or one; TensorFlow 1 would repeat the last."""
     if shape is not None:
         size, expected_shape = np.size(value), TensorShape(shape)
         if size not in (1, expected_shape.num_elements()):
@@ -134,10 +134,10 @@ def _constant(value: Any, dtype: Any = None, shape: Any = None, name: str = "Con
 
 
 def _translated(function: Callable[..., Any], counterpart: Callable[..., Any]) -> Callable[..., Any]:
-    """Returns a function of TensorFlow 1 that takes the arguments of TensorFlow 2's.
+    """Returns a TensorFlow 1 function that accepts TensorFlow 2's arguments.
 
-    Arguments go by their names; one whose name TensorFlow 1 does not have, to the parameter in its place. Where an
-    argument has no counterpart there, the function of TensorFlow 2 runs inside the graph.
+    Arguments are matched by name. An argument whose name TensorFlow 1 lacks goes to the parameter at the same position.
+    If it has no counterpart there, the TensorFlow 2 function runs inside the graph.
     """
     signature, old_names = inspect.signature(function), [*inspect.signature(counterpart).parameters]
     if any(parameter.kind is parameter.VAR_POSITIONAL for parameter in signature.parameters.values()):

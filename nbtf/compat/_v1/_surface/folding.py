@@ -1,4 +1,4 @@
-"""`tf.foldl`, `tf.foldr`, `tf.scan` and `tf.map_fn` in graphs: one node that takes slice after slice."""
+"""`tf.foldl`, `tf.foldr`, `tf.scan` and `tf.map_fn` in graphs, each as one node that processes slices in turn."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ def foldl(
     swap_memory: bool = False,
     name: str | None = None,
 ) -> Any:
-    """Takes slice after slice along the first axis; returns what came out last; see `nbtf.foldl`.
+    """Applies a function to the slices along the first axis in turn, and returns the last result; see `nbtf.foldl`.
 
     Args:
-      parallel_iterations, back_prop, swap_memory: accepted for TensorFlow's sake, without effect.
+      parallel_iterations, back_prop, swap_memory: accepted for compatibility and ignored.
     """
     if building() is None:
         return nbtf.foldl(fn, elems, initializer)
@@ -49,10 +49,10 @@ def foldr(
     swap_memory: bool = False,
     name: str | None = None,
 ) -> Any:
-    """Takes slice after slice from the last to the first; returns what came out last; see `nbtf.foldr`.
+    """Applies a function to the slices from last to first, and returns the last result; see `nbtf.foldr`.
 
     Args:
-      parallel_iterations, back_prop, swap_memory: accepted for TensorFlow's sake, without effect.
+      parallel_iterations, back_prop, swap_memory: accepted for compatibility and ignored.
     """
     if building() is None:
         return nbtf.foldr(fn, elems, initializer)
@@ -70,10 +70,10 @@ def scan(
     reverse: bool = False,
     name: str | None = None,
 ) -> Any:
-    """Takes slice after slice along the first axis; returns all that came out, stacked; see `nbtf.scan`.
+    """Applies a function to the slices along the first axis in turn, and stacks all results; see `nbtf.scan`.
 
     Args:
-      parallel_iterations, back_prop, swap_memory, infer_shape: accepted for TensorFlow's sake, without effect.
+      parallel_iterations, back_prop, swap_memory, infer_shape: accepted for compatibility and ignored.
     """
     if building() is None:
         return nbtf.scan(fn, elems, initializer, reverse=reverse)
@@ -91,7 +91,7 @@ def _fold(op_type: str, fn: Step, elems: Any, initializer: Any, reverse: bool, s
 
 
 class _Fold:
-    """A function of what came out so far and a slice, built once."""
+    """A function of the previous result and a slice, built once."""
 
     def __init__(self, function: Step, rows: Any, start: Any, reverse: bool, stacked: bool) -> None:
         graph = get_default_graph()
@@ -113,14 +113,14 @@ class _Fold:
         self.inputs = [*self._rows, *self._start, *self.branch.sources()]
 
     def infer_outputs(self) -> Known:
-        """Returns shape and dtype of what comes out."""
+        """Returns the shape and dtype of each output."""
         if not self._stacked:
             return [(tensor._shape, tensor._dtype) for tensor in self._fetched]
         length = self._rows[0]._shape[0] if self._rows[0]._shape.rank else None
         return [(TensorShape([length]).concatenate(tensor._shape), tensor._dtype) for tensor in self._fetched]
 
     def run(self, values: Values) -> Sequence[Any]:
-        """Returns what comes out for values of `inputs`."""
+        """Returns the outputs for values of `inputs`."""
         count, captured_start = len(self._rows), len(self._rows) + len(self._start)
         steps = list(zip(*[nbtf.unstack(value_of(value, "fold")) for value in values[:count]], strict=True))
         if self._reverse:
@@ -148,11 +148,11 @@ def map_fn(
     name: str | None = None,
     fn_output_signature: Any = None,
 ) -> Any:
-    """Applies a function to every slice along the first axis, and stacks the results; see `nbtf.map_fn`.
+    """Applies a function to each slice along the first axis and stacks the results; see `nbtf.map_fn`.
 
     Args:
-      dtype, parallel_iterations, back_prop, swap_memory, infer_shape, fn_output_signature: accepted for TensorFlow's
-        sake, without effect.
+      dtype, parallel_iterations, back_prop, swap_memory, infer_shape, fn_output_signature: accepted for compatibility
+        and ignored.
     """
     if building() is None:
         return nbtf.map_fn(fn, elems, dtype if fn_output_signature is None else fn_output_signature)
@@ -181,7 +181,7 @@ class _Mapped:
         self.sources = self.branch.sources()
 
     def run(self, values: Values) -> Sequence[Any]:
-        """Returns the stacked results for stacks of slices, which stand in front of what is taken from outside."""
+        """Returns the stacked results; `values` are the stacked slices, followed by captured tensors."""
         count = len(self._given)
         captured = dict(zip(self.branch.taken.values(), values[count:], strict=True))
         results: list[list[Any]] = []

@@ -1,4 +1,4 @@
-"""`tf.compat.v1.data` where ops run at once: what stood for `for element in dataset:`."""
+"""`tf.compat.v1.data` while ops run eagerly: iterators from before `for element in dataset:` was possible."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from nbtf.data.iterators import Iterator
 
 
 def make_one_shot_iterator(dataset: Dataset) -> Iterator:
-    """Returns what gives the elements of a dataset, one by one; in a graph there is none, and the error says so.
+    """Returns an iterator over a dataset. In a graph, it raises an error that describes the alternative.
 
     >>> tf.compat.v1.data.make_one_shot_iterator(tf.data.Dataset.range(2)).get_next()
     <tf.Tensor: shape=(), dtype=int64, numpy=0>

@@ -1,4 +1,4 @@
-"""`tf.tuple`: values that wait for each other."""
+"""`tf.tuple`: tensors that wait for each other."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from nbtf.compat._v1._surface.scoping import opened
 
 
 def tuple(tensors: Any, name: str | None = None, control_inputs: Any = None) -> list[Any]:
-    """Returns tensors whose values are only there when all of them are.
+    """Returns tensors that are available only when all of them have been computed.
 
     Args:
-      tensors: tensors; None among them stays.
-      control_inputs: nodes to wait for as well.
+      tensors: tensors; None values are kept.
+      control_inputs: further nodes to wait for.
     """
     if building() is None:
         return [*tensors]

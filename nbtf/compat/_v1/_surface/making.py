@@ -1,4 +1,4 @@
-"""How tensors are made in TensorFlow 1: constants where a value is small and known, `Fill` elsewhere."""
+"""Creation of tensors in TensorFlow 1: constants for small, known values, and `Fill` otherwise."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from nbtf.compat._v1._graph.dimension import DimensionedShape
 from nbtf.compat._v1._surface.scoping import inside, opened, tensor_called
 
 _SMALL = 1000
-"""Elements from which a constant is not written out. Source: _constant_if_small in array_ops.py of TensorFlow 2.21."""
+"""Minimum size for `Fill` instead of a constant. Source: _constant_if_small in array_ops.py of TensorFlow 2.21."""
 
 
 def convert_to_tensor(
@@ -31,14 +31,14 @@ def convert_to_tensor(
     preferred_dtype: DTypeLike | None = None,
     dtype_hint: DTypeLike | None = None,
 ) -> Any:
-    """Returns a tensor of a value; tensors come back as they are; see `nbtf.convert_to_tensor`.
+    """Returns a value as a tensor; tensors are returned unchanged. See `nbtf.convert_to_tensor`.
 
     Args:
-      preferred_dtype: what the result becomes if the value suits it.
+      preferred_dtype: dtype of the result if the value can be converted to it.
 
     Raises:
-      TypeError: a Python value does not suit `dtype`.
-      ValueError: a tensor of another dtype.
+      TypeError: if a Python value cannot be converted to `dtype`.
+      ValueError: if the value is a tensor with another dtype.
     """
     with inside():
         hint = dtype_hint if preferred_dtype is None else preferred_dtype
@@ -47,7 +47,7 @@ def convert_to_tensor(
 
 
 def _plain(value: Any) -> Any:
-    """Returns a shape as a list, which a tensor can be made of."""
+    """Returns a shape as a list that can become a tensor."""
     if not isinstance(value, TensorShape):
         return value
     if not value.is_fully_defined():
@@ -84,7 +84,7 @@ def _fill(shape: Any, value: Any, dtype: Any, scope: str | None) -> Any:
 
 
 def _lengths(shape: Any) -> Any:
-    """Returns a shape given in Python values as a list."""
+    """Returns a shape made of Python values as a list."""
     if isinstance(shape, nbtf.Tensor):
         return shape
     lengths = TensorShape(DimensionedShape(shape.tolist() if hasattr(shape, "tolist") else shape))
@@ -94,12 +94,12 @@ def _lengths(shape: Any) -> Any:
 
 
 def zeros_like(tensor: Any, dtype: DTypeLike | None = None, name: str | None = None, optimize: bool = True) -> Any:
-    """Returns zeros in the shape of a tensor.
+    """Returns a tensor of zeros with the shape of another tensor.
 
     Args:
       tensor: any tensor.
-      dtype: the dtype of the zeros; the tensor's when None.
-      optimize: whether a shape that is known makes a constant.
+      dtype: dtype of the zeros; None for the tensor's dtype.
+      optimize: whether a fully known shape produces a constant.
     """
     with opened("zeros_like", name) as scope:
         values = as_tensor(tensor)
@@ -116,12 +116,12 @@ def zeros_like(tensor: Any, dtype: DTypeLike | None = None, name: str | None = N
 
 
 def ones_like(tensor: Any, dtype: DTypeLike | None = None, name: str | None = None, optimize: bool = True) -> Any:
-    """Returns ones in the shape of a tensor.
+    """Returns a tensor of ones with the shape of another tensor.
 
     Args:
       tensor: any tensor.
-      dtype: the dtype of the ones; the tensor's when None.
-      optimize: whether a shape that is known becomes a constant.
+      dtype: dtype of the ones; None for the tensor's dtype.
+      optimize: whether a fully known shape becomes a constant.
     """
     with opened("ones_like", name) as scope:
         values = as_tensor(tensor)
@@ -136,17 +136,17 @@ def ones_like(tensor: Any, dtype: DTypeLike | None = None, name: str | None = No
 
 
 def fill(dims: Any, value: Any, name: str | None = None) -> Any:
-    """Returns a tensor of one value; see `nbtf.fill`."""
+    """Returns a tensor filled with one value; see `nbtf.fill`."""
     with inside():
         return nbtf.fill(_plain(dims), value, name)
 
 
 def placeholder_with_default(input: Any, shape: ShapeLike, name: str | None = None) -> Any:
-    """Returns a tensor whose value is fed to a session; what is not fed is `input`.
+    """Returns a placeholder whose value defaults to `input`.
 
     Args:
-      input: the value for runs that feed none.
-      shape: its lengths, None where any will do.
+      input: value for runs that feed none.
+      shape: shape of the placeholder; None for lengths that may vary.
     """
     with inside():
         values = tensor_called("PlaceholderWithDefault/input", input)
@@ -162,7 +162,7 @@ def shape(input: Any, name: str | None = None, out_type: DTypeLike = int32) -> A
 
 
 def size(input: Any, name: str | None = None, out_type: DTypeLike = int32) -> Any:
-    """Returns the number of elements of a tensor as a tensor; see `nbtf.size`."""
+    """Returns the number of elements in a tensor as a tensor; see `nbtf.size`."""
     return _measure(input, Size, name, out_type=as_dtype(out_type))
 
 
@@ -172,7 +172,7 @@ def rank(input: Any, name: str | None = None) -> Any:
 
 
 def _measure(value: Any, op: Any, name: str | None, **attrs: Any) -> Any:
-    """Returns a measure of a tensor: a constant if the graph knows it."""
+    """Returns the shape, size or rank of a tensor; a constant if the graph knows it."""
     with inside() as graph:
         tensor = as_tensor(value)
         if not graph:
@@ -194,7 +194,7 @@ def one_hot(
     dtype: DTypeLike | None = None,
     name: str | None = None,
 ) -> Any:
-    """Returns rows in which one place is marked; see `nbtf.one_hot`."""
+    """Returns one-hot rows; see `nbtf.one_hot`."""
     with opened("one_hot", name) as scope:
         if scope is None or not isinstance(depth, GraphTensor):
             return nbtf.one_hot(indices, depth, on_value, off_value, axis, dtype, scope)
@@ -207,10 +207,10 @@ def one_hot(
 
 
 def get_seed(op_seed: int | None) -> tuple[int | None, int | None]:
-    """Returns the two seeds that a random op made now starts from; two None where no seed is set.
+    """Returns the two seeds for a new random op; both are None if no seed is set.
 
     Args:
-      op_seed: the op's own seed.
+      op_seed: seed of the op itself.
     """
     if building() is None:
         return None, op_seed

@@ -1,4 +1,4 @@
-"""Functions of `tf.nn` with the arguments of TensorFlow 1: convolutions, pooling, normalization, losses."""
+"""Functions of `tf.nn` with TensorFlow 1's arguments: convolutions, pooling, normalization, losses."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ def conv2d(
     name: str | None = None,
     filters: Any = None,
 ) -> Any:
-    """Slides filters over images; see `nbtf.nn.conv2d`.
+    """Computes a two-dimensional convolution; see `nbtf.nn.conv2d`.
 
     Args:
-      filter: shape `[rows, columns, channels, results]`.
+      filter: filters with shape `[rows, columns, channels, results]`.
       use_cudnn_on_gpu: accepted and ignored.
     """
     with inside():
@@ -51,11 +51,11 @@ def conv2d_transpose(
     filters: Any = None,
     dilations: Any = None,
 ) -> Any:
-    """Slides filters the way back that gradients of `conv2d` go; see `nbtf.nn.conv2d_transpose`.
+    """Computes a transposed convolution, the gradient of `conv2d`; see `nbtf.nn.conv2d_transpose`.
 
     Args:
       value: images.
-      filter: shape `[rows, columns, results, channels]`.
+      filter: filters with shape `[rows, columns, results, channels]`.
     """
     with inside():
         images, weights = one_of("input", input, "value", value), one_of("filters", filters, "filter", filter)
@@ -73,10 +73,10 @@ def max_pool(
     name: str | None = None,
     input: Any = None,
 ) -> Any:
-    """Returns the largest element under each place of a window; see `nbtf.nn.max_pool`.
+    """Returns the largest element in each window; see `nbtf.nn.max_pool`.
 
     Args:
-      value: images, shape `[batch, rows, columns, channels]`.
+      value: images with shape `[batch, rows, columns, channels]`.
     """
     with inside():
         return nbtf.nn.max_pool2d(one_of("input", input, "value", value), ksize, strides, padding, data_format, name)
@@ -91,7 +91,7 @@ def avg_pool(
     name: str | None = None,
     input: Any = None,
 ) -> Any:
-    """Returns the mean of the elements under each place of a window; see `max_pool`."""
+    """Returns the mean of the elements in each window; see `max_pool`."""
     with inside():
         return nbtf.nn.avg_pool2d(one_of("input", input, "value", value), ksize, strides, padding, data_format, name)
 
@@ -104,17 +104,17 @@ def dropout(
     name: str | None = None,
     rate: Any = None,
 ) -> Any:
-    """Sets elements to 0 at random, and scales the others so that their sum stays the same on average.
+    """Sets random elements to 0, and scales up the others to preserve the expected sum.
 
     Args:
-      x: floats.
-      keep_prob: which part stays; may be a tensor.
-      noise_shape: of the decisions, which are broadcast to `x`'s shape.
-      seed: of the decisions.
-      rate: which part becomes 0: `1 - keep_prob`.
+      x: float tensor.
+      keep_prob: fraction of elements to keep; may be a tensor.
+      noise_shape: shape of the random mask, which is broadcast to `x`'s shape.
+      seed: seed of the op; None uses only the graph's seed.
+      rate: fraction of elements to drop: `1 - keep_prob`.
 
     Raises:
-      ValueError: neither or both of `keep_prob` and `rate` were given, or a number out of range.
+      ValueError: if neither or both of `keep_prob` and `rate` are given, or a value is out of range.
     """
     if keep_prob is not None and rate is not None:
         raise ValueError("Cannot specify both 'keep_prob' and 'rate'.")
@@ -146,13 +146,13 @@ def _drop(x: Any, rate: Any, noise_shape: Any, seed: int | None) -> Any:
 
 
 def softmax(logits: Any, axis: Any = None, name: str | None = None, dim: Any = None) -> Any:
-    """Returns shares that add up to 1; `dim` is an older name of `axis`. See `nbtf.nn.softmax`."""
+    """Returns the softmax; `dim` is an older name of `axis`. See `nbtf.nn.softmax`."""
     with inside():
         return nbtf.nn.softmax(logits, one_of("axis", axis, "dim", dim), name)
 
 
 def log_softmax(logits: Any, axis: Any = None, name: str | None = None, dim: Any = None) -> Any:
-    """Returns logarithms of `softmax`; `dim` is an older name of `axis`."""
+    """Returns the logarithm of the softmax; `dim` is an older name of `axis`."""
     with inside():
         return nbtf.nn.log_softmax(logits, one_of("axis", axis, "dim", dim), name)
 
@@ -165,7 +165,7 @@ def moments(
     keep_dims: bool | None = None,
     keepdims: bool | None = None,
 ) -> Any:
-    """Computes means and variances along axes; `keep_dims` is an older name of `keepdims`. See `nbtf.nn.moments`."""
+    """Returns the mean and variance along axes; `keep_dims` is an older name of `keepdims`. See `nbtf.nn.moments`."""
     with opened("moments", name):
         return nbtf.nn.moments(x, axes, shift, bool(one_of("keepdims", keepdims, "keep_dims", keep_dims)))
 
@@ -178,23 +178,23 @@ def embedding_lookup(
     validate_indices: bool = True,
     max_norm: float | None = None,
 ) -> Any:
-    """Reads rows of a table; see `nbtf.nn.embedding_lookup`.
+    """Looks up rows in a table; see `nbtf.nn.embedding_lookup`.
 
     Args:
-      partition_strategy: accepted: with one table there is nothing to decide.
+      partition_strategy: accepted and ignored, because there is only one table.
       validate_indices: accepted and ignored.
 
     Raises:
-      ValueError: there are several tables; join them with `tf.concat`.
+      ValueError: if there are several tables; join them with `tf.concat`.
     """
     if isinstance(params, list | tuple) and len(params) > 1:  # pyright: ignore[reportUnknownArgumentType]
-        raise ValueError("Tables in several parts are not built: join them with `tf.concat` along axis 0.")
+        raise ValueError("nbtf does not support tables in several parts. Join them with `tf.concat` along axis 0.")
     with opened("embedding_lookup", name):
         return nbtf.nn.embedding_lookup(params, ids, max_norm)
 
 
 def in_top_k(predictions: Any, targets: Any, k: Any, name: str | None = None) -> Any:
-    """Tells whether each target is among the `k` largest predictions of its row; see `nbtf.nn.in_top_k`."""
+    """Returns whether each target is among the `k` largest predictions in its row; see `nbtf.nn.in_top_k`."""
     with opened("in_top_k", name):
         return nbtf.nn.in_top_k(targets, predictions, k)
 
@@ -203,9 +203,9 @@ def xw_plus_b(x: Any, weights: Any, biases: Any, name: str | None = None) -> Any
     """Returns `x @ weights + biases`.
 
     Args:
-      x: shape `[batch, in]`.
-      weights: shape `[in, out]`.
-      biases: shape `[out]`.
+      x: tensor with shape `[batch, in]`.
+      weights: tensor with shape `[in, out]`.
+      biases: tensor with shape `[out]`.
     """
     with opened("xw_plus_b", name) as scope:
         return nbtf.nn.bias_add(nbtf.matmul(x, weights), biases, name=scope)
@@ -218,13 +218,13 @@ def relu_layer(x: Any, weights: Any, biases: Any, name: str | None = None) -> An
 
 
 def l2_normalize(x: Any, axis: Any = None, epsilon: float = 1e-12, name: str | None = None, dim: Any = None) -> Any:
-    """Scales vectors to length 1; `dim` is an older name of `axis`. See `nbtf.math.l2_normalize`."""
+    """Scales vectors to norm 1; `dim` is an older name of `axis`. See `nbtf.math.l2_normalize`."""
     with opened("l2_normalize", name) as scope:
         return nbtf.math.l2_normalize(x, one_of("axis", axis, "dim", dim), epsilon, name=scope)
 
 
 def zero_fraction(value: Any, name: str | None = None) -> Any:
-    """Returns which part of the elements is 0."""
+    """Returns the fraction of elements that are 0."""
     with opened("zero_fraction", name):
         return nbtf.reduce_mean(nbtf.cast(nbtf.equal(value, nbtf.zeros_like(value)), float32), name="fraction")
 
@@ -241,21 +241,22 @@ def fused_batch_norm(
     name: str | None = None,
     exponential_avg_factor: float = 1.0,
 ) -> tuple[Any, Any, Any]:
-    """Moves and scales each channel of images to mean `offset` and width `scale`.
+    """Normalizes each image channel to mean `offset` and standard deviation `scale`.
 
     Args:
       x: images.
-      scale: one number per channel.
-      offset: likewise.
-      mean: the channels' means if this is not training.
-      variance: their variances.
-      epsilon: added to variances.
+      scale: one value per channel.
+      offset: one value per channel.
+      mean: means of the channels, if this is not training.
+      variance: variances of the channels, if this is not training.
+      epsilon: number added to variances.
       data_format: `"NHWC"` or `"NCHW"`.
-      is_training: whether means and variances are those of these images.
-      exponential_avg_factor: how much new means count beside those given.
+      is_training: whether to use the means and variances of these images.
+      exponential_avg_factor: weight of the new means and variances relative to the given ones.
 
     Returns:
-      The images, and means and variances: in training unbiased, and mixed with those given if the factor is not 1.
+      The normalized images, the means, and the variances. In training, variances are unbiased, and means and variances
+        are averaged with the given ones unless the factor is 1.
     """
     with opened("FusedBatchNorm", name):
         tensor: Any = as_tensor(x)
@@ -284,7 +285,7 @@ def _mixed(new: Any, old: Any, share: float) -> Any:
 def batch_normalization(
     x: Any, mean: Any, variance: Any, offset: Any, scale: Any, variance_epsilon: float, name: str | None = None
 ) -> Any:
-    """Moves and scales a tensor by a given mean and variance; see `nbtf.nn.batch_normalization`."""
+    """Normalizes a tensor with a given mean and variance; see `nbtf.nn.batch_normalization`."""
     with opened("batchnorm", name):
         return nbtf.nn.batch_normalization(x, mean, variance, offset, scale, variance_epsilon)
 
@@ -296,16 +297,16 @@ def softmax_cross_entropy_with_logits(
     name: str | None = None,
     axis: Any = None,
 ) -> Any:
-    """Computes how far the softmax of logits is from labels that are shares; gradients do not flow into the labels.
+    """Computes the softmax cross entropy for label probabilities; no gradients flow into the labels.
 
     Args:
-      labels: shares that add up to 1.
-      logits: floats of the same shape.
-      dim: the axis of the classes.
-      axis: `dim` under its younger name.
+      labels: probabilities that add up to 1.
+      logits: float tensor with the same shape.
+      dim: axis of the classes.
+      axis: newer name of `dim`.
 
     Raises:
-      ValueError: an argument is missing.
+      ValueError: if an argument is missing.
     """
     class_axis = dim if axis is None else axis
     with opened("softmax_cross_entropy_with_logits_sg", name):
@@ -316,13 +317,13 @@ def softmax_cross_entropy_with_logits(
 def softmax_cross_entropy_with_logits_v2(
     labels: Any, logits: Any, axis: Any = None, name: str | None = None, dim: Any = None
 ) -> Any:
-    """Computes how far the softmax of logits is from labels that are shares; gradients flow into the labels as well.
+    """Computes the softmax cross entropy for label probabilities; gradients flow into the labels as well.
 
     Args:
-      labels: shares that add up to 1.
-      logits: floats of the same shape.
-      axis: the axis of the classes; the last when None.
-      dim: `axis` under its older name.
+      labels: probabilities that add up to 1.
+      logits: float tensor with the same shape.
+      axis: axis of the classes; None for the last.
+      dim: older name of `axis`.
     """
     class_axis = one_of("axis", axis, "dim", dim)
     with opened("softmax_cross_entropy_with_logits", name):
@@ -330,24 +331,24 @@ def softmax_cross_entropy_with_logits_v2(
 
 
 def sparse_softmax_cross_entropy_with_logits(labels: Any = None, logits: Any = None, name: str | None = None) -> Any:
-    """Computes how much probability logits give to the right classes.
+    """Computes the softmax cross entropy for integer class labels.
 
     Args:
-      labels: the number of the right class.
-      logits: floats, with one more axis.
+      labels: indices of the correct classes.
+      logits: float tensor with one more axis.
 
     Raises:
-      ValueError: an argument is missing, or the shapes do not fit.
+      ValueError: if an argument is missing or the shapes do not match.
     """
     with opened("SparseSoftmaxCrossEntropyWithLogits", name):
         return nbtf.nn.sparse_softmax_cross_entropy_with_logits(labels, logits, name=name)
 
 
 def sigmoid_cross_entropy_with_logits(labels: Any = None, logits: Any = None, name: str | None = None) -> Any:
-    """Computes how far the sigmoid of each logit is from its label; see `nbtf.nn.sigmoid_cross_entropy_with_logits`.
+    """Computes the sigmoid cross entropy of each logit; see `nbtf.nn.sigmoid_cross_entropy_with_logits`.
 
     Raises:
-      ValueError: an argument is missing, or the shapes differ.
+      ValueError: if an argument is missing or the shapes differ.
     """
     with opened("logistic_loss", name) as scope:
         return nbtf.nn.sigmoid_cross_entropy_with_logits(labels, logits, name=scope)
@@ -356,13 +357,13 @@ def sigmoid_cross_entropy_with_logits(labels: Any = None, logits: Any = None, na
 def weighted_cross_entropy_with_logits(
     labels: Any = None, logits: Any = None, pos_weight: Any = None, name: str | None = None, targets: Any = None
 ) -> Any:
-    """Computes `sigmoid_cross_entropy_with_logits` with more or less weight on positive labels.
+    """Computes the sigmoid cross entropy with a weight for positive labels.
 
     Args:
-      labels: between 0 and 1.
-      logits: floats of the same shape.
-      pos_weight: the weight of positive labels.
-      targets: `labels` under their older name.
+      labels: values between 0 and 1.
+      logits: float tensor with the same shape.
+      pos_weight: weight of positive labels.
+      targets: older name of `labels`.
     """
     with opened("logistic_loss", name) as scope:
         target_values = one_of("labels", labels, "targets", targets)

@@ -1,4 +1,4 @@
-"""Names of TensorFlow 1 that were there for still older programs, or ask what graphs can tell."""
+"""TensorFlow 1 names that were already deprecated then, or that query properties of graphs."""
 
 from __future__ import annotations
 
@@ -16,52 +16,52 @@ from nbtf.compat._v1._surface.reductions import argmax, argmin
 from nbtf.compat._v1._surface.scoping import inside, opened
 
 _REGISTRY = (
-    "nbtf has one gradient for each op and no registry of others: write an op's own way back with tf.custom_gradient, "
-    "or cut it off with tf.stop_gradient."
+    "nbtf has no registry of gradients. Define a gradient with tf.custom_gradient, or stop gradients with "
+    "tf.stop_gradient."
 )
 
 
 def arg_max(input: Any, dimension: Any, output_type: DTypeLike = int64, name: str | None = None) -> Any:
-    """Finds the places of the largest elements along an axis.
+    """Returns the indices of the largest elements along an axis.
 
     Args:
-      input: real numbers.
-      dimension: the axis.
+      input: tensor of real numbers.
+      dimension: axis to search.
       output_type: int64 or int32.
     """
     return argmax(input, dimension, name, output_type=output_type)
 
 
 def arg_min(input: Any, dimension: Any, output_type: DTypeLike = int64, name: str | None = None) -> Any:
-    """Finds the places of the smallest elements along an axis.
+    """Returns the indices of the smallest elements along an axis.
 
     Args:
-      input: real numbers.
-      dimension: the axis.
+      input: tensor of real numbers.
+      dimension: axis to search.
       output_type: int64 or int32.
     """
     return argmin(input, dimension, name, output_type=output_type)
 
 
 def op_scope(values: Any, name: str | None, default_name: str | None = None) -> AbstractContextManager[str]:
-    """Returns a name scope; `tf.name_scope` takes the same arguments in another order.
+    """Returns a name scope; `tf.name_scope` has the same arguments in another order.
 
     Args:
-      values: the tensors that an op is about to take.
-      name: the scope's name.
-      default_name: its name when `name` is None.
+      values: inputs of the op inside the scope.
+      name: name of the scope.
+      default_name: name to use if `name` is None.
     """
     return name_scope(name, default_name, values)
 
 
 def init_scope() -> AbstractContextManager[None]:
-    """Forgets, inside a `with`, which nodes and name scopes stand around it."""
+    """Returns a block that ignores the surrounding name scopes and control dependencies."""
     graph = building()
     return nullcontext() if graph is None else graph.outermost()
 
 
 def container(container_name: str) -> AbstractContextManager[str]:
-    """Does nothing: values of variables belong to their session.
+    """Does nothing, because the values of variables belong to their session.
 
     Args:
       container_name: accepted and ignored.
@@ -70,31 +70,31 @@ def container(container_name: str) -> AbstractContextManager[str]:
 
 
 def lin_space(start: Any, stop: Any, num: Any, name: str | None = None) -> Any:
-    """Returns numbers at equal distances.
+    """Returns evenly spaced numbers.
 
     Args:
-      start: the first.
-      stop: the last.
-      num: how many.
+      start: first number.
+      stop: last number.
+      num: length of the sequence.
     """
     with opened("linspace", name):
         return nbtf.linspace(start, stop, num)
 
 
 def where_v2(condition: Any, x: Any = None, y: Any = None, name: str | None = None) -> Any:
-    """Chooses between two tensors that broadcast; without them, finds where the condition is true.
+    """Selects elements from two tensors that broadcast; without them, returns the positions of true values.
 
     Args:
-      condition: bools.
-      x: what is taken where it is true.
-      y: what is taken elsewhere.
+      condition: Boolean tensor.
+      x: values where the condition is true.
+      y: values where it is false.
     """
     with inside():
         return nbtf.where(condition, x, y, name)
 
 
 def shape_n(input: Any, out_type: DTypeLike = int32, name: str | None = None) -> list[Any]:
-    """Returns the shapes of several tensors as tensors.
+    """Returns the shapes of several tensors, each as a tensor.
 
     Args:
       input: the tensors.
@@ -105,26 +105,26 @@ def shape_n(input: Any, out_type: DTypeLike = int32, name: str | None = None) ->
 
 
 def parallel_stack(values: Any, name: str = "parallel_stack") -> Any:
-    """Puts tensors beside each other along a new first axis.
+    """Stacks tensors along a new first axis.
 
     Args:
-      values: tensors of one shape.
+      values: tensors with the same shape.
     """
     return stack(values, name=name)
 
 
 def guarantee_const(input: Any, name: str | None = None) -> Any:
-    """Returns a tensor that never changes; nothing is made of that here."""
+    """Returns the tensor itself; nbtf does not use the promise that it is constant."""
     with inside():
         return nbtf.identity(input, name)
 
 
 def batch_gather(params: Any, indices: Any, name: str | None = None) -> Any:
-    """Collects parts of each row by their numbers.
+    """Gathers elements or slices from each row by index.
 
     Args:
       params: any tensor.
-      indices: the numbers, a row for each row.
+      indices: indices for each row.
 
     Raises:
       ValueError: if `indices` is a scalar.
@@ -145,13 +145,13 @@ def sparse_to_dense(
     validate_indices: bool = True,
     name: str | None = None,
 ) -> Any:
-    """Returns a tensor with values at some places, and one value elsewhere.
+    """Returns a dense tensor with given values at some positions and a default value elsewhere.
 
     Args:
-      sparse_indices: the places: one number each, or a row of numbers.
-      output_shape: the shape of the result.
-      sparse_values: a value for each place, or one for all.
-      default_value: what stands elsewhere.
+      sparse_indices: positions: one index each, or a row of indices.
+      output_shape: shape of the result.
+      sparse_values: a value for each position, or one for all.
+      default_value: value of all other elements.
       validate_indices: accepted and ignored.
     """
     with opened("SparseToDense", name) as scope:
@@ -166,50 +166,50 @@ def sparse_to_dense(
 
 
 def is_symbolic_tensor(tensor: object) -> bool:
-    """Tells whether something is a tensor of a graph."""
+    """Returns whether an object is a graph tensor."""
     return isinstance(tensor, GraphTensor)
 
 
 def executing_eagerly_outside_functions() -> bool:
-    """Tells whether ops run at once."""
+    """Returns whether ops run eagerly."""
     return building() is None
 
 
 def control_flow_v2_enabled() -> bool:
-    """Returns True: `tf.cond` and `tf.while_loop` are one node each."""
+    """Returns True, because `tf.cond` and `tf.while_loop` always add a single node."""
     return True
 
 
 def enable_control_flow_v2() -> None:
-    """Does nothing: `tf.cond` and `tf.while_loop` are one node each in any case."""
+    """Does nothing, because `tf.cond` and `tf.while_loop` always add a single node."""
 
 
 def disable_control_flow_v2() -> None:
-    """Does nothing: `tf.cond` and `tf.while_loop` are one node each in any case."""
+    """Does nothing, because `tf.cond` and `tf.while_loop` always add a single node."""
 
 
 def RegisterGradient(op_type: str) -> Callable[[Any], Any]:  # noqa: N802  # TensorFlow's name
-    """Refuses: ops have one gradient each.
+    """Raises an error, because gradients of ops cannot be replaced.
 
     Args:
-      op_type: the type of the op.
+      op_type: op type.
 
     Raises:
       NotImplementedError: always.
     """
-    raise NotImplementedError(f"A gradient for {op_type!r}: {_REGISTRY}")
+    raise NotImplementedError(f"Cannot register a gradient for {op_type!r}. {_REGISTRY}")
 
 
 def NotDifferentiable(op_type: str) -> NoReturn:  # noqa: N802  # TensorFlow's name
-    """Refuses: whether gradients flow through an op is part of the op.
+    """Raises an error, because an op's own definition determines whether gradients flow through it.
 
     Args:
-      op_type: the type of the op.
+      op_type: op type.
 
     Raises:
       NotImplementedError: always.
     """
-    raise NotImplementedError(f"No gradient for {op_type!r}: {_REGISTRY}")
+    raise NotImplementedError(f"Cannot remove the gradient of {op_type!r}. {_REGISTRY}")
 
 
 NoGradient = NotDifferentiable

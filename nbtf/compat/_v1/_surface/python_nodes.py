@@ -1,4 +1,4 @@
-"""Nodes that run Python: `tf.py_func`, and those that print and check values when a session runs them."""
+"""Nodes that run Python code in a session: `tf.py_func`, and nodes that print values."""
 
 from __future__ import annotations
 
@@ -24,26 +24,26 @@ Values = Sequence[Tensor]
 
 
 class OnHost(Deferred):
-    """A function that only the CPU can run."""
+    """A function that can run only on the CPU."""
 
     __slots__ = ()
 
     def has_kernel(self, device_type: str, dtypes: Sequence[DType]) -> bool:
-        """Tells that it needs a CPU."""
+        """Returns whether the device type is a CPU."""
         return device_type == "CPU"
 
 
 def py_func(func: Callable[..., Any], inp: Any, Tout: Any, stateful: bool = True, name: str | None = None) -> Any:  # noqa: N803  # TensorFlow's name
-    """Returns what a Python function makes of arrays when a session runs.
+    """Returns a node that calls a Python function with arrays when a session runs it.
 
     Args:
-      func: takes NumPy arrays, and returns one or a list of them.
-      inp: its arguments, in a list.
-      Tout: the dtype of its result, or a list of them.
+      func: function that takes NumPy arrays and returns an array or a list of arrays.
+      inp: list of its arguments.
+      Tout: dtype of its result, or a list of dtypes.
       stateful: accepted and ignored.
 
     Raises:
-      ValueError: `func` cannot be called.
+      ValueError: if `func` is not callable.
     """
     if not callable(func):
         raise ValueError(f"Expected func to be callable. Received func={func} of type {type(func)}.")
@@ -53,19 +53,19 @@ def py_func(func: Callable[..., Any], inp: Any, Tout: Any, stateful: bool = True
     def run(values: Values) -> list[Any]:
         return _results(func(*[value.numpy() for value in values]), Tout)
 
-    return _python_node("PyFunc", run, inp, Tout, name, lambda grads: [])  # no gradients flow through arrays
+    return _python_node("PyFunc", run, inp, Tout, name, lambda grads: [])  # gradients do not flow through arrays
 
 
 numpy_function = py_func
 
 
 def py_function(func: Callable[..., Any], inp: Any, Tout: Any, name: str | None = None) -> Any:  # noqa: N803  # TensorFlow's name
-    """Returns what a Python function makes of eager tensors when a session runs; gradients flow through it.
+    """Returns a node that calls a Python function with eager tensors; gradients flow through it.
 
     Args:
-      func: takes tensors that have values, and returns one or a list of them.
-      inp: its arguments, in a list.
-      Tout: the dtype of its result, or a list of them.
+      func: function that takes eager tensors and returns a tensor or a list of tensors.
+      inp: list of its arguments.
+      Tout: dtype of its result, or a list of dtypes.
     """
     if building() is None:
         return nbtf.py_function(func, inp, Tout)
@@ -110,7 +110,7 @@ def _dtypes(dtypes: Any) -> list[DType]:
 
 
 def _results(returned: Any, dtypes: Any) -> list[Any]:
-    """Returns arrays as tensors, after looking at their dtypes."""
+    """Returns arrays as tensors after checking their dtypes."""
     values: list[Any] = [] if returned is None else [*returned] if isinstance(returned, (list, tuple)) else [returned]
     expected = _dtypes(dtypes)
     if not isinstance(dtypes, (list, tuple)) and len(values) != 1:
@@ -134,14 +134,14 @@ def Print(  # noqa: N802  # TensorFlow's name
     summarize: int | None = None,
     name: str | None = None,
 ) -> Any:
-    """Returns a tensor as it is; whenever a session needs it, prints others on standard error.
+    """Returns a tensor unchanged; whenever a session computes it, other tensors are printed on standard error.
 
     Args:
       input_: the tensor.
-      data: a list of the tensors to print.
-      message: what stands in front.
-      first_n: how many times it prints at most.
-      summarize: how many elements of each are shown, 3 by default.
+      data: list of tensors to print.
+      message: prefix of the output.
+      first_n: maximum number of times to print; None for no limit.
+      summarize: number of elements to show for each tensor; None for 3.
     """
     prints_left = [-1 if first_n is None else first_n]
     count = 3 if summarize is None else summarize
@@ -169,7 +169,7 @@ def Print(  # noqa: N802  # TensorFlow's name
 
 
 def summarize_elements(tensor: Tensor, count: int) -> str:
-    """Returns the first elements of a tensor as TensorFlow's summaries have them: `[[1 2][3...]...]`."""
+    """Returns the first elements of a tensor in TensorFlow's summary format: `[[1 2][3...]...]`."""
     array = np.asarray(tensor.numpy())
     texts = [_text(element) for element in array.reshape(-1).tolist()]
     limit = len(texts) if count < 0 else count
@@ -178,7 +178,7 @@ def summarize_elements(tensor: Tensor, count: int) -> str:
 
 
 def _rows(texts: Sequence[str], shape: Sequence[int], ellipsis: str) -> str:
-    """Returns the first elements of an array, its axes but the first in brackets."""
+    """Returns the first elements of an array, with brackets around all axes except the first."""
     if len(shape) < 2:
         return " ".join(texts)
     size = int(np.prod(shape[1:]))
@@ -202,8 +202,8 @@ def print(*inputs: Any, **kwargs: Any) -> Any:  # TensorFlow's name
     """Returns a node that prints values, as `tf.print` does, whenever a session runs it.
 
     Args:
-      *inputs: tensors, texts and other Python values.
-      **kwargs: as for `nbtf.print`.
+      *inputs: tensors, strings and other Python values.
+      **kwargs: arguments of `nbtf.print`.
     """
     if building() is None:
         return nbtf.print(*inputs, **kwargs)

@@ -1,4 +1,4 @@
-"""Random ops of TensorFlow 1: their seeds are those of the graph, and each session draws from the start."""
+"""Random ops of TensorFlow 1: the graph determines their seeds, and each session draws from the beginning."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ from nbtf.compat._v1._surface.scoping import opened, tensor_called
 
 
 def set_random_seed(seed: int | None) -> None:
-    """Sets the seed of the default graph: every session then draws the same numbers.
+    """Sets the seed of the default graph, so that every session draws the same numbers.
 
     Args:
-      seed: an integer; None forgets it. Ops made before keep their seeds.
+      seed: an integer; None removes the seed. Existing ops keep their seeds.
 
     >>> import nbtf.compat.v1 as tf1
     >>> tf1.set_random_seed(1)
@@ -48,7 +48,7 @@ def _stream(seed: int | None) -> GraphStream:
 
 
 def _shape(shape: Any) -> Any:
-    """Returns a shape as a tensor of the graph called `shape`."""
+    """Returns a shape as a graph tensor named `shape`."""
     if isinstance(shape, GraphTensor):
         return shape
     if holds_tensors(shape):
@@ -66,14 +66,14 @@ def random_normal(
     seed: int | None = None,
     name: str | None = None,
 ) -> Any:
-    """Draws numbers from a normal distribution.
+    """Returns normally distributed random numbers.
 
     Args:
-      shape: of the result; may be a tensor.
-      mean: of the distribution.
-      stddev: its width.
-      dtype: of the result, floats.
-      seed: of this op.
+      shape: shape of the result; may be a tensor.
+      mean: mean of the distribution.
+      stddev: standard deviation of the distribution.
+      dtype: dtype of the result; must be a float type.
+      seed: seed of this op; None uses only the graph's seed.
     """
     with opened("random_normal", name) as scope:
         if scope is None:
@@ -89,14 +89,14 @@ def truncated_normal(
     seed: int | None = None,
     name: str | None = None,
 ) -> Any:
-    """Draws numbers from a normal distribution, none further from its mean than twice its width.
+    """Returns normally distributed random numbers, at most two standard deviations from the mean.
 
     Args:
-      shape: of the result; may be a tensor.
-      mean: of the distribution.
-      stddev: its width.
-      dtype: of the result, floats.
-      seed: of this op.
+      shape: shape of the result; may be a tensor.
+      mean: mean of the distribution.
+      stddev: standard deviation of the distribution.
+      dtype: dtype of the result; must be a float type.
+      seed: seed of this op; None uses only the graph's seed.
     """
     with opened("truncated_normal", name) as scope:
         if scope is None:
@@ -120,17 +120,17 @@ def random_uniform(
     seed: int | None = None,
     name: str | None = None,
 ) -> Any:
-    """Draws numbers, all equally likely, from `minval` up to below `maxval`.
+    """Returns uniformly distributed random numbers from `minval` (included) to `maxval` (excluded).
 
     Args:
-      shape: of the result; may be a tensor.
-      minval: the lower bound.
-      maxval: the upper bound, not reached; 1 if not given, but integers need it.
+      shape: shape of the result; may be a tensor.
+      minval: lower bound.
+      maxval: upper bound, exclusive; 1 by default, but required for integers.
       dtype: float16, float32, float64, int32 or int64.
-      seed: of this op.
+      seed: seed of this op; None uses only the graph's seed.
 
     Raises:
-      ValueError: integers without `maxval`.
+      ValueError: if `dtype` is an integer type and `maxval` is missing.
     """
     value_dtype = as_dtype(dtype)
     if maxval is None and value_dtype.is_integer:
@@ -157,11 +157,11 @@ def _between(shape: Any, minval: Any, maxval: Any, dtype: Any, seed: int | None,
 
 
 def random_shuffle(value: Any, seed: int | None = None, name: str | None = None) -> Any:
-    """Puts the parts of a tensor along its first axis in random order.
+    """Shuffles a tensor along its first axis.
 
     Args:
       value: any tensor.
-      seed: of this op.
+      seed: seed of this op; None uses only the graph's seed.
     """
     graph = building()
     if graph is None:
@@ -173,12 +173,12 @@ def random_shuffle(value: Any, seed: int | None = None, name: str | None = None)
 def multinomial(
     logits: Any, num_samples: Any, seed: int | None = None, name: str | None = None, output_dtype: Any = None
 ) -> Any:
-    """Draws classes by their log-probabilities.
+    """Draws classes according to log-probabilities.
 
     Args:
-      logits: log-probabilities of the classes, a row for each draw.
-      num_samples: how many are drawn for each row.
-      seed: of this op.
+      logits: log-probabilities of the classes, one row for each distribution.
+      num_samples: number of samples for each row.
+      seed: seed of this op; None uses only the graph's seed.
       output_dtype: int64 or int32.
     """
     return _classes("multinomial", logits, num_samples, output_dtype, seed, name)
@@ -187,7 +187,7 @@ def multinomial(
 def categorical(
     logits: Any, num_samples: Any, dtype: Any = None, seed: int | None = None, name: str | None = None
 ) -> Any:
-    """Draws classes by their log-probabilities; see `nbtf.random.categorical`."""
+    """Draws classes according to log-probabilities; see `nbtf.random.categorical`."""
     return _classes("categorical", logits, num_samples, dtype, seed, name)
 
 
@@ -201,12 +201,12 @@ def _classes(scope_name: str, logits: Any, count: Any, dtype: Any, seed: int | N
 
 
 def random_crop(value: Any, size: Any, seed: int | None = None, name: str | None = None) -> Any:
-    """Cuts a part of a size out of a tensor, at a random place.
+    """Returns a random crop of a tensor.
 
     Args:
       value: any tensor.
-      size: the lengths of the part; -1 is not allowed.
-      seed: of this op.
+      size: shape of the crop; -1 is not allowed.
+      seed: seed of this op; None uses only the graph's seed.
     """
     with opened("random_crop", name) as scope:
         tensor: Any = as_tensor(value)

@@ -1,4 +1,4 @@
-"""Reductions with the arguments of TensorFlow 1: `reduction_indices` and `keep_dims` besides `axis` and `keepdims`."""
+"""Reductions with TensorFlow 1's arguments: `reduction_indices` and `keep_dims` besides `axis` and `keepdims`."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ Reduction = Callable[..., Any]
 
 
 def one_of(name: str, value: Any, older_name: str, older: Any) -> Any:
-    """Returns an argument that has two names.
+    """Returns the value of an argument that has two names.
 
     Raises:
-      ValueError: both were given.
+      ValueError: if both are given.
     """
     if older is None:
         return value
@@ -26,7 +26,7 @@ def one_of(name: str, value: Any, older_name: str, older: Any) -> Any:
 
 
 def _reduction(function: Callable[..., Any], scope: str | None = None) -> Reduction:
-    """Returns a reduction that also takes the older names of its arguments."""
+    """Returns a reduction that also accepts the older names of its arguments."""
 
     def reduce(
         input_tensor: Any,
@@ -69,15 +69,15 @@ def count_nonzero(
     keep_dims: bool | None = None,
     input: Any = None,
 ) -> Any:
-    """Counts the elements that are not zero along some axes; see `nbtf.math.count_nonzero`.
+    """Counts the nonzero elements along axes; see `nbtf.math.count_nonzero`.
 
     Args:
       input_tensor: numbers, bools or strings.
-      reduction_indices: the older name of `axis`.
-      keep_dims: the older name of `keepdims`.
+      reduction_indices: older name of `axis`.
+      keep_dims: older name of `keepdims`.
 
     Raises:
-      ValueError: an argument was given under both names.
+      ValueError: if an argument is given under both names.
     """
     values = one_of("input", input, "input_tensor", input_tensor)
     axis = one_of("axis", axis, "reduction_indices", reduction_indices)
@@ -89,13 +89,13 @@ def count_nonzero(
 def argmax(
     input: Any, axis: Any = None, name: str | None = None, dimension: Any = None, output_type: DTypeLike = int64
 ) -> Any:
-    """Finds the places of the largest elements along an axis; see `nbtf.argmax`.
+    """Returns the indices of the largest elements along an axis; see `nbtf.argmax`.
 
     Args:
-      dimension: the older name of `axis`.
+      dimension: older name of `axis`.
 
     Raises:
-      ValueError: both `axis` and `dimension` were given.
+      ValueError: if both `axis` and `dimension` are given.
     """
     axis = one_of("axis", axis, "dimension", dimension)
     with inside():
@@ -105,13 +105,13 @@ def argmax(
 def argmin(
     input: Any, axis: Any = None, name: str | None = None, dimension: Any = None, output_type: DTypeLike = int64
 ) -> Any:
-    """Finds the places of the smallest elements along an axis; see `nbtf.argmin`.
+    """Returns the indices of the smallest elements along an axis; see `nbtf.argmin`.
 
     Args:
-      dimension: the older name of `axis`.
+      dimension: older name of `axis`.
 
     Raises:
-      ValueError: both `axis` and `dimension` were given.
+      ValueError: if both `axis` and `dimension` are given.
     """
     axis = one_of("axis", axis, "dimension", dimension)
     with inside():

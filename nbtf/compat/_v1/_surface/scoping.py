@@ -1,4 +1,4 @@
-"""How a function of TensorFlow 1 names the nodes that it makes: in a scope of its own name."""
+"""Name scopes for the nodes that a TensorFlow 1 function creates."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from nbtf.compat._v1._graph.defaults import building
 
 @contextmanager
 def opened(default: str, name: str | None = None) -> Generator[str | None]:
-    """Opens the default graph and a name scope in it, where a graph is built.
+    """Opens the default graph and a name scope in it if ops build a graph.
 
     Args:
-      default: what the scope is called if the program says nothing.
-      name: what the program says.
+      default: default name of the scope.
+      name: name that the program gives; None for the default.
 
     Yields:
-      What the function's last node takes for its name; None where ops run at once.
+      The name of the function's last node; None while ops run eagerly.
     """
     graph = building()
     if graph is None:
@@ -33,7 +33,7 @@ def opened(default: str, name: str | None = None) -> Generator[str | None]:
 
 @contextmanager
 def inside() -> Generator[bool]:
-    """Opens the default graph where one is built; tells whether one is."""
+    """Opens the default graph if ops build a graph, and yields whether they do."""
     graph = building()
     if graph is None:
         yield False
@@ -43,6 +43,6 @@ def inside() -> Generator[bool]:
 
 
 def tensor_called(name: str, value: Any, dtype: DType | None = None) -> Any:
-    """Returns a tensor of a value; a constant made of it is called so."""
+    """Returns a value as a tensor; a constant made from it gets the name."""
     tensor = as_tensor(value, dtype)
     return tensor.called(name) if isinstance(tensor, GraphTensor) else tensor

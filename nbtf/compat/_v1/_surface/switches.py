@@ -1,4 +1,4 @@
-"""What a program switches in its first lines: graphs or eager ops, shapes, equality, the kind of variables."""
+"""Switches that programs set at startup: graphs or eager execution, shapes, equality, and the kind of variables."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from nbtf.compat._v1._graph.defaults import building, get_default_graph
 from nbtf.compat._v1._graph.process import process
 from nbtf.compat._v1._surface.everywhere import PROGRAM, build_everywhere
 
-# Source: contrib/eager of TensorFlow 1.15, whose numbers stand for the policies of `tf.config.experimental` today.
+# Source: contrib/eager of TensorFlow 1.15, which uses numbers for the policies of `tf.config.experimental`.
 _POLICIES = ("explicit", "warn", "silent", "silent_for_int32")
 
 
 def executing_eagerly() -> bool:
-    """Tells whether ops of `compat.v1` run at once.
+    """Returns whether ops of `compat.v1` run eagerly.
 
     Returns:
-      True, until something is switched; False where the program imported `nbtf.compat.v1` itself.
+      True until graphs are switched on; False if the program itself imported `nbtf.compat.v1`.
 
     >>> tf.compat.v1.executing_eagerly()
     True
@@ -34,17 +34,17 @@ def executing_eagerly() -> bool:
 def enable_eager_execution(
     config: ConfigProto | None = None, device_policy: int | None = None, execution_mode: Any = None
 ) -> None:
-    """Makes ops of `compat.v1` run at once, for the rest of the process or until `tf.runtime.restart`.
+    """Makes ops of `compat.v1` run eagerly, for the rest of the process or until `tf.runtime.restart`.
 
     Args:
-      config: settings; of them `log_device_placement` and `gpu_options.allow_growth` count.
-      device_policy: what happens to tensors on another device than their op: 0 refuses, 1 warns, 2 copies, 3 copies
-        int32 alone.
+      config: session configuration, of which only `log_device_placement` and `gpu_options.allow_growth` take effect.
+      device_policy: treatment of tensors on a different device from their op: 0 raises an error, 1 warns, 2 copies
+        silently, 3 copies only int32 tensors.
       execution_mode: accepted and ignored; ops run one after the other.
 
     Raises:
-      TypeError: `config` is no `ConfigProto`.
-      ValueError: the default graph has nodes, or there is no such policy.
+      TypeError: if `config` is not a `ConfigProto`.
+      ValueError: if the default graph has nodes, or the policy is unknown.
     """
     if config is not None and not isinstance(config, ConfigProto):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise TypeError(f"config must be a tf.ConfigProto, but got {type(config)}")
@@ -64,7 +64,7 @@ def enable_eager_execution(
 
 
 def _apply(config: ConfigProto) -> None:
-    """Carries over the settings that eager ops have, too."""
+    """Applies the settings that also exist for eager execution."""
     from nbtf import config as devices
     from nbtf import debugging
 
@@ -76,7 +76,7 @@ def _apply(config: ConfigProto) -> None:
 
 
 def disable_eager_execution() -> None:
-    """Makes ops of all of `tf` build graphs, for the rest of the process or until `tf.runtime.restart`.
+    """Makes all ops of `tf` build graphs, for the rest of the process or until `tf.runtime.restart`.
 
     >>> tf.compat.v1.disable_eager_execution()
     >>> tf.executing_eagerly()
@@ -90,10 +90,10 @@ def disable_eager_execution() -> None:
 
 
 def enable_v2_behavior() -> None:
-    """Switches `compat.v1` to what TensorFlow 2 does: eager ops, its shapes, its equality, its variables.
+    """Switches `compat.v1` to TensorFlow 2's behaviour: eager ops, its shapes, its equality, its variables.
 
     Raises:
-      ValueError: the default graph has nodes.
+      ValueError: if the default graph has nodes.
     """
     enable_eager_execution()
     enable_v2_tensorshape()
@@ -102,7 +102,7 @@ def enable_v2_behavior() -> None:
 
 
 def disable_v2_behavior() -> None:
-    """Switches `compat.v1` to what TensorFlow 1 does: graphs, shapes of `Dimension`, equality that is identity."""
+    """Switches `compat.v1` to TensorFlow 1's behaviour: graphs, shapes of `Dimension`, and equality by identity."""
     disable_eager_execution()
     disable_v2_tensorshape()
     disable_tensor_equality()
@@ -110,23 +110,23 @@ def disable_v2_behavior() -> None:
 
 
 def enable_v2_tensorshape() -> None:
-    """Makes the lengths in shapes of graph tensors plain numbers or None."""
+    """Represents lengths in the shapes of graph tensors as plain numbers or None."""
     process().v2_shapes = True
     _forget_names()
 
 
 def disable_v2_tensorshape() -> None:
-    """Makes the lengths in shapes of graph tensors `Dimension`s, as in TensorFlow 1."""
+    """Represents lengths in the shapes of graph tensors as `Dimension` objects, as in TensorFlow 1."""
     process().v2_shapes = False
     _forget_names()
 
 
 def enable_tensor_equality() -> None:
-    """Does nothing: `==` compares elements of eager tensors, and tells of graph tensors whether they are the same."""
+    """Does nothing: `==` compares eager tensors by element, and graph tensors by identity."""
 
 
 def disable_tensor_equality() -> None:
-    """Does nothing, as `enable_tensor_equality`."""
+    """Does nothing, like `enable_tensor_equality`."""
 
 
 def _forget_names() -> None:

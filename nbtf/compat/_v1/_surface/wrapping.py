@@ -1,4 +1,4 @@
-"""How public functions of `nbtf` are offered in `compat.v1`: run inside the default graph."""
+"""Wrappers that run public functions of `nbtf` inside the default graph, for `compat.v1`."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _WRAPPED: dict[Any, Callable[..., Any]] = {}
 
 
 def wrapped(value: Any) -> Any:
-    """Returns a function that builds the default graph where one is built; anything else as it is.
+    """Returns a function that works in the default graph while ops build graphs; other objects are returned unchanged.
 
     A function is wrapped once: `tf.add is tf.add`.
     """
@@ -30,7 +30,7 @@ def wrapped(value: Any) -> Any:
 
 
 def eager(value: Any) -> Any:
-    """Returns the function that one of `everywhere.py` stands for; anything else as it is."""
+    """Returns the original of a function that `everywhere.py` wraps; other objects are returned unchanged."""
     return getattr(value, "eager", value)
 
 
@@ -65,7 +65,7 @@ _SCOPES = {
     "weighted_moments": "weighted_moments",
     "zero_fraction": "zero_fraction",
 }
-"""Functions that make several nodes, and the scope in which they stand.
+"""Functions that create several nodes, and the name scope that contains them.
 
 Source: the `name_scope` of each in the Python files of TensorFlow 2.21.
 """
@@ -92,19 +92,19 @@ def _wrapper(function: Any) -> Callable[..., Any]:
 
 
 class Namespace(ModuleType):
-    """A namespace of `nbtf` whose functions build graphs; `own` are names of TensorFlow 1 that it lacks.
+    """A namespace of `nbtf` whose functions build graphs, with additional names from TensorFlow 1.
 
-    Where `nbtf` has one function under two names, such as `tf.reduce_sum` and `tf.math.reduce_sum`, and the root of
-    `compat.v1` has its own, that is the one here as well.
+    If `nbtf` has a function under two names, such as `tf.reduce_sum` and `tf.math.reduce_sum`, and the root of
+    `compat.v1` defines its own version, this namespace offers that version as well.
     """
 
     def __init__(self, name: str, root: Any, own_names: Mapping[str, str] | None) -> None:
-        """Makes a namespace that fetches what it offers on first use.
+        """Creates a namespace that looks up its names on first use.
 
         Args:
-          name: the namespace in `nbtf`.
+          name: name of the namespace in `nbtf`.
           root: `nbtf.compat._v1`.
-          own_names: more names, and the modules that they come from; None where nothing builds a graph.
+          own_names: additional names and their modules; None if nothing in the namespace builds a graph.
         """
         super().__init__(f"{root.__name__}.{name}")
         self._called = name
@@ -114,7 +114,7 @@ class Namespace(ModuleType):
         self.__doc__ = self._source.__doc__
 
     def __getattr__(self, name: str) -> Any:
-        """Fetches a name of the namespace."""
+        """Looks up a name in the namespace."""
         if name.startswith("__"):
             raise AttributeError(name)
         value = self._find(name)

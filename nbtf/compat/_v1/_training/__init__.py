@@ -1,1 +1,1 @@
-"""How graphs train: the ops that update variables."""
+"""Training in graphs: the ops that update variables."""

@@ -1,4 +1,4 @@
-"""The ops that update a variable and its slots at once, and how they run."""
+"""The ops that update a variable together with its slots, and their execution."""
 
 from __future__ import annotations
 
@@ -18,22 +18,23 @@ Kernel = Callable[..., Any]
 
 
 class ApplyOp(Op):
-    """An op `ApplyAdam` and the like: from variables, settings and a gradient the new values of the variables.
+    """An op such as `ApplyAdam`, which computes the new values of variables from settings and a gradient.
 
-    It is not in the table: only graphs and the optimizers of TensorFlow 1 have it. The variables are updated in place,
-    so no memory is asked for. `refs` says how many of its inputs are variables; the first decides where it runs.
+    These ops are not in the op table, because only graphs and the optimizers of TensorFlow 1 use them. They update the
+    variables in place, so they allocate no memory. `refs` is the number of inputs that are variables; the first one
+    determines the device.
     """
 
     def __init__(self, type: str, kernel: Kernel, refs: int, names: Sequence[str], count: int, sparse: bool) -> None:
-        """Makes a record.
+        """Creates the op's record.
 
         Args:
-          type: the op type.
+          type: op type.
           kernel: `(xp, variables..., settings..., gradient, attributes...)`, which returns the new values.
-          refs: the number of variables.
-          names: of the inputs, and then of the attributes.
-          count: the number of inputs.
-          sparse: whether the last input is the numbers of the rows that the gradient has.
+          refs: number of variables.
+          names: names of the inputs, followed by those of the attributes.
+          count: number of inputs.
+          sparse: whether the last input contains the row indices of the gradient.
         """
         letters = ["T"] * (count - sparse) + ["I"] * sparse
         rule = f"{' '.join(letters)} -> {' '.join(['T'] * refs)}"
@@ -52,11 +53,11 @@ class ApplyOp(Op):
         """Updates variables.
 
         Args:
-          variables: what keeps the values.
-          values: what they are read as: tensors, or the variables again, which are read while nobody else updates them.
+          variables: objects that store the values.
+          values: tensors read from them, or the variables themselves, which are then read under their locks.
           settings: the other inputs.
-          attrs: the attributes.
-          name: of the node.
+          attrs: attributes of the node.
+          name: name of the node.
         """
         alone(partial(self._apply, variables, values, settings, attrs, name), *variables)
 
@@ -67,21 +68,21 @@ class ApplyOp(Op):
         for variable, value in zip(variables, new_values if self.many else [new_values], strict=True):
             allocation, shared = variable._allocation, value._allocation is variables[0]._allocation
             variable._take(value)
-            if shared:  # in place: each stays in its own memory
+            if shared:  # in place, so that each value keeps its memory
                 variable._allocation = allocation
 
 
 class Update:
-    """One way to update, in the forms that graphs have: for references and resources, whole gradients and rows."""
+    """An update formula in the forms that graphs need: for references and resources, dense gradients and rows."""
 
     def __init__(self, type: str, kernel: Kernel, refs: int, in_rows: bool = True) -> None:
-        """Takes the type of the form for references and whole gradients, its kernel, and the number of variables.
+        """Creates all forms of an update.
 
         Args:
-          type: `Apply` and a name.
-          kernel: as `ApplyOp` takes it; what stands behind `grad` are attributes.
-          refs: the number of variables.
-          in_rows: whether rows can be updated alone, by the same formula.
+          type: op type of the form for references and dense gradients: `Apply` followed by a name.
+          kernel: as for `ApplyOp`; its parameters after `grad` are attributes.
+          refs: number of variables.
+          in_rows: whether the formula can update single rows.
         """
         names = kernel.__code__.co_varnames[1 : kernel.__code__.co_argcount]
         count = names.index("grad") + 1
@@ -94,12 +95,12 @@ class Update:
             self._rows = [ApplyOp(op_type, rows, refs, with_rows, count + 1, True) for op_type in types]
 
     def op(self, resource: bool, rows: bool) -> ApplyOp:
-        """Returns one of its forms."""
+        """Returns the op of one form."""
         return (self._rows if rows else self._whole)[resource]
 
 
 def _of_rows(kernel: Kernel, refs: int, count: int) -> Kernel:
-    """Returns a kernel that updates only the rows of a gradient; rows that come twice are added up first."""
+    """Returns a kernel that updates only the rows in the gradient; repeated rows are summed first."""
 
     def of_rows(xp: Any, *inputs: Any, **attrs: Any) -> Any:
         tables, settings = inputs[:refs], inputs[refs : count - 1]

@@ -1,4 +1,4 @@
-"""What an optimizer needs besides its formula: pairs of gradients and variables, settings, a count of steps."""
+"""Helpers that all optimizers share: pairs of gradients and variables, settings, and the step counter."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Pairs = Sequence[tuple[Any, Any]]
 
 
 def count_step(step: Any, name: str) -> Operation:
-    """Returns the node that counts a step."""
+    """Returns the node that increments the step counter."""
     with step.graph.inside():
         increment = setting(1, step.dtype.base_dtype, step.graph, "value")
     counting = (
@@ -36,27 +36,27 @@ def count_step(step: Any, name: str) -> Operation:
 
 
 def own_tensor(value: Any) -> Any:
-    """Returns what leads to a variable itself; other values as they are."""
+    """Returns the output of a variable's node; other values are returned unchanged."""
     return value.op.outputs[0] if isinstance(value, Variable) else value
 
 
 def graph_of(variable: Any) -> Graph | None:
-    """Returns the graph of a variable; None if it has none."""
+    """Returns a variable's graph; None for an eager variable."""
     return variable.graph if is_of_graph(variable) else None
 
 
 def key_of(variable: Any) -> Any:
-    """Returns what tells a variable from others."""
+    """Returns a hashable object that identifies a variable."""
     return variable.op if is_of_graph(variable) else id(variable)
 
 
 def initializer_of(value: float) -> Initializer:
-    """Returns what makes a first value."""
+    """Returns an initializer for a constant value."""
     return Zeros() if value == 0.0 else Ones() if value == 1.0 else Constant(value)
 
 
 def setting(value: Any, dtype: Any, graph: Graph | None, name: str) -> Any:
-    """Returns a setting as a tensor of its own name."""
+    """Returns a setting as a tensor with its own name."""
     if callable(value):
         value = value()
     if isinstance(value, GraphTensor | Tensor | Variable):
@@ -66,7 +66,7 @@ def setting(value: Any, dtype: Any, graph: Graph | None, name: str) -> Any:
 
 
 def waiting_for_nothing(graph: Graph | None) -> AbstractContextManager[Any]:
-    """Returns the block in which slots are made: they wait for nothing."""
+    """Returns a block without control dependencies, in which slots are created."""
     return nullcontext() if graph is None else graph.control_dependencies(None)
 
 
@@ -74,9 +74,9 @@ def checked_pairs(pairs: Pairs) -> list[tuple[Any, Any]]:
     """Returns the pairs that have a gradient.
 
     Raises:
-      ValueError: there are none.
-      TypeError: a gradient is no tensor.
-      NotImplementedError: a variable is a tensor.
+      ValueError: if no pair has a gradient.
+      TypeError: if a gradient is not a tensor.
+      NotImplementedError: if a variable is a tensor.
     """
     if not pairs:
         raise ValueError("No variables provided.")
@@ -96,20 +96,22 @@ def checked_pairs(pairs: Pairs) -> list[tuple[Any, Any]]:
 
 
 def pairs_by_tape(loss: Callable[[], Any], var_list: Any, grad_loss: Any) -> list[tuple[Any, Any]]:
-    """Returns the gradients of a function's result, each with its variable.
+    """Returns pairs of a gradient and its variable for the result of a function.
 
     Args:
-      loss: the function, without arguments.
-      var_list: the variables; by default all that it uses and that are trained.
-      grad_loss: what the gradient starts with.
+      loss: function without arguments.
+      var_list: the variables; by default all trainable ones that the function uses.
+      grad_loss: initial gradient, with respect to the loss.
 
     Raises:
-      RuntimeError: a graph is built.
-      ValueError: there are no variables.
+      RuntimeError: if ops build a graph.
+      ValueError: if the list of variables is empty.
     """
     graph = building()
     if graph is not None:
-        raise RuntimeError("A loss that is a function needs ops that run at once: `tf.enable_eager_execution()`.")
+        raise RuntimeError(
+            "A loss function requires eager execution. Pass a tensor, or call `tf.enable_eager_execution()`."
+        )
     with GradientTape() as tape:
         value = loss()
     chosen: list[Any] = list(tape.watched_variables()) if var_list is None else flatten(var_list)

@@ -1,4 +1,4 @@
-"""Which variables a saver saves, under which names, and how their values are fetched and put."""
+"""The variables of a saver and their names in files, and access to their values."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from nbtf.compat._v1._variables.variable_classes import Variable
 
 
 def named_variables(variables: Sequence[Any] | Mapping[str, Any] | None, graph: Graph | None) -> dict[str, Any]:
-    """Returns variables by the names they have in files.
+    """Returns a dictionary of names in files and variables.
 
     Args:
-      variables: variables, or variables by name; None for all global ones of the graph.
-      graph: the default graph; None where ops run at once.
+      variables: variables, or a dictionary of them; None for all global variables of the graph.
+      graph: the default graph; None while ops run eagerly.
 
     Raises:
-      RuntimeError: none are given, and ops run at once.
-      ValueError: two have the same name.
-      TypeError: one is no variable.
+      RuntimeError: if no variables are given while ops run eagerly.
+      ValueError: if two variables have the same name.
+      TypeError: if an item is not a variable.
     """
     if variables is None:
         if graph is None:
@@ -54,12 +54,12 @@ def _name_of(variable: Any) -> str:
 
 
 def value_of(variable: Any, session: Any) -> np.ndarray[Any, Any]:
-    """Returns the value that a session has for a variable; text as its bytes."""
+    """Returns a variable's value in a session; strings as bytes."""
     return storable(session.run(variable) if isinstance(variable, Variable) else variable.numpy())
 
 
 def put_value(variable: Any, value: np.ndarray[Any, Any], session: Any) -> None:
-    """Gives a variable a value in a session."""
+    """Sets a variable's value in a session."""
     if not isinstance(variable, Variable):
         variable.assign(value)
         return

@@ -1,4 +1,4 @@
-"""The variables that an optimizer keeps beside those it trains."""
+"""Slots: the variables that an optimizer keeps for each trained variable."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ from nbtf.compat._v1._variables.variable_classes import ResourceVariable, Variab
 
 
 def is_of_graph(variable: Any) -> bool:
-    """Tells whether a variable is one of a graph."""
+    """Returns whether a variable belongs to a graph."""
     return isinstance(variable, Variable)
 
 
 def beside(variable: Any) -> AbstractContextManager[Any]:
-    """Returns the block in which what belongs to a variable is made."""
+    """Returns the block in which nodes that belong to a variable are created."""
     return variable.graph.colocate_with(variable.op) if is_of_graph(variable) else nullcontext()
 
 
 def full_slot(variable: Any, value: float, initializer: Initializer, name: str) -> Any:
-    """Returns a new variable of the shape and on the device of another one.
+    """Returns a new variable with the shape and device of another one.
 
     Args:
-      variable: the other one.
-      value: what all elements are.
-      initializer: what makes such a value in a graph.
-      name: what stands behind the other one's name: `w/Adam`, and `w/Adam_1` the second time.
+      variable: the other variable.
+      value: value of all elements.
+      initializer: creates such a value in a graph.
+      name: suffix of the name: `w/Adam`, and `w/Adam_1` for the second slot.
     """
     if not is_of_graph(variable):
         start = fill(variable.shape, as_tensor(value, variable.dtype))
@@ -40,7 +40,7 @@ def full_slot(variable: Any, value: float, initializer: Initializer, name: str) 
 
 
 def slot_of(variable: Any, value: Any, name: str) -> Any:
-    """Returns a new variable beside another one, with a first value of its own; see `full_slot`."""
+    """Returns a new slot of a variable with its own initial value; see `full_slot`."""
     if not is_of_graph(variable):
         return EagerVariable(value, trainable=False, name=f"{_plain(variable)}/{name}")
     with variable_scope(None, f"{variable.op.name}/{name}"), beside(variable):

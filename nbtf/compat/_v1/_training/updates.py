@@ -1,6 +1,6 @@
-"""By which formula each optimizer of TensorFlow 1 updates a variable.
+"""The update formulas of the TensorFlow 1 optimizers.
 
-Source: core/kernels/training_ops.cc of TensorFlow 2.21, and the descriptions of the ops in training_ops.cc of core/ops.
+Source: core/kernels/training_ops.cc of TensorFlow 2.21, and the op descriptions in training_ops.cc of core/ops.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ def _ftrl(xp: Any, var: Any, accum: Any, linear: Any, lr: Any, l1: Any, l2: Any,
 GRADIENT_DESCENT = Update("ApplyGradientDescent", _gradient_descent, 1, in_rows=False)
 MOMENTUM = Update("ApplyMomentum", _momentum, 2)
 ADAM = Update("ApplyAdam", _adam, 3, in_rows=False)
-"""Whole even where the gradient has rows: TensorFlow lets the means of all rows decay."""
+"""Always dense, because TensorFlow decays the moments of all rows even if the gradient has only some of them."""
 ADAGRAD = Update("ApplyAdagrad", _adagrad, 2)
 RMS_PROP = Update("ApplyRMSProp", _rms_prop, 3)
 CENTERED_RMS_PROP = Update("ApplyCenteredRMSProp", _centered_rms_prop, 4)

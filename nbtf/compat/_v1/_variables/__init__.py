@@ -1,1 +1,1 @@
-"""The variables of graphs: nodes that name a value which each session keeps for itself."""
+"""Graph variables: nodes that name a value, of which each session has its own."""

@@ -1,4 +1,4 @@
-"""`tf.assign` and its sisters: the functions that give variables of a graph other values."""
+"""`tf.assign` and related functions, which change the values of graph variables."""
 
 from __future__ import annotations
 
@@ -17,105 +17,105 @@ from nbtf.errors import OutOfRangeError
 def assign(
     ref: Any, value: Any, validate_shape: bool | None = None, use_locking: bool | None = None, name: str | None = None
 ) -> Any:
-    """Returns what gives a variable another value when it is run.
+    """Returns a node that assigns a value to a variable when it runs.
 
     Args:
-      ref: the variable, or what another assigning function returned.
-      value: of its dtype and shape.
-      validate_shape: False lets a reference take a value of another shape.
-      use_locking: only shown.
+      ref: the variable, or the result of another assignment.
+      value: the new value, with the variable's dtype and shape.
+      validate_shape: False lets a reference variable accept a value of another shape.
+      use_locking: kept as an attribute of the node, without effect.
 
     Returns:
-      The reference again, or for a resource the variable as it is afterwards.
+      The reference, or for a resource variable its value after the assignment.
 
     Raises:
-      TypeError: the value has another dtype; for a resource `ValueError`.
-      ValueError: it has another shape.
+      TypeError: if the value has another dtype; resource variables raise `ValueError`.
+      ValueError: if the value has another shape.
     """
     attrs = {"use_locking": use_locking is not False, "validate_shape": validate_shape is not False}
     return _change(ref, ops.ASSIGN, [value], name, attrs)
 
 
 def assign_add(ref: Any, value: Any, use_locking: bool | None = None, name: str | None = None) -> Any:
-    """Returns what adds to the value of a variable when it is run; see `assign`."""
+    """Returns a node that adds to a variable when it runs; see `assign`."""
     return _change(ref, ops.ASSIGN_ADD, [value], name, {"use_locking": bool(use_locking)})
 
 
 def assign_sub(ref: Any, value: Any, use_locking: bool | None = None, name: str | None = None) -> Any:
-    """Returns what subtracts from the value of a variable when it is run; see `assign`."""
+    """Returns a node that subtracts from a variable when it runs; see `assign`."""
     return _change(ref, ops.ASSIGN_SUB, [value], name, {"use_locking": bool(use_locking)})
 
 
 def scatter_update(ref: Any, indices: Any, updates: Any, use_locking: bool = True, name: str | None = None) -> Any:
-    """Returns what replaces rows of a variable when it is run.
+    """Returns a node that replaces rows of a variable when it runs.
 
     Args:
       ref: the variable.
-      indices: which rows.
+      indices: indices of the rows.
       updates: the new rows.
-      use_locking: only shown.
+      use_locking: kept as an attribute of the node, without effect.
     """
     return _change(ref, ops.SCATTER_UPDATE, [indices, updates], name, {"use_locking": use_locking})
 
 
 def scatter_add(ref: Any, indices: Any, updates: Any, use_locking: bool = False, name: str | None = None) -> Any:
-    """Returns what adds to rows of a variable when it is run; see `scatter_update`."""
+    """Returns a node that adds to rows of a variable when it runs; see `scatter_update`."""
     return _change(ref, ops.SCATTER_ADD, [indices, updates], name, {"use_locking": use_locking})
 
 
 def scatter_sub(ref: Any, indices: Any, updates: Any, use_locking: bool = False, name: str | None = None) -> Any:
-    """Returns what subtracts from rows of a variable when it is run; see `scatter_update`."""
+    """Returns a node that subtracts from rows of a variable when it runs; see `scatter_update`."""
     return _change(ref, ops.SCATTER_SUB, [indices, updates], name, {"use_locking": use_locking})
 
 
 def scatter_max(ref: Any, indices: Any, updates: Any, use_locking: bool = False, name: str | None = None) -> Any:
-    """Returns what keeps the larger elements of rows of a variable when it is run; see `scatter_update`."""
+    """Returns a node that takes the element-wise maximum with rows of a variable when it runs; see `scatter_update`."""
     return _change(ref, ops.SCATTER_MAX, [indices, updates], name, {"use_locking": use_locking})
 
 
 def scatter_min(ref: Any, indices: Any, updates: Any, use_locking: bool = False, name: str | None = None) -> Any:
-    """Returns what keeps the smaller elements of rows of a variable when it is run; see `scatter_update`."""
+    """Returns a node that takes the element-wise minimum with rows of a variable when it runs; see `scatter_update`."""
     return _change(ref, ops.SCATTER_MIN, [indices, updates], name, {"use_locking": use_locking})
 
 
 def scatter_mul(ref: Any, indices: Any, updates: Any, use_locking: bool = False, name: str | None = None) -> Any:
-    """Returns what multiplies rows of a variable when it is run; see `scatter_update`."""
+    """Returns a node that multiplies rows of a variable when it runs; see `scatter_update`."""
     return _change(ref, ops.SCATTER_MUL, [indices, updates], name, {"use_locking": use_locking})
 
 
 def scatter_div(ref: Any, indices: Any, updates: Any, use_locking: bool = False, name: str | None = None) -> Any:
-    """Returns what divides rows of a variable when it is run; see `scatter_update`."""
+    """Returns a node that divides rows of a variable when it runs; see `scatter_update`."""
     return _change(ref, ops.SCATTER_DIV, [indices, updates], name, {"use_locking": use_locking})
 
 
 def scatter_nd_update(ref: Any, indices: Any, updates: Any, use_locking: bool = True, name: str | None = None) -> Any:
-    """Returns what replaces elements or slices of a variable when it is run.
+    """Returns a node that replaces elements or slices of a variable when it runs.
 
     Args:
       ref: the variable.
-      indices: places, shape `[..., depth]`.
+      indices: positions, with shape `[..., depth]`.
       updates: the new values.
-      use_locking: only shown.
+      use_locking: kept as an attribute of the node, without effect.
     """
     return _change(ref, ops.SCATTER_ND_UPDATE, [indices, updates], name, {"use_locking": use_locking})
 
 
 def scatter_nd_add(ref: Any, indices: Any, updates: Any, use_locking: bool = False, name: str | None = None) -> Any:
-    """Returns what adds to elements or slices of a variable when it is run; see `scatter_nd_update`."""
+    """Returns a node that adds to elements or slices of a variable when it runs; see `scatter_nd_update`."""
     return _change(ref, ops.SCATTER_ND_ADD, [indices, updates], name, {"use_locking": use_locking})
 
 
 def scatter_nd_sub(ref: Any, indices: Any, updates: Any, use_locking: bool = False, name: str | None = None) -> Any:
-    """Returns what subtracts from elements or slices of a variable when it is run; see `scatter_nd_update`."""
+    """Returns a node that subtracts from elements or slices of a variable when it runs; see `scatter_nd_update`."""
     return _change(ref, ops.SCATTER_ND_SUB, [indices, updates], name, {"use_locking": use_locking})
 
 
 def count_up_to(ref: Any, limit: int, name: str | None = None) -> Any:
-    """Returns a tensor whose run adds one to a variable and gives the value before.
+    """Returns a tensor that increments a variable when it runs; its value is the previous one.
 
     Args:
-      ref: the variable, a whole number.
-      limit: the value at which a run fails.
+      ref: an integer variable.
+      limit: value at which a run fails.
     """
     if isinstance(ref, EagerVariable):
         return _count_up(ref, limit)
@@ -139,7 +139,7 @@ def _change(ref: Any, record: Op, values: Sequence[Any], name: str | None, attrs
         method = {"Assign": "assign", "AssignAdd": "assign_add", "AssignSub": "assign_sub"}.get(
             record.type, "_lazy_read"
         )
-        if hasattr(ref, method):  # a variable outside graphs, after `enable_eager_execution`
+        if hasattr(ref, method):  # an eager variable, after `enable_eager_execution`
             return getattr(ref, method)(*values)
         raise AttributeError(f"'{type(ref).__name__}' object has no attribute '{method}'")
     return ref._change(record, list(values), name, **attrs)
@@ -160,7 +160,7 @@ _METHODS: dict[Op, str] = {
     ops.SCATTER_ND_ADD: "scatter_nd_add",
     ops.SCATTER_ND_SUB: "scatter_nd_sub",
 }
-"""The methods of eager variables."""
+"""The corresponding methods of eager variables."""
 
 _ROWS = frozenset(
     {
@@ -168,10 +168,10 @@ _ROWS = frozenset(
         *(ops.SCATTER_MAX, ops.SCATTER_MIN, ops.SCATTER_MUL, ops.SCATTER_DIV),
     }
 )
-"""Changes of rows, which methods take as `tf.IndexedSlices`."""
+"""Row updates; the methods take their rows as `tf.IndexedSlices`."""
 
 
 def _changed(variable: EagerVariable, record: Op, values: Sequence[Any]) -> Any:
-    """Returns an eager variable after changing it at once."""
+    """Changes an eager variable at once and returns it."""
     method = getattr(variable, _METHODS[record])
     return method(IndexedSlices(values[1], values[0])) if record in _ROWS else method(*values)

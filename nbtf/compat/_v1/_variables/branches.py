@@ -1,4 +1,4 @@
-"""What happens at nodes that take a variable inside a branch of `tf.cond` or the body of a loop."""
+"""Execution of nodes that use a variable inside a branch of `tf.cond` or a loop body."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from nbtf.compat._v1._variables.running import SessionVariable, outputs_on_varia
 
 
 def outputs_in_branch(node: Operation, run_values: Mapping[Any, Any]) -> list[Any]:
-    """Returns what a node makes that takes a variable, where the variable lives.
+    """Returns the outputs of a node that uses a variable, computed on the variable's device.
 
-    When gradients go back through a branch its ops run again, on values: a variable is not changed a second time.
+    When gradients are computed through a branch, its ops run again on values. They do not change a variable twice.
     """
     variable = run_values[node.inputs[0]]
     if variable.__class__ is not SessionVariable:

@@ -1,4 +1,4 @@
-"""How a variable of a graph is given another value: nodes that a session runs."""
+"""Methods that change a graph variable by adding nodes that a session runs."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from nbtf.errors import InvalidArgumentError
 
 
 class Changes:
-    """The methods of a variable that assign to it."""
+    """The assigning methods of a variable."""
 
     def assign(
         self,
@@ -29,17 +29,17 @@ class Changes:
         read_value: bool = True,
         validate_shape: bool = True,
     ) -> Any:
-        """Returns what gives it another value when it is run.
+        """Returns a tensor of the new value, which is assigned when it runs.
 
         Args:
-          value: of its dtype and shape.
-          use_locking: only shown.
+          value: the new value, with the variable's dtype and shape.
+          use_locking: kept as an attribute of the node, without effect.
           read_value: False returns the node instead of a tensor of the new value.
-          validate_shape: False lets a reference take a value of another shape.
+          validate_shape: False lets a reference variable accept a value of another shape.
 
         Raises:
-          TypeError: the value has another dtype; for a resource `ValueError`.
-          ValueError: it has another shape.
+          TypeError: if the value has another dtype; resource variables raise `ValueError`.
+          ValueError: if the value has another shape.
         """
         return self._change(
             ops.ASSIGN, [value], name, read_value, use_locking=use_locking, validate_shape=validate_shape
@@ -48,65 +48,65 @@ class Changes:
     def assign_add(
         self, delta: Any, use_locking: bool = False, name: str | None = None, read_value: bool = True
     ) -> Any:
-        """Returns what adds to its value when it is run; see `assign`."""
+        """Returns a node that adds to the variable when it runs; see `assign`."""
         return self._change(ops.ASSIGN_ADD, [delta], name, read_value, use_locking=use_locking)
 
     def assign_sub(
         self, delta: Any, use_locking: bool = False, name: str | None = None, read_value: bool = True
     ) -> Any:
-        """Returns what subtracts from its value when it is run; see `assign`."""
+        """Returns a node that subtracts from the variable when it runs; see `assign`."""
         return self._change(ops.ASSIGN_SUB, [delta], name, read_value, use_locking=use_locking)
 
     def scatter_update(self, sparse_delta: IndexedSlices, use_locking: bool = False, name: str | None = None) -> Any:
-        """Returns what replaces rows when it is run: those of a `tf.IndexedSlices`."""
+        """Returns a node that replaces rows, given as `tf.IndexedSlices`, when it runs."""
         return self._change_rows(ops.SCATTER_UPDATE, sparse_delta, use_locking, name)
 
     def scatter_add(self, sparse_delta: IndexedSlices, use_locking: bool = False, name: str | None = None) -> Any:
-        """Returns what adds to rows when it is run: those of a `tf.IndexedSlices`."""
+        """Returns a node that adds to rows, given as `tf.IndexedSlices`, when it runs."""
         return self._change_rows(ops.SCATTER_ADD, sparse_delta, use_locking, name)
 
     def scatter_sub(self, sparse_delta: IndexedSlices, use_locking: bool = False, name: str | None = None) -> Any:
-        """Returns what subtracts from rows when it is run: those of a `tf.IndexedSlices`."""
+        """Returns a node that subtracts from rows, given as `tf.IndexedSlices`, when it runs."""
         return self._change_rows(ops.SCATTER_SUB, sparse_delta, use_locking, name)
 
     def scatter_max(self, sparse_delta: IndexedSlices, use_locking: bool = False, name: str | None = None) -> Any:
-        """Returns what keeps the larger elements of rows when it is run: those of a `tf.IndexedSlices`."""
+        """Returns a node that takes the maximum with rows, given as `tf.IndexedSlices`, when it runs."""
         return self._change_rows(ops.SCATTER_MAX, sparse_delta, use_locking, name)
 
     def scatter_min(self, sparse_delta: IndexedSlices, use_locking: bool = False, name: str | None = None) -> Any:
-        """Returns what keeps the smaller elements of rows when it is run: those of a `tf.IndexedSlices`."""
+        """Returns a node that takes the minimum with rows, given as `tf.IndexedSlices`, when it runs."""
         return self._change_rows(ops.SCATTER_MIN, sparse_delta, use_locking, name)
 
     def scatter_mul(self, sparse_delta: IndexedSlices, use_locking: bool = False, name: str | None = None) -> Any:
-        """Returns what multiplies rows when it is run: those of a `tf.IndexedSlices`."""
+        """Returns a node that multiplies rows, given as `tf.IndexedSlices`, when it runs."""
         return self._change_rows(ops.SCATTER_MUL, sparse_delta, use_locking, name)
 
     def scatter_div(self, sparse_delta: IndexedSlices, use_locking: bool = False, name: str | None = None) -> Any:
-        """Returns what divides rows when it is run: those of a `tf.IndexedSlices`."""
+        """Returns a node that divides rows, given as `tf.IndexedSlices`, when it runs."""
         return self._change_rows(ops.SCATTER_DIV, sparse_delta, use_locking, name)
 
     def scatter_nd_update(self, indices: Any, updates: Any, name: str | None = None) -> Any:
-        """Returns what replaces elements or slices when it is run."""
+        """Returns a node that replaces elements or slices when it runs."""
         return self._change(ops.SCATTER_ND_UPDATE, [indices, updates], name, use_locking=True)
 
     def scatter_nd_add(self, indices: Any, updates: Any, name: str | None = None) -> Any:
-        """Returns what adds to elements or slices when it is run."""
+        """Returns a node that adds to elements or slices when it runs."""
         return self._change(ops.SCATTER_ND_ADD, [indices, updates], name, use_locking=False)
 
     def scatter_nd_sub(self, indices: Any, updates: Any, name: str | None = None) -> Any:
-        """Returns what subtracts from elements or slices when it is run."""
+        """Returns a node that subtracts from elements or slices when it runs."""
         return self._change(ops.SCATTER_ND_SUB, [indices, updates], name, use_locking=False)
 
     def scatter_nd_max(self, indices: Any, updates: Any, name: str | None = None) -> Any:
-        """Returns what keeps the larger elements or slices when it is run."""
+        """Returns a node that takes the maximum with elements or slices when it runs."""
         return self._change(ops.SCATTER_ND_MAX, [indices, updates], name, use_locking=False)
 
     def scatter_nd_min(self, indices: Any, updates: Any, name: str | None = None) -> Any:
-        """Returns what keeps the smaller elements or slices when it is run."""
+        """Returns a node that takes the minimum with elements or slices when it runs."""
         return self._change(ops.SCATTER_ND_MIN, [indices, updates], name, use_locking=False)
 
     def _assign_part(self, key: Any, name_of_part: str, value: Any, name: str | None = None) -> Any:
-        """Returns what gives a part another value when it is run: what `v[key].assign(value)` does."""
+        """Returns a node that assigns to a part of the variable, as `v[key].assign(value)` does."""
         begin, end, strides, masks = slice_spec(key)
         attrs: dict[str, Any] = {"begin": begin, "end": end, "strides": strides, "masks": masks}
         return self._change(ops.STRIDED_SLICE_ASSIGN, [value], name or f"{name_of_part}/_assign/", **attrs)
@@ -117,26 +117,26 @@ class Changes:
         return self._change(record, [delta.indices, delta.values], name, use_locking=use_locking)
 
     def _change(self, record: Any, values: list[Any], name: str | None, read_value: bool = True, **attrs: Any) -> Any:
-        """Adds the node that does this to the variable, and returns what stands for the new value."""
+        """Adds the node that runs this op on the variable, and returns the tensor of the new value."""
         raise NotImplementedError
 
 
 def changing_node(
     graph: Graph, record: Op, target: GraphTensor, values: Sequence[Any], name: str, attrs: Mapping[str, Any]
 ) -> Operation:
-    """Adds a node that changes a variable; of a reference it passes the reference on.
+    """Adds a node that changes a variable; a reference variable's node passes the reference on.
 
     Args:
-      graph: the graph of the variable.
-      record: what it does.
-      target: the variable: a reference or a handle.
-      values: what else it takes.
-      name: what it is to be called.
-      attrs: what is to be known of it.
+      graph: the variable's graph.
+      record: the op of the node.
+      target: the variable's reference or handle.
+      values: the other inputs.
+      name: name of the node.
+      attrs: attributes of the node.
 
     Raises:
-      TypeError: a value has another dtype.
-      ValueError: it has another shape.
+      TypeError: if a value has another dtype.
+      ValueError: if a value has another shape.
     """
     with graph.inside():
         arguments = [
@@ -155,14 +155,14 @@ def changing_node(
 
 
 def _convert_value(record: Op, target: GraphTensor, token: str, value: Any) -> Any:
-    """Returns a value as a tensor; what is one keeps its dtype, which is looked at afterwards."""
+    """Returns a value as a tensor; tensors keep their dtype, which is checked later."""
     if value.__class__ is GraphTensor:
         return value
     return as_tensor(value, target._dtype if token == record.tokens[0] else None)
 
 
 def check_dtypes(record: Op, arguments: Sequence[GraphTensor]) -> None:
-    """Raises `TypeError` if a value has another dtype than the variable."""
+    """Raises `TypeError` if a value's dtype differs from the variable's."""
     try:
         record.check(arguments, {})
     except InvalidArgumentError as error:
@@ -177,7 +177,7 @@ def check_dtypes(record: Op, arguments: Sequence[GraphTensor]) -> None:
 
 
 def _shape_after(record: Op, arguments: Sequence[GraphTensor], node: str, attrs: Mapping[str, Any]) -> TensorShape:
-    """Returns the shape of the variable afterwards; where whole values are assigned, they must have it."""
+    """Returns the variable's shape afterwards; an op that assigns whole values requires the same shape."""
     shape = arguments[0]._shape
     if len(arguments) != 2 or record.attrs:
         return shape

@@ -1,4 +1,4 @@
-"""The first value of a variable as a tensor of the graph, and the shape it gives the variable."""
+"""The initial value of a variable as a graph tensor, and the variable's shape."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from nbtf.compat._v1._graph.graph import Graph
 
 
 def initial_tensor(value: Any, dtype: DType | None) -> GraphTensor:
-    """Returns a tensor of a value; a constant of Python's or NumPy's is called `initial_value`.
+    """Returns a value as a graph tensor; constants from Python or NumPy are named `initial_value`.
 
     Raises:
-      TypeError: the value does not suit `dtype`.
-      ValueError: it is a tensor of another one.
+      TypeError: if the value cannot be converted to `dtype`.
+      ValueError: if the value is a tensor with another dtype.
     """
     if isinstance(value, Tensor):
         value = value.numpy()
@@ -29,7 +29,7 @@ def initial_tensor(value: Any, dtype: DType | None) -> GraphTensor:
         except ValueError as error:
             raise ValueError(f"initial_value: {error}") from None
     if isinstance(value, list | tuple) and not leaf_types(value) <= frozenset(DEFAULT_OF):
-        return _of_graph(as_tensor(value, dtype))  # tensors among them
+        return _of_graph(as_tensor(value, dtype))  # includes graph tensors
     return constant(value, dtype, name="initial_value")
 
 
@@ -38,16 +38,16 @@ def _of_graph(tensor: Any) -> GraphTensor:
 
 
 def initial_within(graph: Graph, value: Any, dtype: DType | None, variable: str) -> GraphTensor:
-    """Returns the tensor of a value that is made for one variable, in its scope and on its device."""
+    """Returns a value as a tensor that is created in a variable's scope and on its device."""
     with graph.grouped_with(variable), graph.name_scope("Initializer"), graph.device(None):
         return initial_tensor(value() if callable(value) else value, dtype)
 
 
 def shape_of(value: GraphTensor, explicit_shape: Any, validate: bool) -> TensorShape:
-    """Returns the shape of a variable with this initial value.
+    """Returns the shape of a variable with the given initial value.
 
     Raises:
-      ValueError: it is not known, or does not suit the one asked for.
+      ValueError: if the shape is unknown, or incompatible with `explicit_shape`.
     """
     if explicit_shape is not None:
         shape = TensorShape(explicit_shape)

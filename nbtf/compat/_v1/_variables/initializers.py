@@ -1,4 +1,4 @@
-"""The initializers of TensorFlow 1: what `tf.get_variable` takes for the first values of variables."""
+"""The initializers of TensorFlow 1, for `tf.get_variable`."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from nbtf.keras import initializers as keras
 
 
 class Initializer:
-    """What makes the first value of a variable: called with a shape, and a dtype where `dtype` is not meant."""
+    """Creates the initial value of a variable for a given shape and, optionally, a dtype other than `dtype`."""
 
     _config: tuple[str, ...] = ()
-    """The attributes that say how it was made, beside `dtype`."""
+    """Names of the attributes, besides `dtype`, that make up its configuration."""
 
     def __init__(self, dtype: DTypeLike = float32) -> None:
         self.dtype: DType = as_dtype(dtype)
@@ -30,8 +30,8 @@ class Initializer:
         """Returns a tensor of the default graph.
 
         Args:
-          shape: its shape.
-          dtype: its dtype; by default that of the initializer.
+          shape: shape of the tensor.
+          dtype: dtype of the tensor; by default that of the initializer.
           partition_info: accepted and ignored.
         """
         value_dtype = self.dtype if dtype is None else as_dtype(dtype)
@@ -44,17 +44,17 @@ class Initializer:
         raise NotImplementedError
 
     def get_config(self) -> dict[str, Any]:
-        """Returns what it takes to make another."""
+        """Returns the configuration from which an equal initializer can be created."""
         return {**{name: getattr(self, name) for name in self._config}, "dtype": self.dtype.name}
 
     @classmethod
     def from_config(cls, config: Mapping[str, Any]) -> Self:
-        """Returns the initializer that a configuration describes."""
+        """Returns the initializer for a configuration."""
         return cls(**config)
 
 
 _LARGE = 1000
-"""Elements from which on a node fills the value when it is run; of fewer there is a constant (`array_ops.zeros`)."""
+"""Minimum number of elements for a node that fills the value when it runs; smaller values are constants."""
 
 
 def _full(name: str, fill: Callable[..., Any], shape: list[int], dtype: DType) -> Any:
@@ -65,7 +65,7 @@ def _full(name: str, fill: Callable[..., Any], shape: list[int], dtype: DType) -
 
 
 class Zeros(Initializer):
-    """Zeros; empty texts."""
+    """Zeros, or empty strings."""
 
     def _build_value(self, shape: list[int], dtype: DType) -> Any:
         return _full("zeros", zeros, shape, dtype)
@@ -79,10 +79,10 @@ class Ones(Initializer):
 
 
 class Constant(Initializer):
-    """One value everywhere, or given values in the order of the elements; the last one is repeated.
+    """A constant, or a list of values in row-major order, whose last value is repeated.
 
     Args:
-      value: a number, a text, a list or an array.
+      value: a number, string, list or array.
       verify_shape: whether the values must have the variable's shape.
     """
 
@@ -106,7 +106,7 @@ class Constant(Initializer):
 
 
 class _Random(Initializer):
-    """What draws the first value; a session draws it when it runs the variable's initializer."""
+    """A random initial value, drawn when a session runs the variable's initializer."""
 
     _config = ("seed",)
 
@@ -116,12 +116,12 @@ class _Random(Initializer):
 
 
 class RandomUniform(_Random):
-    """Values equally likely between two limits.
+    """Uniformly distributed values.
 
     Args:
-      minval: the lower limit.
-      maxval: the upper one, not included; None means 1.
-      seed: a number.
+      minval: lower limit.
+      maxval: upper limit, exclusive; None means 1.
+      seed: seed of the op; None uses only the graph's seed.
     """
 
     _config = ("minval", "maxval", "seed")
@@ -141,9 +141,9 @@ class RandomNormal(_Random):
     """Normally distributed values.
 
     Args:
-      mean: of the distribution.
-      stddev: its standard deviation.
-      seed: a number.
+      mean: mean of the distribution.
+      stddev: standard deviation of the distribution.
+      seed: seed of the op; None uses only the graph's seed.
     """
 
     _config = ("mean", "stddev", "seed")
@@ -161,22 +161,22 @@ class RandomNormal(_Random):
 
 
 class TruncatedNormal(RandomNormal):
-    """Normally distributed values, none further than two standard deviations from the mean."""
+    """Normally distributed values that are at most two standard deviations from the mean."""
 
     _draw = staticmethod(truncated_normal)
 
 
 class VarianceScaling(_Random):
-    """Random values whose spread fits the number of inputs or outputs of a layer.
+    """Random values whose variance is scaled to the number of a layer's inputs or outputs.
 
     Args:
-      scale: a factor of the variance.
-      mode: by what it is divided: `"fan_in"`, `"fan_out"`, `"fan_avg"`.
-      distribution: `"truncated_normal"`, `"untruncated_normal"`, `"uniform"`.
-      seed: a number.
+      scale: factor of the variance.
+      mode: divisor of the variance: `"fan_in"`, `"fan_out"` or `"fan_avg"`.
+      distribution: `"truncated_normal"`, `"untruncated_normal"` or `"uniform"`.
+      seed: seed of the op; None uses only the graph's seed.
 
     Raises:
-      ValueError: another mode or distribution, or a scale that is not positive.
+      ValueError: if the mode or distribution is unknown, or the scale is not positive.
     """
 
     _config = ("scale", "mode", "distribution", "seed")
@@ -204,7 +204,7 @@ class VarianceScaling(_Random):
 
 
 class _Fixed(VarianceScaling):
-    """A `VarianceScaling` of which only the seed is chosen."""
+    """A `VarianceScaling` with fixed parameters except for the seed."""
 
     _config = ("seed",)
     _like: tuple[float, str, str]
@@ -215,13 +215,13 @@ class _Fixed(VarianceScaling):
 
 
 class GlorotUniform(_Fixed):
-    """Uniform values that keep the variance through layers: what `tf.get_variable` takes by default."""
+    """Uniform values that preserve the variance across layers; the default of `tf.get_variable`."""
 
     _like = (1.0, "fan_avg", "uniform")
 
 
 class GlorotNormal(_Fixed):
-    """Truncated normal values that keep the variance through layers."""
+    """Truncated normal values that preserve the variance across layers."""
 
     _like = (1.0, "fan_avg", "truncated_normal")
 
@@ -239,23 +239,23 @@ class HeNormal(_Fixed):
 
 
 class LecunUniform(_Fixed):
-    """Uniform values whose variance is that of the inputs."""
+    """Uniform values that preserve the variance of the inputs."""
 
     _like = (1.0, "fan_in", "uniform")
 
 
 class LecunNormal(_Fixed):
-    """Truncated normal values whose variance is that of the inputs."""
+    """Truncated normal values that preserve the variance of the inputs."""
 
     _like = (1.0, "fan_in", "truncated_normal")
 
 
 class UniformUnitScaling(_Random):
-    """Uniform values that keep the scale of the inputs.
+    """Uniform values that preserve the scale of the inputs.
 
     Args:
-      factor: a factor of the limits.
-      seed: a number.
+      factor: factor of the limits.
+      seed: seed of the op; None uses only the graph's seed.
     """
 
     _config = ("factor", "seed")
@@ -270,11 +270,11 @@ class UniformUnitScaling(_Random):
 
 
 class Orthogonal(_Random):
-    """A matrix with orthogonal rows or columns, whichever are fewer; the numbers are drawn once for each graph.
+    """A matrix whose rows or columns, whichever are fewer, are orthogonal. It is drawn once for each graph.
 
     Args:
-      gain: a factor.
-      seed: a number.
+      gain: factor of the matrix.
+      seed: the random seed; None draws one.
     """
 
     _config = ("gain", "seed")
@@ -288,10 +288,10 @@ class Orthogonal(_Random):
 
 
 class Identity(Initializer):
-    """A multiple of the unit matrix.
+    """A multiple of the identity matrix.
 
     Args:
-      gain: the factor.
+      gain: factor of the matrix.
     """
 
     _config = ("gain",)

@@ -1,4 +1,4 @@
-"""How the variables of a graph are found, get their first values and are counted: initializers, the global step."""
+"""Collections of graph variables, their initialization, and the global step."""
 
 from __future__ import annotations
 
@@ -23,50 +23,50 @@ from nbtf.compat._v1._variables.keys import GraphKeys
 from nbtf.compat._v1._variables.scopes import get_variable
 from nbtf.compat._v1._variables.variable import Variable
 
-# Which there are
+# Collections of variables
 
 
 def global_variables(scope: str | None = None) -> list[Variable]:
-    """Returns the variables of the default graph that are no local ones; with `scope` those whose name begins so."""
+    """Returns the default graph's global variables; with `scope`, only those with that name prefix."""
     return get_default_graph().get_collection(GraphKeys.GLOBAL_VARIABLES, scope)
 
 
 def all_variables() -> list[Variable]:
-    """Returns `global_variables()`; the older name."""
+    """Returns `global_variables()`; older name."""
     return global_variables()
 
 
 def local_variables(scope: str | None = None) -> list[Variable]:
-    """Returns the local variables of the default graph; with `scope` those whose name begins so."""
+    """Returns the default graph's local variables; with `scope`, only those with that name prefix."""
     return get_default_graph().get_collection(GraphKeys.LOCAL_VARIABLES, scope)
 
 
 def trainable_variables(scope: str | None = None) -> list[Variable]:
-    """Returns the variables of the default graph that optimizers change; with `scope` those whose name begins so."""
+    """Returns the default graph's trainable variables; with `scope`, only those with that name prefix."""
     return get_default_graph().get_collection(GraphKeys.TRAINABLE_VARIABLES, scope)
 
 
 def model_variables(scope: str | None = None) -> list[Variable]:
-    """Returns what is in the collection of model variables; with `scope` those whose name begins so."""
+    """Returns the collection of model variables; with `scope`, only those with that name prefix."""
     return get_default_graph().get_collection(GraphKeys.MODEL_VARIABLES, scope)
 
 
 def moving_average_variables(scope: str | None = None) -> list[Variable]:
-    """Returns the variables of which averages are kept; with `scope` those whose name begins so."""
+    """Returns the variables that have moving averages; with `scope`, only those with that name prefix."""
     return get_default_graph().get_collection(GraphKeys.MOVING_AVERAGE_VARIABLES, scope)
 
 
-# Their first values
+# Initialization
 
 
 def variables_initializer(var_list: Iterable[Variable], name: str = "init") -> Operation | None:
-    """Returns a node whose run gives variables their initial values.
+    """Returns a node that assigns the initial values of variables when it runs.
 
     Args:
       var_list: the variables.
 
     Returns:
-      The node; None where ops run at once, since variables have their values then.
+      The node; None while ops run eagerly, because eager variables already have values.
     """
     if building() is None:
         return None
@@ -75,40 +75,40 @@ def variables_initializer(var_list: Iterable[Variable], name: str = "init") -> O
 
 
 def global_variables_initializer() -> Operation | None:
-    """Returns a node whose run gives all global variables of the default graph their initial values."""
+    """Returns a node that initializes all global variables of the default graph when it runs."""
     return variables_initializer(global_variables())
 
 
 def local_variables_initializer() -> Operation | None:
-    """Returns a node whose run gives all local variables of the default graph their initial values."""
+    """Returns a node that initializes all local variables of the default graph when it runs."""
     return variables_initializer(local_variables())
 
 
 def tables_initializer(name: str = "init_all_tables") -> Operation | None:
-    """Returns a node whose run fills the look-up tables of the default graph."""
+    """Returns a node that fills the lookup tables of the default graph when it runs."""
     return group(*get_default_graph().get_collection(GraphKeys.TABLE_INITIALIZERS), name=name)
 
 
 def initialize_all_variables() -> Operation | None:
-    """Returns `global_variables_initializer()`; the older name."""
+    """Returns `global_variables_initializer()`; older name."""
     return global_variables_initializer()
 
 
 def initialize_variables(var_list: Iterable[Variable], name: str = "init") -> Operation | None:
-    """Returns `variables_initializer(...)`; the older name."""
+    """Returns `variables_initializer(...)`; older name."""
     return variables_initializer(var_list, name)
 
 
 def initialize_local_variables() -> Operation | None:
-    """Returns `local_variables_initializer()`; the older name."""
+    """Returns `local_variables_initializer()`; older name."""
     return local_variables_initializer()
 
 
-# Whether they have them
+# Checks for initialization
 
 
 def is_variable_initialized(variable: Variable | EagerVariable) -> GraphTensor:
-    """Returns a tensor that tells whether a variable has a value in the session that runs it."""
+    """Returns a Boolean tensor: whether the variable has a value in the session that runs the tensor."""
     if isinstance(variable, EagerVariable):
         return constant(True)
     with variable._graph_for_nodes().inside():
@@ -118,11 +118,11 @@ def is_variable_initialized(variable: Variable | EagerVariable) -> GraphTensor:
 def report_uninitialized_variables(
     var_list: Sequence[Variable] | None = None, name: str = "report_uninitialized_variables"
 ) -> GraphTensor:
-    """Returns a tensor with the names of the variables that have no value in the session that runs it.
+    """Returns a tensor with the names of variables that have no value in the session that runs it.
 
     Args:
-      var_list: which ones; by default the global and local ones.
-      name: what stands in front of the names of its nodes.
+      var_list: the variables to check; by default the global and local ones.
+      name: prefix of the names of its nodes.
     """
     if building() is None:
         return constant([], string)
@@ -138,10 +138,10 @@ def report_uninitialized_variables(
 
 
 def assert_variables_initialized(var_list: Sequence[Variable] | None = None) -> GraphTensor | None:
-    """Returns a tensor whose run fails if a variable has no value; None if there are no variables.
+    """Returns a tensor that fails when it runs if a variable has no value; None without variables.
 
     Args:
-      var_list: which ones; by default the global and local ones.
+      var_list: the variables to check; by default the global and local ones.
     """
     variables = [*global_variables(), *local_variables()] if var_list is None else var_list
     if not variables:
@@ -155,32 +155,32 @@ def assert_variables_initialized(var_list: Sequence[Variable] | None = None) -> 
         return ranks[0] if len(ranks) == 1 else Pack(ranks, axis=0, name="stack")
 
 
-# Which kind is made
+# The kind of new variables
 
 
 def enable_resource_variables() -> None:
-    """Makes `Variable` and `get_variable` make resources where nobody says otherwise."""
+    """Makes `Variable` and `get_variable` create resource variables by default."""
     process().resource_variables = True
 
 
 def disable_resource_variables() -> None:
-    """Makes `Variable` and `get_variable` make references, as at the start."""
+    """Makes `Variable` and `get_variable` create reference variables by default, which is the initial setting."""
     process().resource_variables = False
 
 
 def resource_variables_enabled() -> bool:
-    """Tells whether resources are made where nobody says otherwise."""
+    """Returns whether resource variables are created by default."""
     return process().resource_variables
 
 
 def get_global_step(graph: Graph | None = None) -> Any:
-    """Returns the global step of a graph, or None where it has none.
+    """Returns the global step of a graph, or None if it has none.
 
     Args:
-      graph: by default the default one.
+      graph: the graph; the default graph if None.
 
     Raises:
-      TypeError: what has its name is no whole number, or no scalar.
+      TypeError: if the graph's variable of that name is not an integer scalar.
     """
     owner = graph or get_default_graph()
     steps = owner.get_collection(GraphKeys.GLOBAL_STEP)
@@ -198,13 +198,13 @@ def get_global_step(graph: Graph | None = None) -> Any:
 
 
 def create_global_step(graph: Graph | None = None) -> Any:
-    """Returns a new global step of a graph.
+    """Creates the global step of a graph and returns it.
 
     Args:
-      graph: by default the default one.
+      graph: the graph; the default graph if None.
 
     Raises:
-      ValueError: it has one.
+      ValueError: if the graph already has a global step.
     """
     owner = graph or get_default_graph()
     if get_global_step(owner) is not None:
@@ -215,18 +215,18 @@ def create_global_step(graph: Graph | None = None) -> Any:
 
 
 def get_or_create_global_step(graph: Graph | None = None) -> Any:
-    """Returns the global step of a graph, a new one where it has none."""
+    """Returns the global step of a graph, which is created if the graph has none."""
     step = get_global_step(graph)
     return create_global_step(graph) if step is None else step
 
 
 def global_step(sess: Any, global_step_tensor: Any) -> int:
-    """Returns the number that the global step has in a session."""
+    """Returns the value of the global step in a session."""
     return int(sess.run(global_step_tensor))
 
 
 def assert_global_step(global_step_tensor: Any) -> None:
-    """Raises `TypeError` if something cannot be a global step."""
+    """Raises `TypeError` unless the tensor can be a global step."""
     dtype, shape = global_step_tensor.dtype, global_step_tensor.shape
     if not dtype.base_dtype.is_integer:
         raise TypeError(f'Existing "global_step" does not have integer type: {dtype}')

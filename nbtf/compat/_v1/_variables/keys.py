@@ -1,4 +1,4 @@
-"""What the collections of a graph are called that TensorFlow 1 fills by itself, and those of the default graph."""
+"""The names of the collections that TensorFlow 1 fills automatically, and access to the default graph's collections."""
 
 from __future__ import annotations
 
@@ -47,20 +47,20 @@ class GraphKeys:
 
 
 def add_to_collection(name: Hashable, value: Any) -> None:
-    """Puts a value into a collection of the default graph."""
+    """Adds a value to a collection of the default graph."""
     get_default_graph().add_to_collection(name, value)
 
 
 def add_to_collections(names: Any, value: Any) -> None:
-    """Puts a value into several collections of the default graph; into each once, however often it is named."""
+    """Adds a value to several collections of the default graph, once to each even if a name is repeated."""
     get_default_graph().add_to_collections(names, value)
 
 
 def get_collection(key: Hashable, scope: str | None = None) -> list[Any]:
-    """Returns the values of a collection of the default graph; with `scope` those whose name begins so."""
+    """Returns the values in a collection of the default graph; with `scope`, only those with that name prefix."""
     return get_default_graph().get_collection(key, scope)
 
 
 def get_collection_ref(key: Hashable) -> list[Any]:
-    """Returns the list of a collection of the default graph itself, which can be changed."""
+    """Returns the list behind a collection of the default graph; changing it changes the collection."""
     return get_default_graph().get_collection_ref(key)

@@ -1,7 +1,7 @@
-"""Which ops make a variable of a graph, assign to it, and ask whether it has a value.
+"""The ops that create a graph variable, assign to it, and check whether it has a value.
 
-TensorFlow 1 has two kinds. What the ops of the table do to a resource, these do to a reference, with the same kernels:
-here stand their names and what they take. They are not in the table, since only graphs have them.
+TensorFlow 1 has two kinds of variables. The ops here do to references what the op table's ops do to resources, with the
+same kernels. Only graphs have them, so they are not in the op table.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def _either(xp: Any, ref: Any, initial: Any, is_there: Any) -> Any:
 
 
 def _assigning(type: str, like: Op, rule: str, names: str, **sets: Any) -> Op:
-    """Returns the op that does to a reference what another does to a resource."""
+    """Returns the reference version of a resource op."""
     plain = like.normalisers
     record = Op(type, like.kernel, rule, names.split(), plain=plain, resource=True, shares_memory=True, sets=sets)
     record.infer(_first if like is not AssignVariableOp else _value)
@@ -62,13 +62,13 @@ def _assigning(type: str, like: Op, rule: str, names: str, **sets: Any) -> Op:
 
 
 def _asking(type: str, name: str) -> Op:
-    """Returns an op that tells whether a variable has a value: it never looks at the value."""
+    """Returns an op that checks whether a variable has a value, without reading the value."""
     record = Op(type, _truth, "T -> bool", [name], resource=True, only_reads=True, sets={"T": ALL})
     record.no_gradient = True
     return record
 
 
-# TensorFlow has no kernel for it on GPUs for these two: such variables live on the CPU.
+# TensorFlow has no GPU kernels for these ops with these two dtypes, so such variables are placed on the CPU.
 VARIABLE = Op(
     "VariableV2",
     VarHandleOp.kernel,
@@ -116,13 +116,13 @@ INITIALIZED_VALUE = Op(
     sets={"T": ALL},
 )
 INITIALIZED_VALUE.infer(_first)
-"""The value of a variable, or another one if it has none; TensorFlow makes a `cond` of several nodes."""
+"""The variable's value, or another value if it has none; TensorFlow builds a `cond` with several nodes."""
 
 TRUTH = [(TensorShape(()), bool_)]
-"""What the ops that ask give: shape and dtype."""
+"""Shape and dtype of the checking ops' output."""
 
 COUNT_UP_TO = _assigning("CountUpTo", AssignAddVariableOp, "T T -> T", "ref value", T=frozenset({int32, int64}))
-"""Adds one, up to a limit; what it gives is the value before."""
+"""Adds one, up to a limit, and returns the previous value."""
 
 RESOURCE_OPS: dict[Op, Op] = {
     ASSIGN: AssignVariableOp,
@@ -142,16 +142,16 @@ RESOURCE_OPS: dict[Op, Op] = {
     SCATTER_ND_SUB: ResourceScatterNdSub,
     STRIDED_SLICE_ASSIGN: ResourceStridedSliceAssign,
 }
-"""What does the same to a resource."""
+"""The resource op for each reference op."""
 
 ASSIGNS = frozenset({ASSIGN, AssignVariableOp})
-"""The ops that give a variable another value whatever it had."""
+"""The ops that assign a value regardless of the previous one."""
 
 UPDATES = frozenset({*RESOURCE_OPS, *RESOURCE_OPS.values()}) - ASSIGNS
-"""The ops that change the value which a variable has."""
+"""The ops that change the existing value of a variable."""
 
 MAKES = frozenset({VARIABLE, VarHandleOp})
-"""The ops whose output is a variable."""
+"""The ops that output a variable."""
 
 ASKS = frozenset({IS_INITIALIZED, HANDLE_IS_INITIALIZED})
-"""The ops that only want to know whether there is a value."""
+"""The ops that only check whether the variable has a value."""

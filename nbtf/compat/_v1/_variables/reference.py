@@ -1,4 +1,4 @@
-"""Reference variables, those of TensorFlow 1: assigning nodes pass the variable itself on."""
+"""Reference variables of TensorFlow 1, whose assigning nodes return the variable itself."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from nbtf.compat._v1._variables.variable import Variable, set_reference_class
 
 
 class RefVariable(Variable):
-    """A variable whose output is a reference: what is read of it shows what is assigned meanwhile.
+    """A variable whose output is a reference: tensors read from it show later assignments of the same run.
 
     Its nodes are `v/initial_value`, `v`, `v/Assign` and `v/read`.
     """
@@ -39,9 +39,7 @@ class RefVariable(Variable):
             with graph.colocate_with(self._op):
                 self._snapshot = self._read("read")
 
-    dtype: DType = reads(
-        "_reference_type", "The type of references to its elements; `dtype.base_dtype` is that of the elements."
-    )
+    dtype: DType = reads("_reference_type", "The dtype of its references; `dtype.base_dtype` is the element type.")
 
     def _read(self, name: str) -> GraphTensor:
         tensor: Any = identity(self._ref(), name=name)
@@ -53,11 +51,11 @@ class RefVariable(Variable):
         return self._op.outputs[0]
 
     def value(self) -> GraphTensor:
-        """Returns the tensor `v/read`; in a run it shows what was assigned before it is used."""
+        """Returns the tensor `v/read`; it shows assignments that run before it is used."""
         return self._snapshot
 
     def read_value(self) -> GraphTensor:
-        """Returns a new tensor with the value, which waits for what the open blocks wait for."""
+        """Returns a new tensor with the value, subject to the open control-dependency blocks."""
         with self._graph_for_nodes().inside():
             return self._read("read")
 

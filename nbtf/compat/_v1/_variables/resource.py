@@ -1,4 +1,4 @@
-"""Resource variables: their output is a handle, and each reading is a node of its own."""
+"""Resource variables, which output a handle and are read by separate nodes."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from nbtf.compat._v1._variables.variable import Variable, set_resource_class
 
 
 class ResourceVariable(Variable):
-    """A variable whose output is a handle: what was read of it does not change any more.
+    """A variable whose output is a handle; a tensor read from it does not change afterwards.
 
     Its nodes are `v/Initializer/initial_value`, `v`, `v/IsInitialized/VarIsInitializedOp`, `v/Assign` and
     `v/Read/ReadVariableOp`.
@@ -61,32 +61,32 @@ class ResourceVariable(Variable):
 
     @property
     def handle(self) -> GraphTensor:
-        """The output that stands for the variable."""
+        """The output that represents the variable."""
         return self._op.outputs[0]
 
     @property
     def create(self) -> Operation:
-        """The node whose run gives it the initial value."""
+        """The node that assigns the initial value when it runs."""
         return self._initializer
 
     @property
     def __tf_source__(self) -> GraphTensor:
-        """The tensor that gradients with respect to it flow to."""
+        """The tensor that receives gradients with respect to the variable."""
         return self.handle
 
     def is_initialized(self, name: str | None = None) -> GraphTensor:
-        """Returns a tensor that tells whether it has a value."""
+        """Returns a Boolean tensor: whether the variable has a value."""
         with self._graph_for_nodes().inside():
             return self._is_initialized(name)
 
     def value(self) -> GraphTensor:
-        """Returns a new tensor with the value of the moment when it is run."""
+        """Returns a new tensor with the value at the time when it runs."""
         with self._graph_for_nodes().inside():
             tensor: Any = read_variable(self.handle)  # pyright: ignore[reportArgumentType]
             return tensor
 
     def read_value(self) -> GraphTensor:
-        """Returns a new tensor with the value of the moment when it is run, on the device of the open blocks."""
+        """Returns a new tensor with the value at the time when it runs, on the device of the open device blocks."""
         graph = self._graph_for_nodes()
         with graph.inside():
             with graph.name_scope("Read"):
@@ -105,7 +105,7 @@ class ResourceVariable(Variable):
     def _change(self, record: Any, values: list[Any], name: str | None, read_value: bool = True, **attrs: Any) -> Any:
         with self._graph_for_nodes().inside():
             value: Any = as_tensor(values[-1], self._dtype)
-            self._graph_for_nodes().settle()  # a constant is called `Const`, not after the node that takes it
+            self._graph_for_nodes().settle()  # a constant is named `Const`, not after the node that uses it
         if record is ops.ASSIGN and not self.shape.is_compatible_with(value.shape):
             raise ValueError(
                 f"Cannot assign value to variable ' {self.name}': Shape mismatch.The variable shape {self.shape}, "
@@ -118,30 +118,30 @@ class ResourceVariable(Variable):
         return UnreadVariable(self, node) if read_value else node
 
     def numpy(self) -> NoReturn:
-        """Refuses: there is no value outside a session."""
+        """Raises an error, because a variable has no value outside a session."""
         raise NotImplementedError("numpy() is only available when eager execution is enabled.")
 
     def __bool__(self) -> bool:
         return bool(self.value())
 
     def __iadd__(self, other: Any) -> NoReturn:
-        """Refuses: it would make a tensor of the name."""
+        """Raises an error, because the name would refer to a tensor afterwards."""
         raise _refused("variable += value", "variable.assign_add(value)", "variable + value")
 
     def __isub__(self, other: Any) -> NoReturn:
-        """Refuses: it would make a tensor of the name."""
+        """Raises an error, because the name would refer to a tensor afterwards."""
         raise _refused("variable -= value", "variable.assign_sub(value)", "variable * value")  # TensorFlow's own slip
 
     def __imul__(self, other: Any) -> NoReturn:
-        """Refuses: it would make a tensor of the name."""
+        """Raises an error, because the name would refer to a tensor afterwards."""
         raise _refused("`var *= value`"[1:-1], "var.assign(var * value)", "var * value")
 
     def __itruediv__(self, other: Any) -> NoReturn:
-        """Refuses: it would make a tensor of the name."""
+        """Raises an error, because the name would refer to a tensor afterwards."""
         raise _refused("var /= value", "var.assign(var / value)", "var / value")
 
     def __ipow__(self, other: Any) -> NoReturn:
-        """Refuses: it would make a tensor of the name."""
+        """Raises an error, because the name would refer to a tensor afterwards."""
         raise _refused("var **= value", "var.assign(var ** value)", "var ** value")
 
 
@@ -149,7 +149,7 @@ _ASSIGN = ops.RESOURCE_OPS[ops.ASSIGN]
 
 
 class UnreadVariable(ResourceVariable):
-    """What assigning to a resource returns: the same variable, read only after the assigning node."""
+    """The result of assigning to a resource variable: the same variable, read only after the assigning node."""
 
     def __init__(self, variable: ResourceVariable, assigner: Operation) -> None:
         self._of, self._after = variable, assigner
@@ -163,17 +163,17 @@ class UnreadVariable(ResourceVariable):
 
     @property
     def name(self) -> str:
-        """The assigning node's name."""
+        """The name of the assigning node."""
         return self._after.name
 
     @property
     def handle(self) -> GraphTensor:
-        """The output that stands for the variable."""
+        """The output that represents the variable."""
         return self._of.handle
 
     @property
     def shape(self) -> TensorShape:
-        """The lengths of its axes, as far as the graph knows them."""
+        """The variable's shape, as far as the graph knows it."""
         return self._of.shape
 
     def value(self) -> GraphTensor:
@@ -182,7 +182,7 @@ class UnreadVariable(ResourceVariable):
             return super().value()
 
     def read_value(self) -> GraphTensor:
-        """Returns a new tensor with the value after the assigning node, on the device of the open blocks."""
+        """Returns a new tensor with the value after the assigning node, on the device of the open device blocks."""
         with self._graph_for_nodes().control_dependencies([self._after]):
             return super().read_value()
 

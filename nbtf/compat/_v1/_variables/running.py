@@ -1,7 +1,7 @@
-"""What a session does at nodes that lead to a variable: it keeps the value, and hands it to those that read or assign.
+"""Execution of nodes that lead to a variable: the session stores the value and passes it to nodes that use it.
 
-What is in `made` for a reference or a handle is the `SessionVariable` itself. What was read of a reference is so as
-well, as in TensorFlow, where both show the same memory: a later node of the same run finds what was assigned meanwhile.
+During a run, the value of a reference or a handle is the `SessionVariable` itself. So is the value of a tensor read
+from a reference: as in TensorFlow, both share memory, and a later node of the same run sees assignments made meanwhile.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ from nbtf.compat._v1._variables.ops import ASKS, ASSIGNS, COUNT_UP_TO, INITIALIZ
 from nbtf.errors import FailedPreconditionError, InvalidArgumentError, NotFoundError, OutOfRangeError
 
 Values = dict[Operation, "SessionVariable"]
-"""The variables of a session, by the nodes that stand for them."""
+"""The variables of a session, keyed by the nodes that represent them."""
 
 
 class SessionVariable(Variable):
-    """The value that one session has for a variable of its graph; none until something is assigned."""
+    """A session's value for a graph variable; it has none until it is assigned."""
 
     __slots__ = ("initialized", "node")
 
@@ -39,13 +39,13 @@ class SessionVariable(Variable):
     initialized: bool
 
     def tensor(self, reader: str) -> Tensor:
-        """Returns the value of this moment.
+        """Returns the current value.
 
         Args:
-          reader: the name of the node that wants it.
+          reader: name of the node that reads it.
 
         Raises:
-          FailedPreconditionError: there is none yet.
+          FailedPreconditionError: if the variable has no value yet.
         """
         if not self.initialized:
             raise FailedPreconditionError(f"{self._lack()}\n\t [[{{{{node {reader}}}}}]]")
@@ -62,10 +62,10 @@ class SessionVariable(Variable):
         )
 
     def assign_value(self, value: Tensor, assigner: Operation) -> None:
-        """Takes a value, whatever there was.
+        """Assigns a value, whether or not the variable has one.
 
         Raises:
-          InvalidArgumentError: it has another shape, and that matters.
+          InvalidArgumentError: if the value has another shape and shapes are validated.
         """
         shape = self._array.shape if self.initialized else self.node.outputs[0]._shape
         new = value._array.shape
@@ -84,7 +84,7 @@ class SessionVariable(Variable):
         """Changes the value.
 
         Raises:
-          FailedPreconditionError: there is none yet; NotFoundError for a resource.
+          FailedPreconditionError: if the variable has no value yet; resource variables raise `NotFoundError`.
         """
         if not self.initialized and self.node.record is not VARIABLE:
             raise NotFoundError(f"{_missing(self.node.name)}\n\t [[{{{{node {updater.name}}}}}]]")
@@ -93,10 +93,10 @@ class SessionVariable(Variable):
         self._update(updater.record, *changes, name=updater.name, **attrs)
 
     def count(self, counter: Operation) -> Tensor:
-        """Adds one and returns the value before.
+        """Adds one and returns the previous value.
 
         Raises:
-          OutOfRangeError: the limit is reached.
+          OutOfRangeError: if the limit is reached.
         """
         old_value, limit = self.tensor(counter.name), counter.attrs["limit"]
         if int(old_value.numpy()) >= limit:
@@ -117,17 +117,17 @@ def _fits(shape: Any, new: tuple[int, ...]) -> bool:
 
 
 def value_of(run_value: Any, reader: str) -> Tensor:
-    """Returns a tensor of what a run has made: that of a variable, of this moment."""
+    """Returns a run's value as a tensor; for a variable, its current value."""
     return run_value.tensor(reader) if run_value.__class__ is SessionVariable else run_value
 
 
 def outputs_on_variables(node: Operation, run_values: Mapping[Any, Any], values: Values) -> list[Any]:
-    """Returns what a node makes that stands for a variable or takes one, in the scope that says where it runs.
+    """Returns the outputs of a node that creates or uses a variable, computed in the scope that gives its device.
 
     Args:
       node: the node.
-      run_values: what the run has made, by tensor of the graph.
-      values: the session's variables; one that is not there yet is added.
+      run_values: the run's values by graph tensor.
+      values: the session's variables; a missing one is added.
     """
     record = node.record
     if record in MAKES:
@@ -135,7 +135,7 @@ def outputs_on_variables(node: Operation, run_values: Mapping[Any, Any], values:
     if record is Identity or not node.reference_inputs:
         return _read(node, run_values)
     variable = run_values[node.inputs[0]]
-    if variable.__class__ is not SessionVariable:  # fed
+    if variable.__class__ is not SessionVariable:  # a value was fed instead of the variable
         raise InvalidArgumentError(_not_a_variable(node))
     if record in ASKS:
         return [constant_of(host_array(variable.initialized, bool_)[0], bool_)]
@@ -165,7 +165,7 @@ def _apply(record: ApplyOp, variables: list[SessionVariable], operands: list[Ten
 
 
 def inputs_of_deferred(node: Operation, run_values: Mapping[Any, Any]) -> list[Any]:
-    """Returns what a node takes whose function is run: variables themselves where it asks for them."""
+    """Returns the inputs of a node that runs a function; variables themselves if the function requests them."""
     if node.record.takes_variables:
         return [run_values[tensor] for tensor in node.inputs]
     return [value_of(run_values[tensor], node.name) for tensor in node.inputs]
@@ -186,11 +186,11 @@ def _variable(node: Operation, values: Values) -> SessionVariable:
     variable.node, variable.initialized = node, False
     variable._name = node.outputs[0].name
     variable._array, variable._dtype, variable._device = handle._array, handle._dtype, handle._device
-    return values.setdefault(node, variable)  # that of another run, if it came first
+    return values.setdefault(node, variable)  # another run may have added it first
 
 
 def _read(node: Operation, run_values: Mapping[Any, Any]) -> list[Any]:
-    """Returns what an op makes of values, some of which are those of variables."""
+    """Returns the outputs of an op whose inputs include values of variables."""
     name, record = node.name, node.record
     if isinstance(record, Deferred):
         return record.run(name, inputs_of_deferred(node, run_values))

@@ -1,4 +1,4 @@
-"""A variable scope: a name in front of variables, and what they take where a call says nothing."""
+"""Variable scopes: a name prefix for variables, and default arguments."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ Getter = Callable[..., Any]
 
 
 class VariableScope:
-    """What `tf.get_variable` takes from the open `variable_scope` blocks: a name in front, and defaults.
+    """The name prefix and default arguments that `tf.get_variable` uses inside `variable_scope` blocks.
 
     Args:
-      reuse: True to find variables, False to make them, `tf.AUTO_REUSE` for either.
-      name: what stands in front of names.
-      initializer: what makes first values where a call says nothing.
-      regularizer: what makes losses of variables, likewise.
-      caching_device: accepted and kept.
-      partitioner: kept; partitioned variables cannot be made.
-      custom_getter: what is called instead of making a variable.
-      name_scope: the name scope that was opened with it.
-      dtype: the dtype of variables.
-      use_resource: which kind of variables is made.
-      constraint: what optimizers apply to values.
+      reuse: True to find variables, False to create them, `tf.AUTO_REUSE` for either.
+      name: prefix of variable names.
+      initializer: default initializer.
+      regularizer: default regularizer, which computes a loss from a variable.
+      caching_device: kept, without effect.
+      partitioner: kept; partitioned variables cannot be created.
+      custom_getter: function called instead of creating a variable.
+      name_scope: name scope that was opened together with this scope.
+      dtype: default dtype of variables.
+      use_resource: whether variables are resources; None for the process default.
+      constraint: function that optimizers apply to values.
     """
 
     def __init__(
@@ -51,52 +51,52 @@ class VariableScope:
         self._caching_device, self._partitioner, self._custom_getter = caching_device, partitioner, custom_getter
         self._dtype, self._use_resource = as_dtype(dtype), use_resource
 
-    name: str = reads("_name", "What stands in front of the names of variables.")
-    original_name_scope: str = reads("_name_scope", "The name scope that was opened with it, with the last `/`.")
-    reuse: Any = reads("_reuse", "Whether variables are found or made.")
-    initializer: Any = reads("_initializer", "What makes first values.")
-    dtype: DType = reads("_dtype", "The dtype of variables.")
-    use_resource: bool | None = reads("_use_resource", "Which kind of variables is made; None where it does not say.")
-    regularizer: Any = reads("_regularizer", "What makes losses of variables.")
-    caching_device: Any = reads("_caching_device", "What was asked for; it has no effect.")
-    partitioner: Any = reads("_partitioner", "What was asked for.")
-    custom_getter: Getter | None = reads("_custom_getter", "What is called instead of making a variable.")
-    constraint: Any = reads("_constraint", "What optimizers apply to values.")
+    name: str = reads("_name", "The prefix of variable names.")
+    original_name_scope: str = reads("_name_scope", "The name scope opened with this scope, with a trailing `/`.")
+    reuse: Any = reads("_reuse", "Whether variables are found or created.")
+    initializer: Any = reads("_initializer", "The default initializer.")
+    dtype: DType = reads("_dtype", "The default dtype of variables.")
+    use_resource: bool | None = reads("_use_resource", "Whether variables are resources; None if not specified.")
+    regularizer: Any = reads("_regularizer", "The default regularizer.")
+    caching_device: Any = reads("_caching_device", "The requested caching device, which has no effect.")
+    partitioner: Any = reads("_partitioner", "The requested partitioner.")
+    custom_getter: Getter | None = reads("_custom_getter", "The function called instead of creating a variable.")
+    constraint: Any = reads("_constraint", "The function that optimizers apply to values.")
 
     def reuse_variables(self) -> None:
-        """Finds variables from now on, and makes none."""
+        """Makes this scope find existing variables and create no more."""
         self._reuse = True
 
     def set_initializer(self, initializer: Any) -> None:
-        """Sets what makes first values."""
+        """Sets the default initializer."""
         self._initializer = initializer
 
     def set_dtype(self, dtype: DTypeLike) -> None:
-        """Sets the dtype of variables."""
+        """Sets the default dtype of variables."""
         self._dtype = as_dtype(dtype)
 
     def set_use_resource(self, use_resource: bool | None) -> None:
-        """Sets which kind of variables is made."""
+        """Sets whether variables are resources."""
         self._use_resource = use_resource
 
     def set_regularizer(self, regularizer: Any) -> None:
-        """Sets what makes losses of variables."""
+        """Sets the default regularizer."""
         self._regularizer = regularizer
 
     def set_caching_device(self, caching_device: Any) -> None:
-        """Takes it; it has no effect."""
+        """Sets the caching device, which has no effect."""
         self._caching_device = caching_device
 
     def set_partitioner(self, partitioner: Any) -> None:
-        """Takes it; partitioned variables cannot be made."""
+        """Sets the partitioner; partitioned variables cannot be created."""
         self._partitioner = partitioner
 
     def set_custom_getter(self, custom_getter: Getter | None) -> None:
-        """Sets what is called instead of making a variable."""
+        """Sets the function that is called instead of creating a variable."""
         self._custom_getter = custom_getter
 
     def get_collection(self, name: str) -> list[Any]:
-        """Returns what a collection has of this scope."""
+        """Returns the values in a collection that belong to this scope."""
         return get_default_graph().get_collection(name, f"{self._name}/" if self._name else "")
 
     def trainable_variables(self) -> list[Any]:
@@ -112,7 +112,7 @@ class VariableScope:
         return self.get_collection(GraphKeys.LOCAL_VARIABLES)
 
     def get_variable(self, var_store: VariableStore, name: Any, **arguments: Any) -> Any:
-        """Returns a variable whose name stands below this scope; see `tf.get_variable`."""
+        """Returns the variable with a name inside this scope; see `tf.get_variable`."""
         defaults = {
             "regularizer": self._regularizer,
             "partitioner": self._partitioner,
@@ -128,7 +128,7 @@ class VariableScope:
         if arguments.get("dtype") is None:
             arguments["dtype"] = self._dtype
         full_name = f"{self._name}/{name}" if self._name else name
-        with get_default_graph().name_scope(None):  # names of variables know nothing of name scopes
+        with get_default_graph().name_scope(None):  # variable names do not depend on name scopes
             return var_store.get_variable(full_name, **arguments)
 
 

@@ -1,4 +1,4 @@
-"""Which variable scope of a graph is open; the graph keeps it in a collection, as TensorFlow does."""
+"""The open variable scope of a graph, kept in one of its collections, as in TensorFlow."""
 
 from __future__ import annotations
 
@@ -10,24 +10,24 @@ _SCOPES = ("__varscope",)
 
 
 class OpenScopes:
-    """The open variable scope of a graph, and how often each name was opened."""
+    """The open variable scope of a graph, and how many times each name has been opened."""
 
     def __init__(self) -> None:
         self.current: Any = None
         self.counts: dict[str, int] = {}
 
     def opened(self, name: str) -> None:
-        """Counts a scope."""
+        """Counts one more scope with this name."""
         self.counts[name] = self.counts.get(name, 0) + 1
 
     def close_below(self, name: str) -> None:
-        """Forgets the scopes below one: there, names start again."""
+        """Resets the counts of the scopes inside one, so that their names start again."""
         for opened_name in self.counts:
             if not name or opened_name.startswith(f"{name}/"):
                 self.counts[opened_name] = 0
 
     def unique(self, prefix: str) -> str:
-        """Returns a name, with a number if a scope of that name was opened inside the current one."""
+        """Returns the name, with a number if the current scope has already opened a scope with that name."""
         full_name = f"{self.current.name}/{prefix}" if self.current is not None and self.current.name else prefix
         number, counted_name, chosen = 0, full_name, prefix
         while self.counts.get(counted_name):
@@ -37,7 +37,7 @@ class OpenScopes:
 
 
 def open_scopes(graph: Graph) -> OpenScopes:
-    """Returns what a graph knows of its variable scopes."""
+    """Returns the state of a graph's variable scopes."""
     open_collection = graph.get_collection_ref(_SCOPES)
     if not open_collection:
         open_collection.append(OpenScopes())
@@ -45,7 +45,7 @@ def open_scopes(graph: Graph) -> OpenScopes:
 
 
 def scope_uses_resources(graph: Graph) -> bool | None:
-    """Returns which kind of variables the open scope makes; None where it does not say."""
+    """Returns whether the open scope creates resource variables; None if it does not specify the kind."""
     open_collection = graph.get_collection(_SCOPES)
     return (
         open_collection[0].current.use_resource if open_collection and open_collection[0].current is not None else None

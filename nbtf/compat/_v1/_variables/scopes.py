@@ -1,4 +1,4 @@
-"""`tf.variable_scope` and `tf.get_variable`: names of variables that can be found again."""
+"""`tf.variable_scope` and `tf.get_variable`: variables that can be found again by name."""
 
 from __future__ import annotations
 
@@ -49,39 +49,39 @@ def get_variable(
     synchronization: VariableSynchronization = VariableSynchronization.AUTO,
     aggregation: VariableAggregation = VariableAggregation.NONE,
 ) -> Any:
-    """Returns the variable of a name in the open variable scope: a new one, or with `reuse` the one that is there.
+    """Returns the variable with a name in the open variable scope: a new one, or with `reuse` the existing one.
 
     Args:
-      name: its name inside the scope; names are never numbered.
-      shape: its shape.
-      dtype: its dtype; by default the scope's.
-      initializer: a function of shape and dtype, a class of such, a function without arguments, or the value itself.
-      regularizer: a function of the variable; what it returns becomes a loss of the graph.
-      trainable: whether optimizers change it; None means yes.
-      collections: names of the collections it is put into.
+      name: name inside the scope; it never gets a number.
+      shape: shape of the variable.
+      dtype: dtype of the variable; by default the scope's.
+      initializer: a function of shape and dtype, a class of such functions, a function without arguments, or a value.
+      regularizer: function of the variable; its result is added to the graph's losses.
+      trainable: whether optimizers change the variable; None means yes.
+      collections: names of the collections to which it is added.
       caching_device: accepted and ignored.
       partitioner: not supported.
-      validate_shape: False allows a value whose shape is not known.
-      use_resource: which kind is made.
-      custom_getter: is called instead; its first argument, `getter`, makes the variable.
-      constraint: what optimizers apply to the value.
-      synchronization: how a strategy would keep copies equal.
-      aggregation: what a strategy would do with values of several replicas.
+      validate_shape: False allows a value of unknown shape.
+      use_resource: whether to create a resource variable; None for the default.
+      custom_getter: function called instead; its first argument, `getter`, creates the variable.
+      constraint: function that optimizers apply to the value.
+      synchronization: how a strategy would synchronize copies.
+      aggregation: how a strategy would combine values from several replicas.
 
     Raises:
-      ValueError: it is there and `reuse` is not set, or it is not there and `reuse` is; shape or dtype differ.
+      ValueError: if the variable exists without `reuse`, does not exist with `reuse`, or has another shape or dtype.
     """
     arguments = dict(locals())
     return get_variable_scope().get_variable(store_of(get_default_graph()), arguments.pop("name"), **arguments)
 
 
 def get_local_variable(name: str, *args: Any, **kwargs: Any) -> Any:
-    """Returns `get_variable(...)` of a local variable: not trained, and initialized by `local_variables_initializer`.
+    """Returns a local variable: not trainable, and initialized by `local_variables_initializer`.
 
     Args:
-      name: its name inside the scope.
-      *args: as of `get_variable`.
-      **kwargs: as of `get_variable`.
+      name: name inside the scope.
+      *args: arguments of `get_variable`.
+      **kwargs: arguments of `get_variable`.
     """
     kwargs["trainable"] = False
     kwargs["collections"] = [GraphKeys.LOCAL_VARIABLES, *(kwargs.get("collections") or ())]
@@ -89,26 +89,26 @@ def get_local_variable(name: str, *args: Any, **kwargs: Any) -> Any:
 
 
 class variable_scope(ChangingBlock):  # noqa: N801  # TensorFlow's name
-    """A block whose variables have a name in front, and take defaults from it.
+    """A block that gives its variables a name prefix and default arguments.
 
     Args:
-      name_or_scope: a name, or a scope that was opened before.
-      default_name: the name where none is given; one that is taken gets a number.
-      values: tensors that say which graph is meant.
-      initializer: what makes first values where a call says nothing.
-      regularizer: what makes losses of variables, likewise.
+      name_or_scope: a name, or an existing scope.
+      default_name: name to use if none is given; it gets a number if it is taken.
+      values: tensors that determine the graph.
+      initializer: default initializer.
+      regularizer: default regularizer, which computes a loss from a variable.
       caching_device: accepted and ignored.
       partitioner: not supported.
-      custom_getter: is called instead of making a variable.
-      reuse: True to find variables, `tf.AUTO_REUSE` to find or make them; None takes that of the outer block.
-      dtype: the dtype of variables.
-      use_resource: which kind of variables is made.
-      constraint: what optimizers apply to values.
-      auxiliary_name_scope: whether a name scope is opened, too.
+      custom_getter: function called instead of creating a variable.
+      reuse: True to find variables, `tf.AUTO_REUSE` to find or create them; None inherits from the outer block.
+      dtype: default dtype of variables.
+      use_resource: whether variables are resources.
+      constraint: function that optimizers apply to values.
+      auxiliary_name_scope: whether to open a name scope as well.
 
     Raises:
-      TypeError: there is no name.
-      ValueError: `reuse` is something else.
+      TypeError: if both names are missing.
+      ValueError: if `reuse` is invalid.
     """
 
     def __init__(
@@ -178,7 +178,7 @@ class variable_scope(ChangingBlock):  # noqa: N801  # TensorFlow's name
         return graph.name_scope(f"{name_scope}/" if name_scope else None).plan()
 
     def _pure(self, graph: Graph, scope: str | VariableScope, name_scope: str) -> Change[VariableScope]:
-        """Makes a scope the current one of the graph, without a name scope."""
+        """Makes a scope the graph's current one, without a name scope."""
         scopes = open_scopes_of(graph)
         outer = _current(scopes)
         reopens = isinstance(scope, VariableScope)
@@ -203,14 +203,14 @@ class variable_scope(ChangingBlock):  # noqa: N801  # TensorFlow's name
 
 
 def open_scopes_of(graph: Graph) -> OpenScopes:
-    """Returns what a graph knows of its variable scopes, with an outermost one."""
+    """Returns the state of a graph's variable scopes, which includes an outermost scope."""
     scopes = open_scopes(graph)
     _current(scopes)
     return scopes
 
 
 def _wrap_getter(inner: Getter | None, outer: Getter | None) -> Getter | None:
-    """Returns a getter that asks the inner block's, whose own getter is the outer block's."""
+    """Returns a getter that calls the inner block's getter, whose own getter is that of the outer block."""
     if inner is None or outer is None:
         return inner or outer
 
@@ -223,16 +223,16 @@ def _wrap_getter(inner: Getter | None, outer: Getter | None) -> Getter | None:
 def variable_op_scope(
     values: Any, name_or_scope: Any, default_name: str | None = None, **arguments: Any
 ) -> variable_scope:
-    """Returns `variable_scope(name_or_scope, default_name, values, ...)`; the older name.
+    """Returns `variable_scope(name_or_scope, default_name, values, ...)`; older name.
 
     Args:
-      values: tensors that say which graph is meant.
-      name_or_scope: as of `variable_scope`.
-      default_name: as of `variable_scope`.
-      **arguments: as of `variable_scope`.
+      values: tensors that determine the graph.
+      name_or_scope: argument of `variable_scope`.
+      default_name: argument of `variable_scope`.
+      **arguments: other arguments of `variable_scope`.
     """
     return variable_scope(name_or_scope, default_name, values, **arguments)
 
 
 def no_regularizer(_: Any) -> None:
-    """Returns None: for `regularizer`, so that the outer scope's is not taken."""
+    """Returns None; as `regularizer`, it overrides that of the outer scope."""

@@ -1,4 +1,4 @@
-"""The variables of a graph that `tf.get_variable` made, by name: each is made once and found again."""
+"""The variables that `tf.get_variable` has created in a graph, by name."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _STORE = ("__variable_store",)
 
 
 class _ReuseMode(Enum):
-    """How a scope treats names that are there."""
+    """How a scope treats existing names."""
 
     AUTO_REUSE = 1
 
@@ -31,7 +31,7 @@ class _ReuseMode(Enum):
 
 
 AUTO_REUSE = _ReuseMode.AUTO_REUSE
-"""For `reuse`: a variable is made if it is not there, and found again if it is."""
+"""For `reuse`: a variable is created if it does not exist, and found otherwise."""
 
 
 class VariableStore:
@@ -42,12 +42,12 @@ class VariableStore:
         self._places: dict[str, CallSite] = {}
 
     def get_variable(self, name: str, custom_getter: Callable[..., Any] | None = None, **arguments: Any) -> Any:
-        """Returns the variable of a name, found or made; see `tf.get_variable`.
+        """Returns the variable with a name, found or created; see `tf.get_variable`.
 
         Args:
-          name: the whole name.
-          custom_getter: is called instead, with this method as the first argument.
-          **arguments: what `tf.get_variable` takes, and `reuse`.
+          name: full name of the variable.
+          custom_getter: function called instead, with this method as its first argument.
+          **arguments: arguments of `tf.get_variable`, and `reuse`.
         """
         if arguments.get("trainable") is None:
             arguments["trainable"] = arguments.get("synchronization") is not VariableSynchronization.ON_READ
@@ -79,9 +79,11 @@ class VariableStore:
         synchronization: VariableSynchronization = VariableSynchronization.AUTO,
         aggregation: VariableAggregation = VariableAggregation.NONE,
     ) -> Any:
-        """Returns the variable of a name, found or made."""
+        """Returns the variable with a name, found or created."""
         if partitioner is not None:
-            raise NotImplementedError(f"nbtf has no partitioned variables: make {name} without `partitioner`.")
+            raise NotImplementedError(
+                f"nbtf does not support partitioned variables. Create {name} without `partitioner`."
+            )
         variable_dtype = as_dtype("float32" if dtype is None else dtype)
         known_shape = None if shape is None else TensorShape(shape)
         if known_shape is not None and initializer is not None and not callable(initializer):
@@ -106,7 +108,7 @@ class VariableStore:
             synchronization=synchronization,
             aggregation=aggregation,
         )
-        if building() is None:  # as in TensorFlow, variables of eager programs are found by themselves alone
+        if building() is None:  # as in TensorFlow, names do not share eager variables
             return variable
         self._made[name], self._places[name] = variable, find_call_site(NOWHERE)
         if regularizer is not None:
@@ -134,7 +136,7 @@ class VariableStore:
 
 
 def store_of(graph: Graph) -> VariableStore:
-    """Returns the variables of a graph by name."""
+    """Returns a graph's variables by name."""
     stores = graph.get_collection_ref(_STORE)
     if not stores:
         stores.append(VariableStore())
@@ -142,7 +144,7 @@ def store_of(graph: Graph) -> VariableStore:
 
 
 def _first_value(name: str, shape: TensorShape | None, dtype: DType, initializer: Any) -> tuple[Any, DType | None]:
-    """Returns the initial value, or what makes it, and the dtype to make it with."""
+    """Returns the initial value, or the function that makes it, and the dtype to use."""
     if initializer is None:
         initializer = _default_initializer(name, shape, dtype)
     if not callable(initializer):
@@ -173,7 +175,7 @@ def _default_initializer(name: str, shape: TensorShape | None, dtype: DType) -> 
 
 
 def _regularize(variable: Any, name: str, regularizer: Callable[[Any], Any]) -> None:
-    """Puts what a regularizer makes of a variable into the collection of such losses."""
+    """Adds a regularizer's loss for a variable to the graph's collection of regularization losses."""
     graph = variable.graph
     with graph.colocate_with(variable.op), graph.name_scope(f"{name}/Regularizer/"), graph.inside():
         loss = regularizer(variable)

@@ -1,4 +1,4 @@
-"""`tf.make_template`: a function that makes its variables at the first call and finds them at the others."""
+"""`tf.make_template`: functions that create their variables in the first call and reuse them in later calls."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from nbtf.compat._v1._variables.scopes import Getter, VariableScope, open_scopes
 
 
 class Template:
-    """A function whose variables are the same at each call."""
+    """A function that uses the same variables in every call."""
 
     def __init__(self, name: str, func: Callable[..., Any], unique_name: str | None, getter: Getter | None) -> None:
         self._name, self._func = name, func
@@ -22,7 +22,7 @@ class Template:
         self._called = False
 
     def open_scope(self) -> None:
-        """Chooses the name of its variables now."""
+        """Chooses the scope name of its variables now."""
         graph = get_default_graph()
         name = self._unique_name or open_scopes_of(graph).unique(self._name)
         with changing(lambda: variable_scope(name, custom_getter=self._getter)._pure(graph, name, "")) as scope:
@@ -32,7 +32,7 @@ class Template:
         """Calls the function.
 
         Raises:
-          ValueError: a later call makes a trainable variable.
+          ValueError: if a later call creates a trainable variable.
         """
         if self._scope is None:
             with variable_scope(self._unique_name, self._name, custom_getter=self._getter) as scope:
@@ -55,7 +55,7 @@ class Template:
 
     @property
     def name(self) -> str:
-        """The name it was given."""
+        """The requested name."""
         return self._name
 
     @property
@@ -94,15 +94,15 @@ def make_template(
     custom_getter_: Getter | None = None,
     **kwargs: Any,
 ) -> Template:
-    """Returns a function that makes its variables at the first call and finds them at the others.
+    """Returns a function that creates its variables in the first call and reuses them in later calls.
 
     Args:
-      name_: the scope of the variables; one that is taken gets a number.
+      name_: scope of the variables; it gets a number if it is taken.
       func_: the function, which calls `tf.get_variable`.
-      create_scope_now_: whether the scope is chosen now instead of at the first call.
-      unique_name_: the scope, without a number.
-      custom_getter_: is called instead of making a variable.
-      **kwargs: arguments of the function that are the same at each call.
+      create_scope_now_: whether to choose the scope now rather than in the first call.
+      unique_name_: the exact scope, without a number.
+      custom_getter_: function called instead of creating a variable.
+      **kwargs: arguments that are passed to the function in every call.
     """
     template = Template(name_, partial(func_, **kwargs) if kwargs else func_, unique_name_, custom_getter_)
     if create_scope_now_:

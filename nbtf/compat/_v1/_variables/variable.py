@@ -1,4 +1,4 @@
-"""A variable of a graph: what both kinds have in common, and which kind is made."""
+"""Graph variables: what reference and resource variables have in common, and the choice between them."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from nbtf.compat._v1._variables.scope_state import scope_uses_resources
 
 
 class _Kinds(type):
-    """Makes the kind of variable that is wanted, through the open creator scopes."""
+    """Creates the requested kind of variable through the open creator scopes."""
 
     reference: type[Any]
     resource: type[Any]
@@ -76,37 +76,37 @@ def _make(use_resource: bool | None = None, **arguments: Any) -> Any:
 
 
 def _eager(collections: Any = None, expected_shape: Any = None, **arguments: Any) -> EagerVariable:
-    """Makes a variable where ops run at once."""
+    """Creates a variable while ops run eagerly."""
     variable = EagerVariable(**arguments)
     get_default_graph().add_to_collections(collections or (), variable)
     return variable
 
 
 class Variable(Changes, Operators[Any], metaclass=_Kinds):
-    """A node of the default graph that stands for a value which each session keeps for itself.
+    """A node of the default graph that names a value, of which each session has its own.
 
-    The value comes with the run of `initializer`, and is replaced by that of assigning nodes.
+    Running `initializer` assigns the first value; assigning nodes replace it.
 
     Args:
-      initial_value: the first value, as a tensor, anything that becomes one, or a function without arguments.
-      trainable: whether it is put into the collection of trainable variables; None means yes.
-      collections: names of the collections it is put into; by default that of global variables.
-      validate_shape: False allows an initial value whose shape is not known, and later ones of any shape.
-      caching_device, expected_shape, import_scope: accepted for TensorFlow's sake, without effect.
-      name: the name of the node; one that is taken gets a number.
+      initial_value: the first value: a tensor, an object convertible to one, or a function without arguments.
+      trainable: whether it is added to the collection of trainable variables; None means yes.
+      collections: names of the collections to which it is added; by default that of global variables.
+      validate_shape: False allows an initial value of unknown shape, and later values of any shape.
+      caching_device, expected_shape, import_scope: accepted for compatibility and ignored.
+      name: name of the node; it gets a number if it is taken.
       variable_def: not supported.
-      dtype: what the value must be or become.
-      constraint: a function that optimizers apply to the value after each update.
-      use_resource: which kind is made: a resource, or a reference as in TensorFlow 1, the default.
-      synchronization: how a strategy would keep copies equal.
-      aggregation: what a strategy would do with values of several replicas.
-      shape: a wider shape that later values may have.
+      dtype: dtype to which the value is converted.
+      constraint: function that optimizers apply to the value after each update.
+      use_resource: whether to create a resource; by default, as in TensorFlow 1, a reference.
+      synchronization: how a strategy would synchronize copies.
+      aggregation: how a strategy would combine values from several replicas.
+      shape: a more general shape for later values.
 
     Raises:
-      ValueError: there is no initial value, or its shape is not known.
+      ValueError: if the initial value is missing or its shape is unknown.
     """
 
-    # NumPy leaves `array + variable` to the variable.
+    # Makes NumPy defer to the variable in `array + variable`.
     __array_priority__ = 100
 
     _graph: Graph
@@ -155,21 +155,21 @@ class Variable(Changes, Operators[Any], metaclass=_Kinds):
     def _build(self, value: Any, name: str | None, dtype: DType | None, validate_shape: bool, shape: Any) -> None:
         raise NotImplementedError
 
-    # What it is
+    # Properties
 
     @property
     def name(self) -> str:
-        """The node's name with `:0` behind."""
+        """The node's name followed by `:0`."""
         return f"{self._op.name}:0"
 
-    op: Operation = reads("_op", "The node that stands for it.")
-    graph: Graph = reads("_graph", "The graph it belongs to.")
-    device: str = reads("_op.device", "The device that its node asks for; empty when none was.")
-    dtype: DType = reads("_dtype", "The type of its elements; of a reference `float32_ref` and the like.")
+    op: Operation = reads("_op", "The node that represents the variable.")
+    graph: Graph = reads("_graph", "The graph that contains the variable.")
+    device: str = reads("_op.device", "The device requested for its node; empty if none was requested.")
+    dtype: DType = reads("_dtype", "The element type; for a reference variable `float32_ref` and the like.")
 
     @property
     def shape(self) -> TensorShape:
-        """The lengths of its axes, as far as the graph knows them."""
+        """The variable's shape, as far as the graph knows it."""
         return self._op.outputs[0]._shape
 
     def get_shape(self) -> TensorShape:
@@ -177,52 +177,52 @@ class Variable(Changes, Operators[Any], metaclass=_Kinds):
         return self.shape
 
     def set_shape(self, shape: ShapeLike) -> None:
-        """Adds what is known of the shape; `ValueError` if it contradicts."""
+        """Refines the known shape; raises `ValueError` if the shapes are incompatible."""
         for tensor in (self._op.outputs[0], self._as_graph_element()):
             tensor._shape = tensor._shape.merge_with(shape)
 
-    trainable: bool = reads("_trainable", "Whether it is in the collection of trainable variables.")
+    trainable: bool = reads("_trainable", "Whether the variable is in the collection of trainable variables.")
     constraint: Callable[[Any], Any] | None = reads(
-        "_constraint", "What optimizers apply to the value after an update."
+        "_constraint", "The function that optimizers apply to the value after an update."
     )
-    synchronization: VariableSynchronization = reads("_synchronization", "How a strategy would keep copies equal.")
+    synchronization: VariableSynchronization = reads("_synchronization", "How a strategy would synchronize copies.")
     aggregation: VariableAggregation = reads(
-        "_aggregation", "What a strategy would do with values of several replicas."
+        "_aggregation", "How a strategy would combine values from several replicas."
     )
-    initializer: Operation = reads("_initializer", "The node whose run gives it the initial value.")
-    initial_value: GraphTensor = reads("_initial_value", "What the initializer assigns.")
+    initializer: Operation = reads("_initializer", "The node that assigns the initial value when it runs.")
+    initial_value: GraphTensor = reads("_initial_value", "The value that the initializer assigns.")
 
     @property
     def _shared_name(self) -> str:
         return self._op.name
 
     def _graph_for_nodes(self) -> Graph:
-        """Returns the graph that nodes on it go to: its own, or the open branch of that."""
+        """Returns the graph for nodes that use the variable: its own graph, or an open branch inside it."""
         current: Any = get_default_graph()
         reaches = getattr(current, "reaches", None)
         return current if reaches is not None and reaches(self._graph) else self._graph
 
     @property
     def __tf_source__(self) -> GraphTensor:
-        """The tensor that gradients with respect to it flow to."""
+        """The tensor that receives gradients with respect to the variable."""
         return self._op.outputs[0]
 
-    # Its value
+    # Value
 
     def value(self) -> GraphTensor:
-        """Returns a tensor with the value; the same node every time for a reference."""
+        """Returns a tensor with the value; a reference variable always returns the same node."""
         raise NotImplementedError
 
     def read_value(self) -> GraphTensor:
-        """Returns a new tensor with the value, which waits for what the open blocks wait for."""
+        """Returns a new tensor with the value, subject to the open control-dependency blocks."""
         raise NotImplementedError
 
     def _as_graph_element(self) -> GraphTensor:
-        """Returns what a session fetches for it."""
+        """Returns the tensor that a session fetches for the variable."""
         raise NotImplementedError
 
     def __tf_tensor__(self, dtype: DType | None = None) -> GraphTensor:
-        """Is read where an op takes a tensor; `ValueError` for another dtype."""
+        """Reads the variable when an op expects a tensor; raises `ValueError` for another dtype."""
         if dtype is not None and dtype is not self._dtype:
             raise ValueError(
                 f"Incompatible type conversion requested to type '{dtype.name}' for variable of type "
@@ -243,18 +243,18 @@ class Variable(Changes, Operators[Any], metaclass=_Kinds):
         return tensor
 
     def eval(self, session: Any = None) -> Any:
-        """Returns the value in a session or the default one.
+        """Returns the value in a session, by default the default session.
 
         Raises:
-          ValueError: there is no session, or it has another graph.
+          ValueError: if no session is available, or it has another graph.
         """
         return evaluate_in_session(self._as_graph_element(), None, session)
 
     def load(self, value: Any, session: Any = None) -> None:
-        """Gives it another value in a session, without adding nodes to the graph.
+        """Sets the value in a session without adding nodes to the graph.
 
         Raises:
-          ValueError: there is no session, or the value has another shape.
+          ValueError: if no session is available, or the value has another shape.
         """
         chosen = session or get_default_session()
         if chosen is None:
@@ -262,7 +262,7 @@ class Variable(Changes, Operators[Any], metaclass=_Kinds):
         chosen.run(self.initializer, {self.initializer.inputs[1]: value})
 
     def count_up_to(self, limit: int, name: str | None = None) -> GraphTensor:
-        """Returns a tensor whose run adds one to it and gives the value before; fails when that is `limit`."""
+        """Returns a tensor that increments the variable and has its previous value; it fails at `limit`."""
         graph, target = self._graph_for_nodes(), self._op.outputs[0]
         with graph.inside():
             check_dtypes(ops.COUNT_UP_TO, [target, target])
@@ -274,7 +274,7 @@ class Variable(Changes, Operators[Any], metaclass=_Kinds):
         return node.outputs[0]
 
     def initialized_value(self) -> GraphTensor:
-        """Returns a tensor with the value, or with the initial one in a session that has none yet."""
+        """Returns a tensor with the value, or with the initial value if the session has none yet."""
         graph = self._graph_for_nodes()
         with graph.inside():
             is_there = self._is_initialized()
@@ -290,10 +290,10 @@ class Variable(Changes, Operators[Any], metaclass=_Kinds):
     def _is_initialized(self, name: str | None = None) -> GraphTensor:
         raise NotImplementedError
 
-    # Its use in Python
+    # Python protocols
 
     def __getitem__(self, key: Any) -> GraphTensor:
-        """Returns a part of the value; its `assign` gives that part of the variable another value when it is run."""
+        """Returns a slice of the value; its `assign` changes that part of the variable when it runs."""
         value: Any = self.value()
         slice_of_value = value[key]
         slice_of_value.assign = partial(self._assign_part, key, slice_of_value.op.name)
@@ -303,13 +303,13 @@ class Variable(Changes, Operators[Any], metaclass=_Kinds):
         return iter(self.value())
 
     def ref(self) -> Reference:
-        """Returns a hashable stand-in; `ref().deref()` is the variable."""
+        """Returns a hashable reference to the variable; `ref().deref()` is the variable."""
         return Reference(self)
 
     def __repr__(self) -> str:
         return f"<tf.Variable '{self.name}' shape={shape_text(self.shape)} dtype={self.dtype.name}>"
 
-    # As in TensorFlow 1 `==` is identity: no `__eq__`. The other operators are set below.
+    # As in TensorFlow 1, `==` compares identity, so there is no `__eq__`. The other operators are set below.
 
 
 _BINARY = ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul")
@@ -325,12 +325,12 @@ def _operator(name: str) -> Callable[..., Any]:
 
 
 def set_reference_class(variable_class: type[Variable]) -> None:
-    """Says which class reference variables have; the one that stands above this file."""
+    """Registers the class of reference variables, which a higher-level module defines."""
     _Kinds.reference = variable_class
 
 
 def set_resource_class(variable_class: type[Variable]) -> None:
-    """Says which class resource variables have; the one that stands above this file."""
+    """Registers the class of resource variables, which a higher-level module defines."""
     _Kinds.resource = variable_class
 
 

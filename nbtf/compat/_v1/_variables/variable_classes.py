@@ -1,4 +1,4 @@
-"""The two kinds of variables; importing this makes both known to `Variable`."""
+"""The two kinds of variables; importing this module registers both with `Variable`."""
 
 from __future__ import annotations
 

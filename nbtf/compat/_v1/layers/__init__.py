@@ -1,4 +1,4 @@
-"""`tf.compat.v1.layers`: layers as functions that make their variables, and as classes that keep them."""
+"""`tf.compat.v1.layers`: layers as functions that create their variables, and as classes that keep them."""
 
 from nbtf._public import public_names as _public_names
 from nbtf.compat._v1.layers.base import Layer as Layer

@@ -1,4 +1,4 @@
-"""What a layer of TensorFlow 1 is: variables in a scope of its name, made by the first call."""
+"""The base class of TensorFlow 1 layers, whose first call creates their variables in a scope named after them."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ from nbtf.keras.generation import is_legacy, of_keras_2
 
 
 class Layer:
-    """Is called with a tensor; the first call makes the variables, further ones use them again.
+    """A callable layer: the first call creates its variables, later calls reuse them.
 
     Args:
-      trainable: whether the variables are trained.
-      name: the scope; by default after the class, with a number if it is taken.
-      reuse: whether variables of that name are there already.
-      activity_regularizer: makes a loss of the result.
-      **unknown: refused, with a clear message.
+      trainable: whether the variables are trainable.
+      name: name of the variable scope; by default derived from the class, with a number if it is taken.
+      reuse: whether to use existing variables with that name.
+      activity_regularizer: function that computes a loss from the output.
+      **unknown: unsupported arguments, which raise an error that names them.
 
     Raises:
-      AttributeError: the program is one of TensorFlow 2, whose Keras 3 has no such layers.
-      TypeError: there is an argument that layers do not take.
+      AttributeError: if the program uses TensorFlow 2, whose Keras 3 has no such layers.
+      TypeError: if an argument is not supported.
     """
 
     def __init__(
@@ -41,7 +41,7 @@ class Layer:
     ) -> None:
         _check_available(type(self).__name__)
         if unknown:
-            raise TypeError(f"{type(self).__name__} takes no {', '.join(sorted(unknown))} here.")
+            raise TypeError(f"{type(self).__name__} does not support these arguments: {', '.join(sorted(unknown))}.")
         self.trainable = trainable
         self._name, self._reuse, self._activity_regularizer = name, reuse, activity_regularizer
         self._scope: VariableScope | None = None
@@ -49,14 +49,14 @@ class Layer:
 
     @property
     def name(self) -> str:
-        """The name it was given, or that of its scope."""
+        """The given name, or the name of its scope."""
         if self._name is not None:
             return self._name
         return _base_name(type(self)) if self._scope is None else self._scope.name.rpartition("/")[2]
 
     @property
     def scope_name(self) -> str:
-        """What stands in front of the names of its variables, once it was called."""
+        """The prefix of its variables' names, available after the first call."""
         return "" if self._scope is None else self._scope.name
 
     @property
@@ -68,25 +68,25 @@ class Layer:
 
     @property
     def trainable_variables(self) -> list[Any]:
-        """Those that are trained."""
+        """Its trainable variables."""
         return [variable for variable in self._variables if variable.trainable]
 
     trainable_weights = trainable_variables
 
     @property
     def built(self) -> bool:
-        """Whether the variables are there."""
+        """Whether its variables have been created."""
         return self._scope is not None
 
     def __call__(self, inputs: Any, **arguments: Any) -> Any:
-        """Returns the result for a tensor.
+        """Returns the layer's output for a tensor.
 
         Raises:
-          RuntimeError: ops run at once, where layers of `tf.keras` do it.
+          RuntimeError: if ops run eagerly; use `tf.keras` layers instead.
         """
         graph = inputs.graph if isinstance(inputs, GraphTensor) else building()
         if graph is None:
-            raise RuntimeError("tf.layers build graphs, and ops run at once here: use tf.keras.layers.")
+            raise RuntimeError("`tf.layers` builds graphs, but ops run eagerly here. Use `tf.keras.layers`.")
         with graph.inside():
             tensor: Any = as_tensor(inputs)
             if self._scope is not None:
@@ -110,10 +110,10 @@ class Layer:
         return result
 
     def build(self, tensor: Any) -> None:
-        """Makes the variables for a first tensor."""
+        """Creates the variables to fit the first input."""
 
     def call(self, tensor: Any, **arguments: Any) -> Any:
-        """Returns the result."""
+        """Returns the layer's output."""
         raise NotImplementedError
 
     def add_weight(
@@ -126,16 +126,16 @@ class Layer:
         constraint: Any = None,
         trainable: bool = True,
     ) -> Any:
-        """Returns a variable in the layer's scope, new or found.
+        """Returns a variable in the layer's scope, created or found.
 
         Args:
-          name: its name in the scope.
-          shape: of the value.
-          dtype: of the value.
-          initializer: what makes the first value.
-          regularizer: makes a loss of it.
-          constraint: is applied by optimizers.
-          trainable: whether it is trained, if the layer is.
+          name: name inside the scope.
+          shape: shape of the value.
+          dtype: dtype of the value.
+          initializer: initializer of the variable.
+          regularizer: function that computes a loss from the variable.
+          constraint: function that optimizers apply to the value.
+          trainable: whether the variable is trainable if the layer is.
         """
         variable = get_variable(
             name,
@@ -151,24 +151,24 @@ class Layer:
 
 
 def _base_name(layer_class: Any) -> str:
-    """Returns `max_pooling2d` for `MaxPooling2D`."""
+    """Returns the default scope name of a class, such as `max_pooling2d` for `MaxPooling2D`."""
     name = re.sub(r"(.)([A-Z][a-z0-9]+)", r"\1_\2", layer_class.__name__)
     return re.sub(r"([a-z])([A-Z])", r"\1_\2", name).lower().replace("pooling2_d", "pooling2d")
 
 
 def _check_available(name: str) -> None:
-    """Refuses layers of TensorFlow 1 to programs of TensorFlow 2: those that have not imported it, or switch it on."""
+    """Raises an error in TensorFlow 2 programs, which have neither imported TensorFlow 1 nor switched to it."""
     if not (process().is_tensorflow_1 or is_legacy()):
         raise of_keras_2(AttributeError(f"`{name}` is not available with Keras 3."))
 
 
 def call_layer(layer_class: Callable[..., Layer], inputs: Any, **settings: Any) -> Any:
-    """Returns what a new layer makes of inputs: what each function of `tf.layers` does with its arguments.
+    """Creates a layer and returns its output; implements the functions of `tf.layers`.
 
     Args:
-      layer_class: the class of the layer.
-      inputs: what the layer is called with.
-      **settings: what it is made with, and `training`, which it is called with.
+      layer_class: class of the layer.
+      inputs: input of the layer.
+      **settings: arguments of the layer, and `training`, an argument of its call.
     """
     _check_available(_base_name(layer_class))
     arguments = {"training": settings.pop("training")} if "training" in settings else {}

@@ -1,4 +1,4 @@
-"""Layers that slide a window over images: convolution and pooling."""
+"""Convolution and pooling layers for images."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def _pair(value: Any) -> list[int]:
 
 
 def _is_first(data_format: str) -> bool:
-    """Tells whether channels are the second axis."""
+    """Returns whether the channels are axis 1."""
     if data_format not in ("channels_last", "channels_first"):
         raise ValueError(
             f"The `data_format` argument must be one of `channels_first`, `channels_last`. Received: {data_format}"
@@ -27,20 +27,20 @@ def _per_axis(pair: list[int], channels_first: bool) -> list[int]:
 
 
 class Conv2D(Layer):
-    """Slides filters over images.
+    """A two-dimensional convolution.
 
     Args:
-      filters: the number of results.
+      filters: number of output channels.
       kernel_size: rows and columns of a filter.
-      strides: how far it moves.
+      strides: step between filter positions, in elements.
       padding: `"valid"` or `"same"`.
       data_format: `"channels_last"` or `"channels_first"`.
-      dilation_rate: how far apart its elements stand.
-      activation: a function; None for none.
-      use_bias: whether something is added.
+      dilation_rate: spacing of the filter elements.
+      activation: activation function; None for none.
+      use_bias: whether to add a bias.
       kernel_initializer, bias_initializer, kernel_regularizer, bias_regularizer, activity_regularizer,
         kernel_constraint, bias_constraint: as for `Dense`.
-      trainable: whether the variables are trained.
+      trainable: whether the variables are trainable.
     """
 
     def __init__(
@@ -124,19 +124,19 @@ def conv2d(
     name: str | None = None,
     reuse: bool | None = None,
 ) -> Any:
-    """Returns images over which filters have slid, with variables `conv2d/kernel` and `conv2d/bias`.
+    """Returns convolved images; the variables are `conv2d/kernel` and `conv2d/bias`.
 
     The arguments are those of `Conv2D`.
 
     Args:
-      inputs: images, shape `[batch, rows, columns, channels]`.
-      reuse: whether the variables are there already.
+      inputs: images with shape `[batch, rows, columns, channels]`.
+      reuse: whether to use existing variables.
     """
     return call_layer(Conv2D, **locals())
 
 
 class _Pooling2D(Layer):
-    """A window in which elements become one."""
+    """A layer that reduces each window to one element."""
 
     def __init__(
         self,
@@ -159,14 +159,14 @@ class _Pooling2D(Layer):
 
 
 class MaxPooling2D(_Pooling2D):
-    """The largest element under each place of a window; see `max_pooling2d`."""
+    """The largest element in each window; see `max_pooling2d`."""
 
     def call(self, tensor: Any, **arguments: Any) -> Any:
         return self._pool(nbtf.nn.max_pool2d, tensor)
 
 
 class AveragePooling2D(_Pooling2D):
-    """The mean of the elements under each place of a window; see `average_pooling2d`."""
+    """The mean of the elements in each window; see `average_pooling2d`."""
 
     def call(self, tensor: Any, **arguments: Any) -> Any:
         return self._pool(nbtf.nn.avg_pool2d, tensor)
@@ -180,12 +180,12 @@ def max_pooling2d(
     data_format: str = "channels_last",
     name: str | None = None,
 ) -> Any:
-    """Returns the largest element under each place of a window.
+    """Returns the largest element in each window.
 
     The arguments are those of `MaxPooling2D`.
 
     Args:
-      inputs: images, shape `[batch, rows, columns, channels]`.
+      inputs: images with shape `[batch, rows, columns, channels]`.
     """
     return call_layer(MaxPooling2D, **locals())
 
@@ -198,5 +198,5 @@ def average_pooling2d(
     data_format: str = "channels_last",
     name: str | None = None,
 ) -> Any:
-    """Returns the mean of the elements under each place of a window; see `max_pooling2d`."""
+    """Returns the mean of the elements in each window; see `max_pooling2d`."""
     return call_layer(AveragePooling2D, **locals())

@@ -1,4 +1,4 @@
-"""Layers without windows: dense, dropout, flatten."""
+"""Basic layers: dense, dropout and flatten."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ from nbtf.compat._v1.layers.base import Layer, call_layer
 
 
 class Dense(Layer):
-    """`activation(inputs @ kernel + bias)`.
+    """A fully connected layer that computes `activation(inputs @ kernel + bias)`.
 
     Args:
-      units: the number of results.
-      activation: a function; None for none.
-      use_bias: whether something is added.
-      kernel_initializer: by default that of the scope, or Glorot's uniform one.
+      units: number of outputs.
+      activation: activation function; None for none.
+      use_bias: whether to add a bias.
+      kernel_initializer: by default that of the scope, or Glorot's uniform initializer.
       bias_initializer: by default zeros.
-      kernel_regularizer: makes a loss of the kernel.
-      bias_regularizer: makes a loss of the bias.
-      activity_regularizer: makes a loss of the result.
-      kernel_constraint: is applied to the kernel by optimizers.
-      bias_constraint: is applied to the bias by optimizers.
-      trainable: whether the variables are trained.
+      kernel_regularizer: function that computes a loss from the kernel.
+      bias_regularizer: function that computes a loss from the bias.
+      activity_regularizer: function that computes a loss from the output.
+      kernel_constraint: function that optimizers apply to the kernel.
+      bias_constraint: function that optimizers apply to the bias.
+      trainable: whether the variables are trainable.
     """
 
     def __init__(
@@ -94,13 +94,13 @@ def dense(
     name: str | None = None,
     reuse: bool | None = None,
 ) -> Any:
-    """Returns `activation(inputs @ kernel + bias)` with variables `dense/kernel` and `dense/bias`.
+    """Returns `activation(inputs @ kernel + bias)`; the variables are `dense/kernel` and `dense/bias`.
 
     The arguments are those of `Dense`.
 
     Args:
-      inputs: shape `[..., in]`.
-      reuse: whether the variables are there already.
+      inputs: a tensor with shape `[..., in]`.
+      reuse: whether to use existing variables.
 
     >>> import nbtf.compat.v1 as tf1
     >>> with tf1.Graph().as_default():
@@ -112,12 +112,12 @@ def dense(
 
 
 class Dropout(Layer):
-    """Sets elements to 0 at random while training.
+    """Sets random elements to 0 during training.
 
     Args:
-      rate: which part.
-      noise_shape: of the decisions.
-      seed: of the decisions.
+      rate: fraction of elements to drop.
+      noise_shape: shape of the random mask; by default that of the input.
+      seed: seed of the op; None uses only the graph's seed.
     """
 
     def __init__(
@@ -129,7 +129,7 @@ class Dropout(Layer):
         self.seed: int | None = seed
 
     def call(self, tensor: Any, **arguments: Any) -> Any:
-        """Returns the result; `training` is a bool, or a tensor of one."""
+        """Returns the output; `training` is a bool or a Boolean tensor."""
         training = arguments.get("training", False)
 
         def dropped() -> Any:
@@ -139,12 +139,12 @@ class Dropout(Layer):
 
 
 def choose_by(training: Any, yes: Any, no: Any) -> Any:
-    """Returns what one of two functions makes; both are called where a tensor decides.
+    """Returns the result of one of two functions; if a tensor decides, both are called.
 
     Args:
-      training: a bool or a number, or a tensor of one.
-      yes: makes the result if it is true.
-      no: makes it otherwise.
+      training: a bool, a number, or a tensor of one.
+      yes: function called if `training` is true.
+      no: function called otherwise.
     """
     if isinstance(training, bool | int):
         return yes() if training else no()
@@ -159,22 +159,22 @@ def dropout(
     training: Any = False,
     name: str | None = None,
 ) -> Any:
-    """Returns inputs of which, while training, elements are 0 at random, and the others scaled.
+    """Returns the inputs; during training, random elements are set to 0 and the others are scaled up.
 
     The arguments are those of `Dropout`.
 
     Args:
       inputs: floats.
-      training: whether it is done: a bool, or a tensor of one, such as a placeholder.
+      training: whether to drop elements: a bool or a Boolean tensor, such as a placeholder.
     """
     return call_layer(Dropout, **locals())
 
 
 class Flatten(Layer):
-    """Joins all axes but the first.
+    """Flattens all axes except the first.
 
     Args:
-      data_format: `"channels_last"`, or `"channels_first"`, which moves the channels to the end.
+      data_format: `"channels_last"`, or `"channels_first"`, which first moves the channels to the end.
     """
 
     def __init__(self, data_format: str = "channels_last", name: str | None = None, **options: Any) -> None:
@@ -195,7 +195,7 @@ class Flatten(Layer):
 
 
 def flatten(inputs: Any, name: str | None = None, data_format: str = "channels_last") -> Any:
-    """Returns inputs with all axes but the first joined.
+    """Returns the inputs with all axes except the first flattened.
 
     The arguments are those of `Flatten`.
     """

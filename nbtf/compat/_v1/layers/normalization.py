@@ -1,4 +1,4 @@
-"""A layer that gives each channel of a batch the same mean and variance."""
+"""Batch normalization."""
 
 from __future__ import annotations
 
@@ -15,27 +15,27 @@ from nbtf.compat._v1.layers.core import choose_by
 
 
 class BatchNormalization(Layer):
-    """Gives each channel mean `beta` and width `gamma`: over the batch in training, by running means otherwise.
+    """Normalizes each channel to mean `beta` and standard deviation `gamma`.
 
-    The nodes that update the running means are put into the collection `UPDATE_OPS`: let the training step wait for
-    them.
+    Training uses the statistics of the batch; otherwise moving averages are used. The nodes that update these averages
+    are in the collection `UPDATE_OPS`: make the training step depend on them.
 
     Args:
-      axis: the axis of the channels.
-      momentum: how slowly the running means follow.
-      epsilon: added to variances.
-      center: whether there is a `beta`.
-      scale: whether there is a `gamma`.
+      axis: axis of the channels.
+      momentum: decay of the moving averages.
+      epsilon: number added to variances.
+      center: whether to add `beta`.
+      scale: whether to multiply by `gamma`.
       beta_initializer: by default zeros.
       gamma_initializer: by default ones.
       moving_mean_initializer: by default zeros.
       moving_variance_initializer: by default ones.
-      beta_regularizer: makes a loss of `beta`.
-      gamma_regularizer: makes a loss of `gamma`.
-      beta_constraint: is applied to `beta` by optimizers.
-      gamma_constraint: is applied to `gamma` by optimizers.
-      trainable: whether `beta` and `gamma` are trained.
-      fused: accepted: images are treated as by TensorFlow's op for them unless it is False.
+      beta_regularizer: function that computes a loss from `beta`.
+      gamma_regularizer: function that computes a loss from `gamma`.
+      beta_constraint: function that optimizers apply to `beta`.
+      gamma_constraint: function that optimizers apply to `gamma`.
+      trainable: whether `beta` and `gamma` are trainable.
+      fused: unless False, images are normalized as by TensorFlow's fused op.
     """
 
     def __init__(
@@ -73,7 +73,7 @@ class BatchNormalization(Layer):
         self.moving_variance: Any = None
 
     def build(self, tensor: Any) -> None:
-        """Makes the variables."""
+        """Creates the variables."""
         rank = tensor.shape.rank
         self.axis %= rank
         shape = [tensor.shape.dims[self.axis]]
@@ -87,7 +87,7 @@ class BatchNormalization(Layer):
         self.moving_variance = self.add_weight("moving_variance", shape, float32, self._of_variance, trainable=False)
 
     def call(self, tensor: Any, **arguments: Any) -> Any:
-        """Returns the result; `training` is a bool, or a tensor of one."""
+        """Returns the output; `training` is a bool or a Boolean tensor."""
         training = arguments.get("training", False)
         if isinstance(training, bool | int) and not training:
             return self._normalized(tensor, self.moving_mean, self.moving_variance)
@@ -103,7 +103,7 @@ class BatchNormalization(Layer):
         return self._normalized(tensor, mean, variance)
 
     def _unbiased(self, tensor: Any, variance: Any) -> Any:
-        """Returns a variance as running means take it: of images the unbiased one, as TensorFlow's op for them."""
+        """Returns the variance for the moving average; unbiased for images, as in TensorFlow's fused op."""
         if self._fused is False or tensor.shape.rank != 4 or self.axis not in (1, 3):
             return variance
         count = nbtf.cast(nbtf.size(tensor), variance.dtype) / nbtf.cast(nbtf.size(variance), variance.dtype)
@@ -123,7 +123,7 @@ class BatchNormalization(Layer):
 
 
 def _moved(running: Any, new: Any, rate: Any) -> Any:
-    """Returns the node that moves a running mean."""
+    """Returns the node that updates a moving average."""
     with running.graph.name_scope("AssignMovingAvg") as scope, beside(running):
         return running.assign_sub((running - new) * rate, name=scope)
 
@@ -149,11 +149,11 @@ def batch_normalization(
     reuse: bool | None = None,
     fused: bool | None = None,
 ) -> Any:
-    """Returns inputs whose channels have mean `beta` and width `gamma`; see `BatchNormalization`.
+    """Returns the inputs, normalized to mean `beta` and standard deviation `gamma`; see `BatchNormalization`.
 
     Args:
       inputs: floats.
-      training: whether means and variances are those of the batch: a bool, or a tensor of one.
-      reuse: whether the variables are there already.
+      training: whether to use the statistics of the batch: a bool or a Boolean tensor.
+      reuse: whether to use existing variables.
     """
     return call_layer(BatchNormalization, **locals())

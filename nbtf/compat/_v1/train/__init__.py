@@ -1,4 +1,4 @@
-"""`tf.compat.v1.train`: optimizers, learning rates, moving averages, values in files, and sessions with hooks."""
+"""`tf.compat.v1.train`: optimizers, learning rates, moving averages, checkpoints, and sessions with hooks."""
 
 from __future__ import annotations
 

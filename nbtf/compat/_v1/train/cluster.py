@@ -1,4 +1,4 @@
-"""Where do variables go in a cluster with parameter servers?"""
+"""Placement of variables in a cluster with parameter servers."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from typing import Any
 from nbtf._devices.names import parse
 from nbtf._runtime.cluster_spec import ClusterSpec as ClusterSpec
 
-# Source: `STANDARD_PS_OPS` in python/training/device_setter.py of TensorFlow 2.21, as far as nbtf has them.
+# Source: `STANDARD_PS_OPS` in python/training/device_setter.py of TensorFlow 2.21, limited to the ops of nbtf.
 PARAMETERS = ("Variable", "VariableV2", "VarHandleOp")
-"""The types of nodes that hold parameters."""
+"""The op types of variables."""
 
 
 def replica_device_setter(
@@ -23,22 +23,22 @@ def replica_device_setter(
     ps_ops: Collection[str] | None = None,
     ps_strategy: Callable[[Any], int] | None = None,
 ) -> Callable[[Any], str] | None:
-    """Returns a function for `tf.device` that puts variables on parameter servers in turn, the rest on the worker.
+    """Returns a function for `tf.device` that assigns variables to parameter servers and other nodes to the worker.
 
     Args:
-      ps_tasks: how many parameter servers there are.
-      ps_device: where variables go.
-      worker_device: where the rest goes.
-      merge_devices: whether devices of blocks inside are merged in, instead of standing alone.
+      ps_tasks: number of parameter servers.
+      ps_device: device of the variables.
+      worker_device: device of all other nodes.
+      merge_devices: whether inner device blocks are merged with this device instead of replacing it.
       cluster: a dictionary of jobs and their addresses, instead of `ps_tasks`.
-      ps_ops: the types of the nodes that go to parameter servers.
-      ps_strategy: returns the number of the parameter server for a node; by default they take turns.
+      ps_ops: op types of the nodes that are assigned to parameter servers.
+      ps_strategy: function that returns the number of the parameter server for a node; by default round-robin.
 
     Returns:
-      None without parameter servers.
+      The function, or None without parameter servers.
 
     Raises:
-      TypeError: `ps_strategy` cannot be called.
+      TypeError: if `ps_strategy` is not callable.
     """
     if cluster is not None:
         jobs = cluster.as_dict() if hasattr(cluster, "as_dict") else cluster

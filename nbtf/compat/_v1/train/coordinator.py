@@ -1,4 +1,4 @@
-"""How threads of a program agree to stop, and the queues of TensorFlow 1 that are not here."""
+"""Coordination of a program's threads, and a replacement for TensorFlow 1's queue runners."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from nbtf._runtime.logger import get_logger
 from nbtf.errors import OutOfRangeError
 
 _GRACE = 120
-"""Seconds that threads get to end. Source: `Coordinator.join` of TensorFlow 2.21."""
+"""Seconds that threads have to finish. Source: `Coordinator.join` of TensorFlow 2.21."""
 
 
 class Coordinator:
-    """Lets threads ask each other to stop.
+    """Lets threads request each other to stop.
 
     Args:
-      clean_stop_exception_types: errors that only mean that there is nothing left to do.
+      clean_stop_exception_types: errors that only mean that no work is left.
 
     >>> import nbtf.compat.v1 as tf1
     >>> coord = tf1.train.Coordinator()
@@ -35,34 +35,34 @@ class Coordinator:
         self._threads: list[threading.Thread] = []
 
     def should_stop(self) -> bool:
-        """Tells whether somebody has asked to stop."""
+        """Returns whether a stop has been requested."""
         return self._asked.is_set()
 
     def request_stop(self, ex: BaseException | None = None) -> None:
-        """Asks all to stop; `join` raises the error, unless it means that there is nothing left to do."""
+        """Requests all threads to stop; `join` raises the error, unless it means that no work is left."""
         if ex is not None and self._error is None and not isinstance(ex, self._clean):
             self._error = ex
         self._asked.set()
 
     def clear_stop(self) -> None:
-        """Forgets that anybody has asked."""
+        """Clears the stop request."""
         self._asked.clear()
         self._error = None
 
     def wait_for_stop(self, timeout: float | None = None) -> bool:
-        """Waits, at most that many seconds, until somebody asks; tells whether somebody has."""
+        """Waits up to `timeout` seconds for a stop request, and returns whether there was one."""
         return self._asked.wait(timeout)
 
     @contextmanager
     def stop_on_exception(self) -> Generator[None]:
-        """Returns a block whose errors ask all to stop instead of being raised."""
+        """Opens a block whose errors request a stop instead of being raised."""
         try:
             yield
         except Exception as error:
             self.request_stop(error)
 
     def register_thread(self, thread: threading.Thread) -> None:
-        """Notes a thread that `join` waits for."""
+        """Registers a thread for `join` to wait for."""
         self._threads.append(thread)
 
     def join(
@@ -71,16 +71,16 @@ class Coordinator:
         stop_grace_period_secs: float = _GRACE,
         ignore_live_threads: bool = False,
     ) -> None:
-        """Waits until threads have ended.
+        """Waits until all threads have ended.
 
         Args:
-          threads: threads, besides those that were noted.
-          stop_grace_period_secs: how many seconds they get after somebody has asked to stop.
-          ignore_live_threads: whether some may go on.
+          threads: threads in addition to the registered ones.
+          stop_grace_period_secs: seconds that threads have to finish after a stop request.
+          ignore_live_threads: whether threads may still be running afterwards.
 
         Raises:
-          RuntimeError: some go on.
-          BaseException: the error that somebody stopped with.
+          RuntimeError: if threads are still running.
+          BaseException: the error with which the stop was requested.
         """
         waited = list(dict.fromkeys([*self._threads, *(threads or ())]))
         while any([thread.is_alive() for thread in waited]) and not self._asked.wait(0.01):
@@ -96,7 +96,7 @@ class Coordinator:
 
     @property
     def joined(self) -> bool:
-        """Whether no thread is left to wait for."""
+        """Whether all threads have been joined."""
         return not self._threads
 
 
@@ -107,14 +107,14 @@ def start_queue_runners(
     start: bool = True,
     collection: str = "queue_runners",
 ) -> list[Any]:
-    """Returns an empty list: there are no queues, so there is nothing to start.
+    """Returns an empty list, because nbtf has no queues.
 
     Args:
-      sess: accepted and ignored, as is all that follows.
-      coord: as above.
-      daemon: as above.
-      start: as above.
-      collection: as above.
+      sess: accepted and ignored.
+      coord: accepted and ignored.
+      daemon: accepted and ignored.
+      start: accepted and ignored.
+      collection: accepted and ignored.
     """
     get_logger().warning(
         "`tf.train.start_queue_runners()` was called when no queue runners were defined. "

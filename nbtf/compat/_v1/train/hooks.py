@@ -1,4 +1,4 @@
-"""What can be done before and after each run of a monitored session."""
+"""Hooks that run before and after each run of a monitored session."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from nbtf.compat._v1._variables.initializing import get_global_step
 
 
 class SessionRunArgs(NamedTuple):
-    """What a hook wants a run to fetch besides, and to be fed."""
+    """The additional fetches and feeds that a hook requests for a run."""
 
     fetches: Any
     feed_dict: Mapping[Any, Any] | None = None
@@ -20,7 +20,7 @@ class SessionRunArgs(NamedTuple):
 
 
 class SessionRunValues(NamedTuple):
-    """What a run has fetched for a hook."""
+    """The values that a run has fetched for a hook."""
 
     results: Any
     options: Any = None
@@ -28,10 +28,10 @@ class SessionRunValues(NamedTuple):
 
 
 class SessionRunContext:
-    """What a hook knows of a run, and how it asks to stop.
+    """Describes a run to a hook, which can request a stop through it.
 
     Args:
-      original_args: what the program asked for.
+      original_args: fetches and feeds that the program requested.
       session: the session.
     """
 
@@ -40,7 +40,7 @@ class SessionRunContext:
 
     @property
     def original_args(self) -> SessionRunArgs:
-        """What the program asked for."""
+        """The fetches and feeds that the program requested."""
         return self._original_args
 
     @property
@@ -50,49 +50,49 @@ class SessionRunContext:
 
     @property
     def stop_requested(self) -> bool:
-        """Whether a hook has asked to stop."""
+        """Whether a hook has requested a stop."""
         return self._stop
 
     def request_stop(self) -> None:
-        """Asks to stop after this run."""
+        """Requests a stop after this run."""
         self._stop = True
 
 
 class SessionRunHook:
-    """Is told of each run of a monitored session; subclass it."""
+    """Base class for hooks, whose methods a monitored session calls around each run."""
 
     def begin(self) -> None:
-        """Is called before the session is made; may add to the graph."""
+        """Called before the session is created; may add nodes to the graph."""
 
     def after_create_session(self, session: Any, coord: Any) -> None:
-        """Is called when the session is made."""
+        """Called when the session has been created."""
 
     def before_run(self, run_context: SessionRunContext) -> SessionRunArgs | None:
-        """Is called before each run; returns what it is to fetch besides."""
+        """Called before each run; returns additional fetches and feeds."""
 
     def after_run(self, run_context: SessionRunContext, run_values: SessionRunValues) -> None:
-        """Is called after each run."""
+        """Called after each run."""
 
     def end(self, session: Any) -> None:
-        """Is called at the end, if there was no error."""
+        """Called at the end if no error occurred."""
 
 
 class NanLossDuringTrainingError(RuntimeError):
-    """Says that a loss is not a number any more."""
+    """Raised when a loss becomes NaN."""
 
     def __str__(self) -> str:
         return "NaN loss during training."
 
 
 class StopAtStepHook(SessionRunHook):
-    """Asks to stop after a number of steps, or at a step.
+    """Requests a stop after a number of steps, or at a step.
 
     Args:
-      num_steps: how many more.
-      last_step: which is the last; one of the two.
+      num_steps: number of further steps.
+      last_step: number of the last step; specify either this or `num_steps`.
 
     Raises:
-      ValueError: both or neither are given.
+      ValueError: if both or neither are given.
     """
 
     def __init__(self, num_steps: int | None = None, last_step: int | None = None) -> None:
@@ -110,37 +110,37 @@ class StopAtStepHook(SessionRunHook):
             raise RuntimeError("Global step should be created to use StopAtStepHook.")
 
     def after_create_session(self, session: Any, coord: Any) -> None:
-        """Learns which step is the last."""
+        """Determines the last step."""
         if self._last_step is None:
             self._last_step = int(session.run(self._step)) + (self._num_steps or 0)
 
     def before_run(self, run_context: SessionRunContext) -> SessionRunArgs:
-        """Asks for the step."""
+        """Requests the global step."""
         return SessionRunArgs(self._step)
 
     def after_run(self, run_context: SessionRunContext, run_values: SessionRunValues) -> None:
-        """Asks to stop when it is reached."""
+        """Requests a stop when the last step is reached."""
         if int(run_context.session.run(self._step)) >= (self._last_step or 0):
             run_context.request_stop()
 
 
 class NanTensorHook(SessionRunHook):
-    """Stops when a loss is not a number any more.
+    """Stops when a loss becomes NaN.
 
     Args:
       loss_tensor: the loss.
-      fail_on_nan_loss: whether it is an error; otherwise the session asks to stop.
+      fail_on_nan_loss: whether to raise an error; otherwise the hook requests a stop.
     """
 
     def __init__(self, loss_tensor: Any, fail_on_nan_loss: bool = True) -> None:
         self._loss, self._fails = loss_tensor, fail_on_nan_loss
 
     def before_run(self, run_context: SessionRunContext) -> SessionRunArgs:
-        """Asks for the loss."""
+        """Requests the loss."""
         return SessionRunArgs(self._loss)
 
     def after_run(self, run_context: SessionRunContext, run_values: SessionRunValues) -> None:
-        """Looks at it."""
+        """Checks the loss."""
         if not np.isnan(run_values.results).any():
             return
         if self._fails:
@@ -151,11 +151,11 @@ class NanTensorHook(SessionRunHook):
 
 
 class FinalOpsHook(SessionRunHook):
-    """Fetches something at the end.
+    """Fetches values at the end.
 
     Args:
-      final_ops: what it fetches.
-      final_ops_feed_dict: what is fed for it.
+      final_ops: values to fetch.
+      final_ops_feed_dict: feeds for that run.
     """
 
     def __init__(self, final_ops: Any, final_ops_feed_dict: Mapping[Any, Any] | None = None) -> None:
@@ -163,20 +163,20 @@ class FinalOpsHook(SessionRunHook):
         self.final_ops_values: Any = None
 
     def end(self, session: Any) -> None:
-        """Fetches it."""
+        """Fetches the values."""
         self.final_ops_values = session.run(self._ops, feed_dict=self._feeds)
 
 
 class FeedFnHook(SessionRunHook):
-    """Feeds what a function returns.
+    """Feeds the values that a function returns.
 
     Args:
-      feed_fn: returns values by placeholder.
+      feed_fn: function that returns a dictionary of placeholders and their values.
     """
 
     def __init__(self, feed_fn: Callable[[], Mapping[Any, Any]]) -> None:
         self.feed_fn = feed_fn
 
     def before_run(self, run_context: SessionRunContext) -> SessionRunArgs:
-        """Calls it."""
+        """Calls the function."""
         return SessionRunArgs([], dict(self.feed_fn()))

@@ -1,4 +1,4 @@
-"""Learning rates that change with the number of steps, as tensors.
+"""Learning rates that depend on the number of steps, as tensors.
 
 Source of the formulas: the docstrings of keras/optimizers/schedules/learning_rate_schedule.py of TensorFlow 2.21.
 """
@@ -24,7 +24,7 @@ from nbtf.compat._v1._graph.defaults import building
 from nbtf.compat._v1._surface.scoping import opened
 
 Rate = Any
-"""A scalar tensor; where ops run at once a function without arguments, which returns one."""
+"""A scalar tensor; while ops run eagerly, a function without arguments that returns one."""
 
 
 def exponential_decay(
@@ -39,10 +39,10 @@ def exponential_decay(
 
     Args:
       learning_rate: the rate at step 0.
-      global_step: the number of steps.
-      decay_steps: after how many of them the factor has been applied once.
+      global_step: number of steps.
+      decay_steps: number of steps after which the factor has been applied once.
       decay_rate: the factor.
-      staircase: whether it is applied at once, every `decay_steps` steps.
+      staircase: whether the factor is applied in discrete steps, every `decay_steps` steps.
 
     >>> import nbtf.compat.v1 as tf1
     >>> with tf1.Graph().as_default(), tf1.Session() as sess:
@@ -95,15 +95,15 @@ def inverse_time_decay(
 
 
 def piecewise_constant(x: Any, boundaries: Sequence[Any], values: Sequence[Any], name: str | None = None) -> Rate:
-    """Returns `values[0]` up to `boundaries[0]` (included), then `values[1]` up to `boundaries[1]`, and so on.
+    """Returns `values[0]` up to and including `boundaries[0]`, then `values[1]` up to `boundaries[1]`, and so on.
 
     Args:
-      x: the number of steps.
-      boundaries: numbers that rise.
-      values: rates, one more than boundaries.
+      x: number of steps.
+      boundaries: increasing numbers of steps.
+      values: rates; one more than there are boundaries.
 
     Raises:
-      ValueError: there are not as many values.
+      ValueError: if the number of values does not match.
     """
     if len(boundaries) != len(values) - 1:
         raise ValueError("The length of boundaries should be 1 less than the length of values")
@@ -130,15 +130,15 @@ def polynomial_decay(
     cycle: bool = False,
     name: str | None = None,
 ) -> Rate:
-    """Returns a rate that falls from one value to another in a number of steps, and stays there.
+    """Returns a rate that decreases polynomially to an end value and then stays constant.
 
     Args:
       learning_rate: the rate at step 0.
-      global_step: the number of steps.
-      decay_steps: how many it takes.
-      end_learning_rate: the rate after them.
-      power: 1 for a straight line.
-      cycle: whether it falls again, in twice, three times as many steps.
+      global_step: number of steps.
+      decay_steps: number of steps until the end value.
+      end_learning_rate: the end value.
+      power: exponent of the polynomial; 1 for a linear decrease.
+      cycle: whether to decay again afterwards, over two, three and more times `decay_steps`.
     """
 
     def rate(scope: str | None) -> Any:
@@ -159,13 +159,13 @@ def polynomial_decay(
 def cosine_decay(
     learning_rate: Any, global_step: Any, decay_steps: Any, alpha: Any = 0.0, name: str | None = None
 ) -> Rate:
-    """Returns a rate that falls as half a cosine wave.
+    """Returns a rate that decreases along half a cosine wave.
 
     Args:
       learning_rate: the rate at step 0.
-      global_step: the number of steps.
-      decay_steps: how many it takes.
-      alpha: which part of the rate is left at the end.
+      global_step: number of steps.
+      decay_steps: number of steps until the end of the wave.
+      alpha: fraction of the initial rate that is left at the end.
     """
 
     def rate(scope: str | None) -> Any:
@@ -186,15 +186,15 @@ def cosine_decay_restarts(
     alpha: Any = 0.0,
     name: str | None = None,
 ) -> Rate:
-    """Returns a rate that falls as half a cosine wave, again and again.
+    """Returns a rate that repeatedly decreases along half a cosine wave.
 
     Args:
       learning_rate: the rate at step 0.
-      global_step: the number of steps.
-      first_decay_steps: how many the first time takes.
-      t_mul: how much longer each time takes than the one before.
-      m_mul: which part of the rate of the time before it starts with.
-      alpha: which part of the rate is left at the end of each.
+      global_step: number of steps.
+      first_decay_steps: number of steps in the first period.
+      t_mul: ratio of each period's length to that of the previous one.
+      m_mul: ratio of each period's initial rate to that of the previous one.
+      alpha: minimum rate, as a fraction of `learning_rate`.
     """
 
     def rate(scope: str | None) -> Any:
@@ -223,15 +223,15 @@ def linear_cosine_decay(
     beta: Any = 0.001,
     name: str | None = None,
 ) -> Rate:
-    """Returns a rate that falls as a straight line times a cosine wave.
+    """Returns a rate that is the product of a linear decrease and a cosine wave.
 
     Args:
       learning_rate: the rate at step 0.
-      global_step: the number of steps.
-      decay_steps: how many it takes.
-      num_periods: how many waves there are in them.
-      alpha: is added to the line.
-      beta: is added to the product.
+      global_step: number of steps.
+      decay_steps: number of steps until the end.
+      num_periods: number of cosine periods in these steps.
+      alpha: number added to the linear factor.
+      beta: number added to the product.
     """
 
     def rate(scope: str | None) -> Any:
@@ -254,7 +254,7 @@ def _built(rate: Callable[[str | None], Any], name: str | None, default: str) ->
 
 
 def _number(value: Any, like: Any = None) -> Any:
-    """Returns a number as a float tensor, of the dtype of another one."""
+    """Returns a number as a float tensor, with the dtype of `like` if given."""
     if value is None:
         raise ValueError("None values not supported.")
     dtype = None if like is None else like._dtype
@@ -279,6 +279,6 @@ def _half_wave(progress: Any) -> Any:
 
 
 def _above(alpha: Any, share: Any, like: Any) -> Any:
-    """Returns a share of what is above a floor, with the floor."""
+    """Scales a fraction from the range 0 to 1 to the range `alpha` to 1."""
     floor_ = _number(alpha, like)
     return add(multiply(subtract(_number(1.0, like), floor_), share), floor_)

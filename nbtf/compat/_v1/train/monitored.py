@@ -1,4 +1,4 @@
-"""Sessions that initialize, restore and save by themselves, and tell hooks of each run."""
+"""Sessions that automatically initialize, restore and save variables, and that call hooks around each run."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ from nbtf.train.files import latest_checkpoint
 
 
 class Scaffold:
-    """What a monitored session starts with.
+    """The nodes with which a monitored session starts.
 
     Args:
       init_op: initializes variables; by default all global ones.
-      init_feed_dict: what is fed for it.
-      init_fn: is called with this and the session afterwards.
-      local_init_op: initializes local variables; by default all.
-      saver: restores and saves; by default all global variables.
+      init_feed_dict: feeds for `init_op`.
+      init_fn: function called afterwards with the scaffold and the session.
+      local_init_op: initializes local variables; by default all of them.
+      saver: restores and saves variables; by default all global ones.
     """
 
     def __init__(
@@ -50,7 +50,7 @@ class Scaffold:
         self.local_init_op, self.saver = local_init_op, saver
 
     def finalize(self) -> Scaffold:
-        """Makes what is missing, and closes the graph."""
+        """Creates the missing nodes and finalizes the graph."""
         if self.init_op is None:
             self.init_op: Any = global_variables_initializer()
         if self.local_init_op is None:
@@ -61,7 +61,7 @@ class Scaffold:
         return self
 
     def start(self, session: Session, checkpoint: str | None) -> None:
-        """Gives the variables of a session their values."""
+        """Initializes or restores the variables of a session."""
         if checkpoint is not None and self.saver is not None:
             self.saver.restore(session, checkpoint)
         else:
@@ -72,14 +72,14 @@ class Scaffold:
 
 
 class MonitoredSession(ChangingBlock):
-    """A session that is initialized or restored when it opens, and tells hooks of each run.
+    """A session that initializes or restores its variables when it opens, and calls hooks around each run.
 
     Args:
-      checkpoint_dir: where the values come from, if there is a checkpoint.
-      hooks: are told of each run.
-      scaffold: what it starts with.
-      config: settings of the session.
-      master: its target; empty: this process.
+      checkpoint_dir: folder whose last checkpoint is restored, if it has one.
+      hooks: hooks to call around each run.
+      scaffold: nodes with which the session starts.
+      config: configuration of the session.
+      master: target of the session; empty for this process.
     """
 
     def __init__(
@@ -110,22 +110,22 @@ class MonitoredSession(ChangingBlock):
         return self._graph_block
 
     def should_stop(self) -> bool:
-        """Tells whether a hook has asked to stop, or the session is closed."""
+        """Returns whether a hook has requested a stop or the session is closed."""
         return self._session is None or self._coordinator.should_stop()
 
     def run(
         self, fetches: Any, feed_dict: Mapping[Any, Any] | None = None, options: Any = None, run_metadata: Any = None
     ) -> Any:
-        """Returns the values of what is fetched; see `tf.Session.run`.
+        """Runs nodes and returns the fetched values; see `tf.Session.run`.
 
         Args:
-          fetches: what the program wants.
+          fetches: values that the program requests.
           feed_dict: values by tensor.
-          options: accepted and ignored, as is the next.
-          run_metadata: as above.
+          options: accepted and ignored.
+          run_metadata: accepted and ignored.
 
         Raises:
-          RuntimeError: the session is closed, or a hook feeds what is fed already.
+          RuntimeError: if the session is closed, or a hook feeds a tensor that is already fed.
         """
         session = self._session
         if session is None:
@@ -146,11 +146,11 @@ class MonitoredSession(ChangingBlock):
         return results["caller"]
 
     def run_step_fn(self, step_fn: Any) -> Any:
-        """Returns what a function returns that gets the session, for several runs that hooks are not told of."""
+        """Calls a function with the session and returns its result; its runs do not call the hooks."""
         return step_fn(self._session)
 
     def close(self) -> None:
-        """Ends: hooks are told, and the session is closed."""
+        """Calls the hooks' `end` and closes the session."""
         session, self._session = self._session, None
         if session is not None:
             try:
@@ -183,14 +183,14 @@ def _check_feeds(added_feeds: Mapping[Any, Any], feeds: Mapping[Any, Any]) -> Ma
 
 
 class SingularMonitoredSession(MonitoredSession):
-    """A monitored session whose session can be reached.
+    """A monitored session that gives access to its session.
 
     Args:
-      hooks: are told of each run.
-      scaffold: what it starts with.
-      master: the session's target; empty: this process.
-      config: settings of the session.
-      checkpoint_dir: where the values come from, if there is a checkpoint.
+      hooks: hooks to call around each run.
+      scaffold: nodes with which the session starts.
+      master: target of the session; empty for this process.
+      config: configuration of the session.
+      checkpoint_dir: folder whose last checkpoint is restored, if it has one.
     """
 
     def __init__(
@@ -227,21 +227,21 @@ def MonitoredTrainingSession(  # noqa: N802  # TensorFlow's name
     summary_dir: str | None = None,
     save_graph_def: bool = True,
 ) -> MonitoredSession:
-    """Returns a session for training: it restores the last checkpoint, saves new ones, and logs its speed.
+    """Returns a session for training that restores the last checkpoint, saves new ones, and logs its speed.
 
     Args:
-      master: the session's target; empty: this process.
+      master: target of the session; empty for this process.
       save_summaries_steps, stop_grace_period_secs, max_wait_secs, summary_dir, save_graph_def: accepted for
-        TensorFlow's sake, without effect.
-      is_chief: accepted: there is one process.
-      checkpoint_dir: the folder of the checkpoints; None for none.
-      scaffold: what it starts with.
-      hooks: are told of each run.
-      chief_only_hooks: as well.
-      save_checkpoint_secs: seconds between checkpoints; 600 if nothing is said.
-      save_summaries_secs: as above.
-      config: settings of the session.
-      log_step_count_steps: steps between two lines of the log; None for none.
+        compatibility and ignored.
+      is_chief: accepted and ignored, because there is only one process.
+      checkpoint_dir: folder of the checkpoints; None for none.
+      scaffold: nodes with which the session starts.
+      hooks: hooks to call around each run.
+      chief_only_hooks: further hooks.
+      save_checkpoint_secs: seconds between checkpoints; 600 if no interval is given.
+      save_summaries_secs: accepted and ignored.
+      config: configuration of the session.
+      log_step_count_steps: steps between log lines; None for none.
       save_checkpoint_steps: steps between checkpoints.
 
     >>> import nbtf.compat.v1 as tf1

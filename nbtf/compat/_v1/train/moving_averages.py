@@ -1,4 +1,4 @@
-"""Running means of variables and tensors, which are often better than the last values."""
+"""Moving averages of variables and tensors, which often perform better than the last values."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ class ExponentialMovingAverage:
     """Keeps `average = decay * average + (1 - decay) * value` for variables and tensors of a graph.
 
     Args:
-      decay: how slowly the averages follow: near 1.
-      num_updates: the number of steps; with it the first averages follow faster.
-      zero_debias: whether averages of tensors, which start at 0, are made up for it.
-      name: the scope of the nodes, and what stands behind the names of averages.
+      decay: decay of the averages, usually close to 1.
+      num_updates: number of steps; if given, early averages adapt faster.
+      zero_debias: whether averages of tensors are corrected for starting at 0.
+      name: name scope of the nodes, and suffix of the averages' names.
 
     >>> import nbtf.compat.v1 as tf1
     >>> with tf1.Graph().as_default(), tf1.Session() as sess:
@@ -57,22 +57,22 @@ class ExponentialMovingAverage:
 
     @property
     def name(self) -> str:
-        """The scope of the nodes."""
+        """The name scope of the nodes."""
         return self._name
 
     def apply(self, var_list: Iterable[Any] | None = None) -> Operation | None:
-        """Makes the averages that are missing, and returns the node that updates those of all in the list.
+        """Creates missing averages and returns the node that updates the averages of all given values.
 
         Args:
-          var_list: variables and tensors of floats; by default the variables that are trained.
+          var_list: float variables and tensors; by default the trainable variables.
 
         Raises:
-          TypeError: one has another dtype.
-          RuntimeError: ops run at once.
+          TypeError: if a value has another dtype.
+          RuntimeError: if ops run eagerly.
         """
         graph = building()
         if graph is None:
-            raise RuntimeError("Averages are nodes of a graph, and ops run at once here.")
+            raise RuntimeError("Moving averages are graph nodes, but ops run eagerly here. Build a graph instead.")
         with graph.inside():
             values = trainable_variables() if var_list is None else list(var_list)
             for value in values:
@@ -97,7 +97,7 @@ class ExponentialMovingAverage:
         self._averages[_key(value)] = average
 
     def _rate(self) -> Any:
-        """Returns the decay of a step."""
+        """Returns the decay for one step."""
         decay = as_tensor(self._decay)
         if isinstance(decay, GraphTensor):
             decay = decay.called("decay")
@@ -116,22 +116,22 @@ class ExponentialMovingAverage:
             return average.assign_sub(change, name=scope)
 
     def average(self, var: Any) -> Any:
-        """Returns the variable with the average of a variable or tensor; None if there is none."""
+        """Returns the variable with the average of a value; None if there is none."""
         return self._averages.get(_key(var))
 
     def average_name(self, var: Any) -> str:
-        """Returns what the average of a variable or tensor is called, or would be."""
+        """Returns the name of a value's average, whether or not it exists."""
         average = self._averages.get(_key(var))
         if average is not None:
             return average.op.name
         return get_default_graph().unique_name(f"{var.op.name}/{self._name}", mark_as_used=False)
 
     def variables_to_restore(self, moving_avg_variables: Iterable[Any] | None = None) -> dict[str, Any]:
-        """Returns variables by the names under which their averages were saved, for `tf.train.Saver`.
+        """Returns a dictionary of names and variables for `tf.train.Saver`, to restore variables from saved averages.
 
         Args:
-          moving_avg_variables: those that get an average; by default all that are trained or averaged. All others
-            get their own value.
+          moving_avg_variables: variables to restore from averages; by default all that are trainable or averaged. All
+            other variables are restored from their own values.
         """
         if moving_avg_variables is None:
             moving_avg_variables = [*trainable_variables(), *moving_average_variables()]
@@ -158,7 +158,7 @@ def _zeros(name: str, like: Any) -> Any:
 
 
 def _without_bias(average: Any, value: Any, rate: Any, graph: Graph) -> Any:
-    """Returns the node that updates an average which does not feel that it started at 0.
+    """Returns the node that updates an average corrected for its start at 0.
 
     Source: Kingma, Ba, arXiv:1412.6980, section 3.
     """

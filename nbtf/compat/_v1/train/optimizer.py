@@ -1,4 +1,4 @@
-"""What all optimizers of TensorFlow 1 have in common: gradients, slots, and the node that updates everything."""
+"""The base class of TensorFlow 1 optimizers: gradients, slots, and the node that updates all variables."""
 
 from __future__ import annotations
 
@@ -35,13 +35,14 @@ from nbtf.compat._v1._variables.variable_classes import ResourceVariable
 
 
 class Optimizer:
-    """Trains variables: `minimize`, or `compute_gradients` and `apply_gradients` with something in between.
+    """Trains variables through `minimize`, or through `compute_gradients` followed by `apply_gradients`.
 
-    In a graph each returns nodes, which a session runs. Where ops run at once, a loss is a function without arguments.
+    In a graph, the methods return nodes for a session to run. While ops run eagerly, a loss is a function without
+    arguments.
 
     Args:
       use_locking: accepted and ignored.
-      name: the scope of the nodes, and part of the names of slots.
+      name: name scope of the nodes, and part of the slot names.
     """
 
     GATE_NONE = 0
@@ -49,16 +50,16 @@ class Optimizer:
     GATE_GRAPH = 2
 
     SLOTS: tuple[str, ...] = ()
-    """The names of the slots, in the order in which they are made."""
+    """The names of the slots, in the order of their creation."""
 
     SETTINGS: tuple[str, ...] = ()
-    """The names of the settings, in the order in which the update takes them; each has an attribute with a `_`."""
+    """The names of the settings, in the order that the update expects; each is an attribute with a leading `_`."""
 
-    _starts: Mapping[str, float] = {}  # never changed
-    """What slots start with that do not start with 0."""
+    _starts: Mapping[str, float] = {}  # class default, never modified
+    """The initial values of slots that do not start at 0."""
 
     update: Update
-    """How a variable is updated."""
+    """The update formula for a variable."""
 
     def __init__(self, use_locking: bool, name: str) -> None:
         if not name:
@@ -70,10 +71,10 @@ class Optimizer:
         self._settings: dict[str, Any] = {}
 
     def get_name(self) -> str:
-        """Returns the name."""
+        """Returns the optimizer's name."""
         return self._name
 
-    # What programs call
+    # Public methods for training
 
     def minimize(
         self,
@@ -86,19 +87,19 @@ class Optimizer:
         name: str | None = None,
         grad_loss: Any = None,
     ) -> Any:
-        """Returns the node that makes a step down the gradients of a loss.
+        """Returns a node that makes one step against the gradients of a loss when it runs.
 
         Args:
-          loss: a tensor; a function without arguments where ops run at once.
-          global_step: a variable that is counted up by one.
-          var_list: the variables to train; by default all trainable ones.
-          gate_gradients, aggregation_method: accepted for TensorFlow's sake, without effect.
-          colocate_gradients_with_ops: whether gradients stand on the devices of the nodes that they belong to.
-          name: what the node is to be called; by default as the optimizer.
-          grad_loss: what the gradient of the loss starts with.
+          loss: a tensor; while ops run eagerly, a function without arguments.
+          global_step: variable that is incremented by one.
+          var_list: variables to train; by default all trainable ones.
+          gate_gradients, aggregation_method: accepted for compatibility and ignored.
+          colocate_gradients_with_ops: whether gradients are placed on the devices of the corresponding nodes.
+          name: name of the node; by default the optimizer's name.
+          grad_loss: initial gradient, with respect to the loss.
 
         Raises:
-          ValueError: the loss does not depend on any of the variables, or there are none.
+          ValueError: if the list of variables is empty or the loss depends on none of them.
 
         >>> import nbtf.compat.v1 as tf1
         >>> with tf1.Graph().as_default(), tf1.Session() as sess:
@@ -134,11 +135,11 @@ class Optimizer:
         colocate_gradients_with_ops: bool = False,
         grad_loss: Any = None,
     ) -> list[tuple[Any, Any]]:
-        """Returns pairs of a gradient and the variable it belongs to; see `minimize`.
+        """Returns pairs of a gradient and its variable; see `minimize`.
 
         Raises:
-          ValueError: there are no variables, or `gate_gradients` is unknown.
-          RuntimeError: ops run at once, and the loss is not a function.
+          ValueError: if the list of variables is empty or `gate_gradients` is unknown.
+          RuntimeError: if ops run eagerly and the loss is not a function.
         """
         if gate_gradients not in (Optimizer.GATE_NONE, Optimizer.GATE_OP, Optimizer.GATE_GRAPH):
             raise ValueError(
@@ -163,16 +164,16 @@ class Optimizer:
         return list(zip(grads, chosen, strict=True))
 
     def apply_gradients(self, grads_and_vars: Any, global_step: Any = None, name: str | None = None) -> Any:
-        """Returns the node that makes a step down gradients.
+        """Returns a node that makes one step against the given gradients when it runs.
 
         Args:
-          grads_and_vars: pairs as `compute_gradients` returns them; those without gradient are left out.
-          global_step: a variable that is counted up by one when all are updated.
-          name: what the node is to be called; by default as the optimizer.
+          grads_and_vars: pairs as returned by `compute_gradients`; pairs without a gradient are ignored.
+          global_step: variable that is incremented by one after all updates.
+          name: name of the node; by default the optimizer's name.
 
         Raises:
-          TypeError: a gradient is no tensor.
-          ValueError: there is no gradient at all.
+          TypeError: if a gradient is not a tensor.
+          ValueError: if no pair has a gradient.
         """
         pairs = checked_pairs(list(grads_and_vars))
         variables = [variable for _, variable in pairs]
@@ -188,15 +189,15 @@ class Optimizer:
     # Slots
 
     def get_slot(self, var: Any, name: str) -> Any:
-        """Returns the slot of a variable; None if there is none."""
+        """Returns a slot of a variable; None if it does not exist."""
         return self._slots.get(name, {}).get(key_of(var))
 
     def get_slot_names(self) -> list[str]:
-        """Returns the names of the slots that were made, sorted."""
+        """Returns the sorted names of the existing slots."""
         return sorted(self._slots)
 
     def variables(self) -> list[Any]:
-        """Returns the variables that the optimizer keeps for itself, by name."""
+        """Returns the optimizer's own variables, sorted by name."""
         graph = building()
         slot_variables = [slot for slots in self._slots.values() for slot in slots.values()]
         candidates = [
@@ -209,27 +210,27 @@ class Optimizer:
         )
 
     def _create_slots(self, variables: Sequence[Any]) -> None:
-        """Makes the slots that are missing: zeros after those that start with another number."""
+        """Creates the missing slots; those that start at 0 come last."""
         for variable in variables:
             for slot in sorted(self.SLOTS, key=lambda slot: slot not in self._starts):
                 start, slots, key = self._starts.get(slot, 0.0), self._slots.setdefault(slot, {}), key_of(variable)
                 if key not in slots:
                     slots[key] = full_slot(variable, start, initializer_of(start), self._name)
 
-    # What the optimizers say
+    # Methods that optimizers override
 
     def _attrs(self) -> dict[str, Any]:
-        """Returns the attributes of the update."""
+        """Returns the attributes of the update op."""
         return {}
 
     def _prepared(self, graph: Graph | None, variables: Sequence[Any]) -> dict[str, Any]:
-        """Returns the settings as tensors, each under its name."""
+        """Returns the settings as tensors by name."""
         dtype = variables[0].dtype.base_dtype
         settings = {name: getattr(self, f"_{name}") for name in self.SETTINGS}
         return {name: setting(value, dtype, graph, name) for name, value in settings.items()}
 
     def _with_settings(self, variable: Any) -> list[Any]:
-        """Returns the slots and the settings that the update of a variable takes, in its order."""
+        """Returns the slots and settings for the update of a variable, in the order of the op's inputs."""
         slots = [self._slots[name][key_of(variable)] for name in self.SLOTS]
         dtype = variable.dtype.base_dtype
         return [*slots, *[value if value._dtype is dtype else cast(value, dtype) for value in self._settings.values()]]
@@ -237,7 +238,7 @@ class Optimizer:
     # Nodes
 
     def _updated(self, grad: Any, variable: Any) -> Any:
-        """Returns the node that updates a variable; updates it at once where it is not of a graph."""
+        """Returns the node that updates a variable; an eager variable is updated at once."""
         if not is_of_graph(variable):
             return self._apply(grad, variable)
         graph: Graph = variable.graph
@@ -264,7 +265,7 @@ class Optimizer:
         return changing_node(variable.graph, record, target, operands, record.type, self._attrs())
 
     def _finish_step(self, updates: Sequence[Any], variables: Sequence[Any]) -> list[Any]:
-        """Returns the nodes of a step: the updates, and what follows them."""
+        """Returns the nodes of a step: the updates and anything that must follow them."""
         return list(updates)
 
     def _finished(

@@ -1,4 +1,4 @@
-"""The optimizers of TensorFlow 1: what each keeps, and its settings."""
+"""The optimizers of TensorFlow 1, with their slots and settings."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from nbtf.compat._v1.train.optimizer import Optimizer
 
 
 class GradientDescentOptimizer(Optimizer):
-    """Steps against the gradient.
+    """Plain gradient descent.
 
     Args:
-      learning_rate: the length of a step: a number, a tensor, or a function without arguments.
+      learning_rate: length of a step: a number, a tensor, or a function without arguments.
     """
 
     SETTINGS: tuple[str, ...] = ("learning_rate",)
@@ -41,12 +41,12 @@ class GradientDescentOptimizer(Optimizer):
 
 
 class MomentumOptimizer(Optimizer):
-    """Steps against a running sum of gradients.
+    """Gradient descent with momentum.
 
     Args:
-      learning_rate: the length of a step.
-      momentum: how much of the sum is kept.
-      use_nesterov: whether the gradient counts as if the step had been made.
+      learning_rate: length of a step.
+      momentum: fraction of the running sum of gradients that is kept in each step.
+      use_nesterov: whether to use Nesterov momentum, which looks one step ahead.
     """
 
     SLOTS: tuple[str, ...] = ("momentum",)
@@ -69,13 +69,13 @@ class MomentumOptimizer(Optimizer):
 
 
 class AdamOptimizer(Optimizer):
-    """Steps of about equal size for all elements, by running means of the gradient and of its square.
+    """Adam: normalizes steps by moving averages of the gradient and of its square.
 
     Args:
-      learning_rate: the length of a step.
-      beta1: how slowly the mean of the gradient follows.
-      beta2: how slowly that of its square follows.
-      epsilon: keeps the division finite; in the paper's formula just before section 2.1, `epsilon hat`.
+      learning_rate: length of a step.
+      beta1: decay of the gradient's moving average.
+      beta2: decay of the squared gradient's moving average.
+      epsilon: keeps the division finite; the paper's `epsilon hat`, in the formula just before section 2.1.
     """
 
     SLOTS: tuple[str, ...] = ("m", "v")
@@ -127,7 +127,7 @@ class AdamOptimizer(Optimizer):
 
 
 def _number_beside(variable: Any, value: Any, name: str) -> Any:
-    """Returns a new variable with a number in it, on the device of another one."""
+    """Returns a new variable that holds a number, on the device of another variable."""
     if callable(value):
         value = value()
     if not is_of_graph(variable):
@@ -143,14 +143,14 @@ def _number_beside(variable: Any, value: Any, name: str) -> Any:
 
 
 class AdagradOptimizer(Optimizer):
-    """Steps that become shorter for elements whose gradients were large.
+    """Adagrad: takes shorter steps for elements with large past gradients.
 
     Args:
-      learning_rate: the length of a step.
-      initial_accumulator_value: what the sums of squares start with; positive.
+      learning_rate: length of a step.
+      initial_accumulator_value: initial sum of squared gradients; must be positive.
 
     Raises:
-      ValueError: `initial_accumulator_value` is not positive.
+      ValueError: if `initial_accumulator_value` is not positive.
     """
 
     SLOTS: tuple[str, ...] = ("accumulator",)
@@ -171,18 +171,18 @@ class AdagradOptimizer(Optimizer):
 
 
 class RMSPropOptimizer(Optimizer):
-    """Steps divided by a running mean of the gradient's size.
+    """RMSProp: divides steps by a moving average of the gradient's magnitude.
 
     Args:
-      learning_rate: the length of a step.
-      decay: how slowly the mean follows.
-      momentum: how much of the last step is made again.
+      learning_rate: length of a step.
+      decay: decay of the moving average.
+      momentum: fraction of the previous step that is added.
       epsilon: keeps the division finite.
-      centered: whether the mean of the gradient is taken off first.
+      centered: whether to subtract the mean of the gradient, which normalizes by its variance.
     """
 
     SETTINGS: tuple[str, ...] = ("learning_rate", "decay", "momentum", "epsilon")
-    _starts: Mapping[str, float] = {"rms": 1.0}  # never changed
+    _starts: Mapping[str, float] = {"rms": 1.0}  # class default, never modified
 
     def __init__(
         self,
@@ -201,11 +201,11 @@ class RMSPropOptimizer(Optimizer):
 
 
 class AdadeltaOptimizer(Optimizer):
-    """Steps whose length follows those made before.
+    """Adadelta: scales steps by the size of earlier ones.
 
     Args:
-      learning_rate: scales the steps; 1 is the paper's formula.
-      rho: how slowly the means follow.
+      learning_rate: factor of the steps; 1 matches the paper's formula.
+      rho: decay of the moving averages.
       epsilon: keeps the divisions finite.
     """
 
@@ -226,17 +226,17 @@ class AdadeltaOptimizer(Optimizer):
 
 
 class FtrlOptimizer(Optimizer):
-    """Follows the regularized leader: many weights become exactly 0.
+    """FTRL (follow the regularized leader): makes many weights exactly 0.
 
     Args:
-      learning_rate: the length of a step.
-      learning_rate_power: how it falls with the sum of squared gradients; not positive.
-      initial_accumulator_value: what these sums start with.
-      l1_regularization_strength: pulls weights to 0.
-      l2_regularization_strength: keeps them small.
+      learning_rate: length of a step.
+      learning_rate_power: exponent with which steps shrink as squared gradients add up; zero or negative.
+      initial_accumulator_value: initial sum of squared gradients.
+      l1_regularization_strength: pushes weights to 0.
+      l2_regularization_strength: keeps weights small.
 
     Raises:
-      ValueError: a setting is out of range.
+      ValueError: if a setting is out of range.
     """
 
     SLOTS: tuple[str, ...] = ("accum", "linear")

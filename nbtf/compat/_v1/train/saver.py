@@ -1,4 +1,4 @@
-"""Values of variables of a graph in files, and back."""
+"""Saving of graph variables to checkpoint files, and restoring."""
 
 from __future__ import annotations
 
@@ -22,30 +22,30 @@ _UNALTERED = "Please ensure that you have not altered the graph expected based o
 
 
 class Saver:
-    """Saves and restores variables by name (NumPy's `.npz`; TensorFlow's own files cannot be read).
+    """Saves and restores variables by name, in NumPy's `.npz` format; it cannot read TensorFlow's own files.
 
-    It adds no nodes to the graph: values are fetched from the session, and restored by running the variables'
-    initializers with them.
+    A saver adds no nodes to the graph. It fetches values from the session, and restores them by running the variables'
+    initializers with the saved values.
 
     Args:
-      var_list: variables, or variables by the names they have in files; by default all global ones there are now.
-      reshape: whether values of another shape are brought into that of the variable.
-      sharded, keep_checkpoint_every_n_hours: accepted for TensorFlow's sake, without effect.
-      max_to_keep: how many checkpoints are kept; all for None and 0.
-      name: accepted and ignored, as are the other arguments that do not stand here.
-      restore_sequentially: as above.
-      saver_def: as above.
-      builder: as above.
-      defer_build: whether variables are looked for when it is first used.
-      allow_empty: whether there may be no variables.
-      write_version: as `name`.
-      pad_step_number: whether numbers have eight digits in file names.
-      save_relative_paths: as `name`: paths are relative in any case.
-      filename: as `name`.
+      var_list: variables, or a dictionary of file names and variables; by default all current global variables.
+      reshape: whether to reshape saved values to the variables' shapes.
+      sharded, keep_checkpoint_every_n_hours: accepted for compatibility and ignored.
+      max_to_keep: number of checkpoints to keep; None or 0 keeps all.
+      name: accepted and ignored.
+      restore_sequentially: accepted and ignored.
+      saver_def: accepted and ignored.
+      builder: accepted and ignored.
+      defer_build: whether to collect the variables on first use instead of now.
+      allow_empty: whether a saver without variables is allowed.
+      write_version: accepted and ignored.
+      pad_step_number: whether to pad step numbers in file names to eight digits.
+      save_relative_paths: accepted and ignored, because paths are always relative.
+      filename: accepted and ignored.
 
     Raises:
-      ValueError: there are no variables, or two of the same name.
-      TypeError: one of them is no variable.
+      ValueError: if no variables exist, or two have the same name.
+      TypeError: if an item is not a variable.
 
     >>> import nbtf.compat.v1 as tf1, tempfile
     >>> with tempfile.TemporaryDirectory() as folder, tf1.Graph().as_default(), tf1.Session() as sess:
@@ -76,7 +76,7 @@ class Saver:
         save_relative_paths: bool = False,
         filename: str | None = None,
     ) -> None:
-        """Looks which variables there are."""
+        """Prepares the saver and collects its variables, unless `defer_build` is set."""
         self._given, self._allow_empty = var_list, allow_empty
         self._reshape, self._most, self._pad = reshape, max_to_keep, pad_step_number
         self._kept: list[str] = []
@@ -85,7 +85,7 @@ class Saver:
             self.build()
 
     def build(self) -> None:
-        """Looks which variables there are; a saver does so when it is made."""
+        """Collects the variables; the constructor calls this unless `defer_build` is set."""
         variables = named_variables(self._given, building())
         if not variables and not self._allow_empty:
             raise ValueError("No variables to save")
@@ -110,25 +110,25 @@ class Saver:
         strip_default_attrs: bool = False,
         save_debug_info: bool = False,
     ) -> str | None:
-        """Writes the values that a session has.
+        """Writes a session's values to a checkpoint.
 
         Args:
-          sess: the session; ignored where ops run at once.
-          save_path: the path without the ending.
-          global_step: a number, or a tensor or variable with one, which is added: `model-1000`.
-          latest_filename: the file that says which checkpoint is the last; `checkpoint` when None.
-          meta_graph_suffix: accepted and ignored, as are the next two and the last two: graphs are not saved.
-          write_meta_graph: as above.
-          write_state: whether it is written down that this is the last checkpoint.
-          strip_default_attrs: as above.
-          save_debug_info: as above.
+          sess: the session; ignored while ops run eagerly.
+          save_path: path without the suffix.
+          global_step: a number, or a tensor or variable with one, which is appended to the path: `model-1000`.
+          latest_filename: file that records the last checkpoint; None for `checkpoint`.
+          meta_graph_suffix: accepted and ignored, because graphs are not saved.
+          write_meta_graph: accepted and ignored.
+          write_state: whether to record this checkpoint as the last one.
+          strip_default_attrs: accepted and ignored.
+          save_debug_info: accepted and ignored.
 
         Returns:
-          What `restore` takes; None if there is nothing to save.
+          The path for `restore`; None if there is nothing to save.
 
         Raises:
-          FailedPreconditionError: a variable has no value yet.
-          ValueError: the folder does not exist, or `latest_filename` names one.
+          FailedPreconditionError: if a variable has no value yet.
+          ValueError: if the folder does not exist, or `latest_filename` contains one.
         """
         if latest_filename and os.path.split(latest_filename)[0]:
             raise ValueError("'latest_filename' must not contain path components")
@@ -150,45 +150,45 @@ class Saver:
         return prefix
 
     def _keep(self, prefix: str, state: str) -> None:
-        """Notes a checkpoint as the last one, and deletes those that are too old."""
+        """Records a checkpoint as the last one and deletes the oldest ones beyond the limit."""
         old: list[str] = []
         if self._most:
             paths = [*(path for path in self._kept if path != prefix), prefix]
             old, self._kept = paths[: -self._most], paths[-self._most :]
         note_latest(prefix, self._kept or [prefix], state)
-        for path in old:  # only now: the state names none of them any more
+        for path in old:  # deleted only now that the state file no longer lists them
             path_of(path).unlink(missing_ok=True)
 
     @property
     def last_checkpoints(self) -> list[str]:
-        """The checkpoints that were not deleted, the oldest first."""
+        """The existing checkpoints, oldest first."""
         return list(self._kept)
 
     def set_last_checkpoints(self, last_checkpoints: Sequence[str]) -> None:
-        """Says which checkpoints there are, the oldest first."""
+        """Sets the list of existing checkpoints, oldest first."""
         self._kept = list(last_checkpoints)
 
     def set_last_checkpoints_with_time(self, last_checkpoints_with_time: Sequence[tuple[str, float]]) -> None:
-        """Says which checkpoints there are, the oldest first, each with a time, which is ignored."""
+        """Sets the list of existing checkpoints, oldest first; the times are ignored."""
         self._kept = [path for path, _ in last_checkpoints_with_time]
 
     def recover_last_checkpoints(self, checkpoint_paths: Sequence[str]) -> None:
-        """Says which checkpoints there are; those without a file are left out."""
+        """Sets the list of existing checkpoints; those without a file are left out."""
         self._kept = [path for path in checkpoint_paths if checkpoint_exists(path)]
 
     # Restoring
 
     def restore(self, sess: Any, save_path: str | os.PathLike[str] | None) -> None:
-        """Gives the variables of a session the values of a checkpoint; they need not be initialized.
+        """Restores a session's variables from a checkpoint; they need not be initialized.
 
         Args:
-          sess: the session; ignored where ops run at once.
-          save_path: what `save` or `tf.train.latest_checkpoint` returned.
+          sess: the session; ignored while ops run eagerly.
+          save_path: path that `save` or `tf.train.latest_checkpoint` returned.
 
         Raises:
-          ValueError: there is no such checkpoint.
-          NotFoundError: it has no value of a variable's name.
-          InvalidArgumentError: a value has another shape or dtype than its variable.
+          ValueError: if the checkpoint does not exist.
+          NotFoundError: if it has no value for a variable's name.
+          InvalidArgumentError: if a value's shape or dtype differs from its variable's.
         """
         if save_path is None:
             raise ValueError("Can't load save_path when it is None.")
@@ -206,7 +206,7 @@ class Saver:
             put_value(variable, fitting[name], sess)
 
     def _fitting(self, name: str, variable: Any, value: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-        """Returns a saved value as a variable takes it."""
+        """Returns a saved value in the variable's dtype and shape."""
         text = f"{_FAILED}mismatch between the current graph and the graph from the checkpoint. {_UNALTERED}"
         variable_dtype = variable.dtype.base_dtype
         if variable_dtype.np_dtype.kind != "O" and value.dtype != variable_dtype.np_dtype:
@@ -227,7 +227,7 @@ class Saver:
 
 
 def _number(sess: Any, step: Any) -> int:
-    """Returns the number of steps, which a session may have to tell."""
+    """Returns the step number, which may have to be fetched from the session."""
     if isinstance(step, int | np.integer):
         return int(step)  # pyright: ignore[reportUnknownArgumentType]
     if hasattr(step, "numpy") and building() is None:
@@ -237,7 +237,7 @@ def _number(sess: Any, step: Any) -> int:
 
 @dataclass
 class CheckpointState:
-    """The last checkpoint of a folder, and all that were kept, as paths."""
+    """The last checkpoint in a folder, and all existing ones, as paths."""
 
     model_checkpoint_path: str = ""
     all_model_checkpoint_paths: list[str] = field(default_factory=list[str])
@@ -246,14 +246,14 @@ class CheckpointState:
 def get_checkpoint_state(
     checkpoint_dir: str | os.PathLike[str], latest_filename: str | None = None
 ) -> CheckpointState | None:
-    """Returns what is written down about the checkpoints of a folder; None if nothing is.
+    """Returns the recorded state of the checkpoints in a folder; None without a record.
 
     Args:
       checkpoint_dir: the folder.
-      latest_filename: the file that says so; `checkpoint` when None.
+      latest_filename: file with the record; None for `checkpoint`.
 
     Raises:
-      DataLossError: the file is damaged, or names checkpoints outside the folder.
+      DataLossError: if the file is damaged, or names checkpoints outside the folder.
     """
     state = read_state(checkpoint_dir, latest_filename)
     return None if state is None else CheckpointState(state.latest, state.paths)
@@ -267,22 +267,22 @@ def update_checkpoint_state(
     all_model_checkpoint_timestamps: Any = None,
     last_preserved_timestamp: Any = None,
 ) -> None:
-    """Writes down which checkpoint of a folder is the last.
+    """Records the last checkpoint of a folder.
 
     Args:
       save_dir: the folder.
-      model_checkpoint_path: the checkpoint.
-      all_model_checkpoint_paths: all there are, the oldest first.
-      latest_filename: the file that says so; `checkpoint` when None.
-      all_model_checkpoint_timestamps: accepted and ignored, as is the next.
-      last_preserved_timestamp: as above.
+      model_checkpoint_path: path of the checkpoint.
+      all_model_checkpoint_paths: paths of all existing checkpoints, oldest first.
+      latest_filename: file with the record; None for `checkpoint`.
+      all_model_checkpoint_timestamps: accepted and ignored.
+      last_preserved_timestamp: accepted and ignored.
     """
     last = os.path.join(os.fspath(save_dir), os.path.basename(model_checkpoint_path))
     note_latest(last, [*(all_model_checkpoint_paths or []), model_checkpoint_path], latest_filename or STATE)
 
 
 def checkpoint_exists(checkpoint_prefix: str | os.PathLike[str]) -> bool:
-    """Tells whether there is a checkpoint of this path."""
+    """Returns whether a checkpoint exists at this path."""
     return path_of(checkpoint_prefix).is_file()
 
 
@@ -292,8 +292,8 @@ def remove_checkpoint(
     """Deletes a checkpoint.
 
     Args:
-      checkpoint_prefix: its path without the ending.
-      checkpoint_format_version: accepted and ignored, as is the next.
-      meta_graph_suffix: as above.
+      checkpoint_prefix: path without the suffix.
+      checkpoint_format_version: accepted and ignored.
+      meta_graph_suffix: accepted and ignored.
     """
     path_of(checkpoint_prefix).unlink(missing_ok=True)

@@ -1,4 +1,4 @@
-"""Hooks that do something every so many steps or seconds: log, save."""
+"""Hooks that log or save at regular intervals of steps or seconds."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from nbtf.compat._v1.train.saver import Saver
 
 
 class SecondOrStepTimer:
-    """Tells every so many seconds or steps that it is time.
+    """Triggers at regular intervals of seconds or steps.
 
     Args:
-      every_secs: seconds.
-      every_steps: steps; one of the two.
+      every_secs: interval in seconds.
+      every_steps: interval in steps; specify either this or `every_secs`.
 
     Raises:
-      ValueError: both or neither are given.
+      ValueError: if both or neither are given.
     """
 
     def __init__(self, every_secs: float | None = None, every_steps: int | None = None) -> None:
@@ -31,12 +31,12 @@ class SecondOrStepTimer:
         self.reset()
 
     def reset(self) -> None:
-        """Forgets the last time."""
+        """Forgets the last trigger."""
         self._last_step: int | None = None
         self._last_time = 0.0
 
     def should_trigger_for_step(self, step: int) -> bool:
-        """Tells whether it is time."""
+        """Returns whether the timer triggers at this step."""
         if self._last_step is None:
             return True
         if step == self._last_step:
@@ -47,26 +47,26 @@ class SecondOrStepTimer:
         return step >= self._last_step + self._steps
 
     def update_last_triggered_step(self, step: int) -> tuple[float | None, int | None]:
-        """Notes that it was time; returns seconds and steps since the last time."""
+        """Records a trigger, and returns the seconds and steps since the last one."""
         now = time.time()
         since = (None, None) if self._last_step is None else (now - self._last_time, step - self._last_step)
         self._last_step, self._last_time = step, now
         return since
 
     def last_triggered_step(self) -> int | None:
-        """Returns the step of the last time."""
+        """Returns the step of the last trigger."""
         return self._last_step
 
 
 class LoggingTensorHook(SessionRunHook):
-    """Logs values every so many steps or seconds.
+    """Logs values at regular intervals of steps or seconds.
 
     Args:
-      tensors: tensors by the names they are logged under, or a list of tensors or names.
-      every_n_iter: how many runs are between two lines.
-      every_n_secs: how many seconds are; one of the two.
-      at_end: whether they are logged at the end as well.
-      formatter: makes the line from values by name.
+      tensors: a dictionary of names and tensors, or a list of tensors or names.
+      every_n_iter: number of runs between log lines.
+      every_n_secs: number of seconds between log lines; specify either this or `every_n_iter`.
+      at_end: whether to log the values at the end as well.
+      formatter: function that makes the log line from a dictionary of values.
     """
 
     def __init__(
@@ -90,19 +90,19 @@ class LoggingTensorHook(SessionRunHook):
         self._runs = 0
 
     def before_run(self, run_context: SessionRunContext) -> SessionRunArgs | None:
-        """Asks for the values, if it is time."""
+        """Requests the values if they are due."""
         self._due = self._timer is not None and self._timer.should_trigger_for_step(self._runs)
         return SessionRunArgs(dict(self._tensors)) if self._due else None
 
     def after_run(self, run_context: SessionRunContext, run_values: SessionRunValues) -> None:
-        """Logs them."""
+        """Logs the values."""
         if self._due and self._timer is not None:
             seconds, _ = self._timer.update_last_triggered_step(self._runs)
             self._log(run_values.results, seconds)
         self._runs += 1
 
     def end(self, session: Any) -> None:
-        """Logs them once more, if that is wanted."""
+        """Logs the values once more if `at_end` is set."""
         if self._at_end:
             self._log(session.run(dict(self._tensors)), None)
 
@@ -115,16 +115,16 @@ class LoggingTensorHook(SessionRunHook):
 
 
 class CheckpointSaverHook(SessionRunHook):
-    """Saves checkpoints every so many steps or seconds, and at both ends.
+    """Saves checkpoints at regular intervals of steps or seconds, and at the start and end.
 
     Args:
-      checkpoint_dir: the folder.
-      save_secs: how many seconds are between two.
-      save_steps: how many steps are; one of the two.
-      saver: saves them.
-      checkpoint_basename: what their names begin with.
-      scaffold: accepted and ignored, as are the other arguments that do not stand here.
-      **ignored: as above.
+      checkpoint_dir: folder of the checkpoints.
+      save_secs: seconds between checkpoints.
+      save_steps: steps between checkpoints; specify either this or `save_secs`.
+      saver: the saver to use.
+      checkpoint_basename: prefix of the checkpoint names.
+      scaffold: accepted and ignored.
+      **ignored: other arguments, which are ignored.
     """
 
     def __init__(
@@ -142,7 +142,7 @@ class CheckpointSaverHook(SessionRunHook):
         self._step: Any = None
 
     def begin(self) -> None:
-        """Finds the global step, and the variables if nobody said which."""
+        """Finds the global step and, if no saver was given, the variables."""
         self._step = get_global_step()
         if self._step is None:
             raise RuntimeError("Global step should be created to use CheckpointSaverHook.")
@@ -154,13 +154,13 @@ class CheckpointSaverHook(SessionRunHook):
         self._save(session, int(session.run(self._step)))
 
     def after_run(self, run_context: SessionRunContext, run_values: SessionRunValues) -> None:
-        """Saves one if it is time."""
+        """Saves a checkpoint if it is due."""
         step = int(run_context.session.run(self._step))
         if self._timer.should_trigger_for_step(step):
             self._save(run_context.session, step)
 
     def end(self, session: Any) -> None:
-        """Saves the last one."""
+        """Saves the last checkpoint."""
         step = int(session.run(self._step))
         if step != self._timer.last_triggered_step():
             self._save(session, step)
@@ -173,13 +173,13 @@ class CheckpointSaverHook(SessionRunHook):
 
 
 class StepCounterHook(SessionRunHook):
-    """Logs how many steps a second takes.
+    """Logs the number of steps per second.
 
     Args:
-      every_n_steps: how many steps are between two lines.
-      every_n_secs: how many seconds are; one of the two.
-      output_dir: accepted and ignored, as is the next.
-      summary_writer: as above.
+      every_n_steps: steps between log lines.
+      every_n_secs: seconds between log lines; specify either this or `every_n_steps`.
+      output_dir: accepted and ignored.
+      summary_writer: accepted and ignored.
     """
 
     def __init__(
@@ -199,7 +199,7 @@ class StepCounterHook(SessionRunHook):
             raise RuntimeError("Global step should be created to use StepCounterHook.")
 
     def after_run(self, run_context: SessionRunContext, run_values: SessionRunValues) -> None:
-        """Logs if it is time."""
+        """Logs the speed if it is due."""
         step = int(run_context.session.run(self._step))
         if self._timer.should_trigger_for_step(step):
             seconds, steps = self._timer.update_last_triggered_step(step)

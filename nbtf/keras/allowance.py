@@ -43,5 +43,5 @@ def take(shape: Sequence[int], dtype: str) -> None:
         return
     nbytes = math.prod(shape) * as_dtype(dtype).size
     if nbytes > allowed[0]:
-        raise ValueError(f"A weight of shape {tuple(shape)} needs {nbytes} bytes, but the file has no values for it.")
+        raise ValueError(f"a weight of shape {tuple(shape)} needs {nbytes} bytes, but the file has no values for it.")
     allowed[0] -= nbytes

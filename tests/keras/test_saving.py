@@ -178,7 +178,7 @@ def test_what_cannot_be_is_said(tmp_path: Path) -> None:
         keras.models.load_model(tmp_path / "nothing.h5")
     with pytest.raises(ValueError, match="Invalid filepath extension"):
         _sequential().save("")
-    with pytest.raises(ValueError, match="no model that nbtf has written"):
+    with pytest.raises(ValueError, match="is not a model written by nbtf"):
         keras.models.load_model(tmp_path / "text.keras")
     with pytest.raises(ValueError, match="Invalid filepath extension"):
         _sequential().save(tmp_path / "m.pb")

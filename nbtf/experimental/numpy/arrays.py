@@ -93,7 +93,7 @@ def eye(N: int, M: int | None = None, k: int = 0, dtype: Any = None) -> Tensor: 
     """Returns a matrix with ones on a diagonal and zeros elsewhere."""
     columns = N if M is None else M
     rows, diagonal = ranges.range(N, dtype=int64)[:, None], ranges.range(columns, dtype=int64)
-    return cast(rows + k == diagonal, _dtype(dtype))  # type: ignore[operator]  # tensors have operators
+    return cast(rows + k == diagonal, _dtype(dtype))  # type: ignore[operator]  # tensors get operators at run time
 
 
 def identity(n: int, dtype: Any = None) -> Tensor:

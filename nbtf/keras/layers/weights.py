@@ -314,7 +314,7 @@ class Weights(Belonging, Trackable):
         """Adds a metric that computes the mean of a value, as in Keras 2.
 
         Raises:
-          NotImplementedError: if the program is not one for Keras 2.
+          NotImplementedError: if Keras 2 is not requested by `TF_USE_LEGACY_KERAS`.
         """
         if not is_legacy():
             raise of_keras_2(

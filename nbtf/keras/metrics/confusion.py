@@ -84,7 +84,7 @@ class _OneCount(_Counts):
 
 
 class TruePositives(_OneCount):
-    """Counts correct answers of yes.
+    """Counts the predictions of yes that are right.
 
     Args:
       thresholds: predictions above these values mean yes; 0.5 by default.
@@ -94,25 +94,25 @@ class TruePositives(_OneCount):
 
 
 class TrueNegatives(_OneCount):
-    """Counts correct answers of no; see `TruePositives` for the arguments."""
+    """Counts the predictions of no that are right; see `TruePositives` for the arguments."""
 
     COUNTED = "true_negatives"
 
 
 class FalsePositives(_OneCount):
-    """Counts wrong answers of yes; see `TruePositives` for the arguments."""
+    """Counts the predictions of yes that are wrong; see `TruePositives` for the arguments."""
 
     COUNTED = "false_positives"
 
 
 class FalseNegatives(_OneCount):
-    """Counts wrong answers of no; see `TruePositives` for the arguments."""
+    """Counts the predictions of no that are wrong; see `TruePositives` for the arguments."""
 
     COUNTED = "false_negatives"
 
 
 class Precision(_Counts):
-    """Computes the fraction of answers of yes that were right.
+    """Computes the fraction of predictions of yes that are right.
 
     Args:
       thresholds: predictions above these values mean yes; 0.5 by default.
@@ -150,7 +150,7 @@ class Precision(_Counts):
 
 
 class Recall(Precision):
-    """Computes the fraction of positive labels that were found; see `Precision` for the arguments."""
+    """Computes the fraction of labels of yes that are predicted; see `Precision` for the arguments."""
 
     COUNTED = ("true_positives", "false_negatives")
 

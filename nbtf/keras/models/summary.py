@@ -224,7 +224,7 @@ def _sizes(weights: Sequence[Any]) -> str:
 
 
 def readable(nbytes: float) -> str:
-    """Returns a number of bytes in the unit that suits it.
+    """Returns a number of bytes as text in a suitable unit.
 
     >>> readable(104), readable(213 * 1024)
     ('104.00 B', '213.00 KB')

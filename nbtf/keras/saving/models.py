@@ -63,7 +63,7 @@ def load_weights(model: Any, filepath: str | os.PathLike[str], skip_mismatch: bo
     """Loads the weights of a model from a file.
 
     Args:
-      model: a model or a layer that is built.
+      model: a built model or layer.
       filepath: path of the file.
       skip_mismatch: whether weights that are missing or have another shape stay unchanged; false by default.
 
@@ -117,7 +117,7 @@ def save_model(model: Any, filepath: str | os.PathLike[str], overwrite: bool = T
     """Saves a model: its configuration, its weights and its `compile` arguments.
 
     Args:
-      model: a model that is built.
+      model: a built model.
       filepath: `name.keras`, a zip of JSON and NumPy's `.npz`; without an extension, a folder with the same files.
       overwrite: whether to replace an existing file; true by default.
 

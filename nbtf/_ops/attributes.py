@@ -71,7 +71,7 @@ def as_int(value: Any) -> int:
     """Returns one integer; from a tensor, its value.
 
     Raises:
-      TypeError: it is none.
+      TypeError: if it is none.
     """
     try:
         return value.__index__()
@@ -83,7 +83,7 @@ def as_ints(value: Any) -> tuple[int, ...]:
     """Returns integers as a tuple; one integer counts as a list of one.
 
     Raises:
-      TypeError: some are none, or it is a text, whose letters are none either.
+      TypeError: if some are none, or it is a text, whose letters are none either.
     """
     plain: Any = value.numpy() if isinstance(value, Tensor) or _has_value(value) else value
     if hasattr(plain, "__index__") and not getattr(plain, "shape", ()):
@@ -94,7 +94,7 @@ def as_ints(value: Any) -> tuple[int, ...]:
 
 
 def _has_value(value: Any) -> bool:
-    """Tells whether something is a variable or the like; a sparse tensor becomes one, too, but has no value."""
+    """Returns whether something is a variable or the like; a sparse tensor becomes one, too, but has no value."""
     return hasattr(value, "__tf_tensor__") and hasattr(value, "numpy")
 
 
@@ -102,7 +102,7 @@ def as_shape(value: Any) -> tuple[int, ...]:
     """Returns the lengths of a shape: of a number, a list (tensors may stand in it), a TensorShape or a tensor.
 
     Raises:
-      TypeError: a length is not an integer, or not known.
+      TypeError: if a length is not an integer, or not known.
     """
     try:
         return as_ints(value)
@@ -132,7 +132,7 @@ def positive_axes(axis: int | tuple[int, ...] | None, rank: int) -> tuple[int, .
     """Returns axes counted from the front; all of them for None.
 
     Raises:
-      InvalidArgumentError: an axis is outside `[-rank, rank)` or comes twice, in TensorFlow's words.
+      InvalidArgumentError: if an axis is outside `[-rank, rank)` or comes twice, in TensorFlow's words.
     """
     if axis is None:
         return tuple(range(rank))

@@ -156,13 +156,13 @@ def constant_like(x: Any, value: float) -> Any:
 
 
 def _is_eager() -> bool:
-    """Tells whether ops run at once."""
+    """Returns whether ops run at once."""
     scope = SCOPE()
     return scope is None or (scope.graph is None and not scope.silent)
 
 
 def _goes_to(device: Any) -> bool:
-    """Tells whether plain ops go to a device that has a `quick`."""
+    """Returns whether plain ops go to a device that has a `quick`."""
     if device not in HERE.elsewhere:
         return False
     scope = SCOPE()

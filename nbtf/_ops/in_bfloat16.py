@@ -33,7 +33,7 @@ _STEP_BY_STEP = frozenset(
 
 
 def takes_bfloat16(op: Op, dtype: DType, allowed: frozenset[DType]) -> bool:
-    """Tells whether an op takes a dtype that its set does not have; from then on its kernel can compute in it.
+    """Returns whether an op takes a dtype that its set does not have; from then on its kernel can compute in it.
 
     Args:
       op: the op.
@@ -41,7 +41,7 @@ def takes_bfloat16(op: Op, dtype: DType, allowed: frozenset[DType]) -> bool:
       allowed: the dtypes of NumPy's that the input may have.
 
     Raises:
-      NotFoundError: TensorFlow declares the op for bfloat16, but has no kernel.
+      NotFoundError: if TensorFlow declares the op for bfloat16, but has no kernel.
     """
     if dtype is not bfloat16:
         return False

@@ -27,7 +27,7 @@ _PLAIN = PLAIN | {float}
 
 
 def has_list_lane(op: Op) -> bool:
-    """Tells whether an op may take this lane: it has lists, and does nothing but compute on its inputs' device."""
+    """Returns whether an op may take this lane: it has lists, and does nothing but compute on its inputs' device."""
     with_lists = (op.takes_lists or op.many) and bool(op.results)
     elsewhere = op.resource or op.host_outputs or op._cpu_only is True or op.type == COLLECTIVE
     return with_lists and not (elsewhere or op.shares_memory or op.data_dependent)
@@ -67,7 +67,7 @@ def _described(op: Op, inputs: Sequence[Any], tensors: Sequence[Any], device: An
     """Returns shapes, dtypes and the lengths of lists.
 
     Raises:
-      LookupError: there are more than tensors in the memory of a device that has this lane.
+      LookupError: if there are more than tensors in the memory of a device that has this lane.
     """
     if not device.lists_in_lane:
         raise LookupError
@@ -85,7 +85,7 @@ def _new_request(op: Op, inputs: Sequence[Any], attrs: dict[str, Any], device: A
     """Returns what the device needs to know of an op on such inputs.
 
     Raises:
-      LookupError: the road must do it; or another error, which the road will find, too.
+      LookupError: if the road must do it; or another error, which the road will find, too.
     """
     values = op.normalised(attrs)
     dtypes = op.check(inputs, values)

@@ -26,7 +26,7 @@ class Module(Trackable):
       name: an identifier; the class's name in small letters when None.
 
     Raises:
-      ValueError: `name` is no identifier.
+      ValueError: if `name` is no identifier.
 
     >>> class Line(tf.Module):
     ...     def __init__(self):

@@ -191,7 +191,7 @@ class Op:
         """Pickles as its name: another process has the op too.
 
         Raises:
-          TypeError: it has not, since the op is not in the table.
+          TypeError: if it has not, since the op is not in the table.
         """
         if OPS.get(self.type) is not self:
             raise TypeError(f"The op {self.type} is not in the table of ops: it cannot be pickled.")
@@ -206,7 +206,7 @@ class Op:
         raise LookupError(f"gradient registry has no entry for: {self.type}")
 
     def has_kernel(self, device_type: str, dtypes: Sequence[DType]) -> bool:
-        """Tells whether the op can run on such a device with inputs of these dtypes."""
+        """Returns whether the op can run on such a device with inputs of these dtypes."""
         if device_type == "CPU" or self._cpu_only is False:
             return True
         if self._cpu_only is True:
@@ -214,7 +214,7 @@ class Op:
         return self._cpu_only.isdisjoint(dtypes)
 
     def is_given_values(self, inputs: Sequence[Any]) -> bool:
-        """Tells whether lists or texts were given for tensors: then TensorFlow converts attributes in another way.
+        """Returns whether lists or texts were given for tensors: then TensorFlow converts attributes in another way.
 
         Source: `ConvertToTensor` of pywrap_tfe_src.cc, which leaves such an op to Python's `args_to_matching_eager`.
         """
@@ -271,7 +271,7 @@ class Op:
         """Returns the inputs' dtypes after checking them against the rule, lists flattened.
 
         Raises:
-          InvalidArgumentError: dtypes differ that must agree, or the op does not take one.
+          InvalidArgumentError: if dtypes differ that must agree, or the op does not take one.
         """
         if not self.tokens:
             return tuple(self.output_dtypes((), attrs, 1))  # what takes nothing is placed by what it makes
@@ -429,7 +429,7 @@ def find_op(type: str) -> Op:
     """Returns the op of a type; families that nobody has used so far are loaded until one has it.
 
     Raises:
-      LookupError: there is none.
+      LookupError: if there is none.
     """
     if type not in OPS:
         from pkgutil import walk_packages  # takes a while to load, and is rarely needed

@@ -30,8 +30,8 @@ def py_function(
       The result as a tensor, or a list of tensors if `Tout` is one.
 
     Raises:
-      InvalidArgumentError: a result is not of its dtype, or `func` raised a TypeError or ValueError.
-      ValueError: `func` cannot be called.
+      InvalidArgumentError: if a result is not of its dtype, or `func` raised a TypeError or ValueError.
+      ValueError: if `func` cannot be called.
 
     >>> tf.py_function(lambda x: x * 2, [tf.constant(2)], tf.int32).numpy()
     np.int32(4)
@@ -74,7 +74,7 @@ def numpy_function(
       The result as a tensor, or a list of tensors if `Tout` is one.
 
     Raises:
-      TypeError: `func` cannot be called.
+      TypeError: if `func` cannot be called.
 
     >>> tf.numpy_function(np.sort, [tf.constant([3, 1, 2])], tf.int32).numpy()
     array([1, 2, 3], dtype=int32)

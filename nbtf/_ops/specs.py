@@ -55,7 +55,7 @@ def broadcast_shapes(a: tuple[int | None, ...], b: tuple[int | None, ...]) -> tu
     """Returns the shape two shapes broadcast to, None for unknown lengths.
 
     Raises:
-      InvalidArgumentError: they do not fit, in TensorFlow's words.
+      InvalidArgumentError: if they do not fit, in TensorFlow's words.
     """
     longer, shorter = (a, b) if len(a) >= len(b) else (b, a)
     padded = (1,) * (len(longer) - len(shorter)) + tuple(shorter)
@@ -73,7 +73,7 @@ def broadcast_shapes(a: tuple[int | None, ...], b: tuple[int | None, ...]) -> tu
 
 
 def may_be_equal(a: Sequence[int | None], b: Sequence[int | None]) -> bool:
-    """Tells whether two shapes could be the same, whatever their unknown lengths are."""
+    """Returns whether two shapes could be the same, whatever their unknown lengths are."""
     return a == b or (len(a) == len(b) and all([m == n or m is None or n is None for m, n in zip(a, b, strict=True)]))
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 
 def is_nested(seq: Any) -> bool:
-    """Tells whether something is a list, a tuple, a dictionary or the like, and not one value.
+    """Returns whether something is a list, a tuple, a dictionary or the like, and not one value.
 
     Args:
       seq: anything.
@@ -36,7 +36,7 @@ def flatten(structure: Any, expand_composites: bool = False) -> list[Any]:
       The values in order; those of a dictionary in the order of its sorted keys.
 
     Raises:
-      TypeError: the keys of a dictionary cannot be sorted.
+      TypeError: if the keys of a dictionary cannot be sorted.
 
     >>> tf.nest.flatten([1, (2, {"b": 4, "a": 3})])
     [1, 2, 3, 4]
@@ -89,8 +89,8 @@ def map_structure(func: Callable[..., Any], *structure: Any, **kwargs: Any) -> A
       The results, in a structure like the first.
 
     Raises:
-      TypeError: `func` cannot be called, or the kinds of the structures differ.
-      ValueError: no structure, structures of different build, or an unknown keyword.
+      TypeError: if `func` cannot be called, or the kinds of the structures differ.
+      ValueError: if no structure, structures of different build, or an unknown keyword.
 
     >>> tf.nest.map_structure(lambda x, y: x + y, {"a": 1, "b": [2, 3]}, {"a": 10, "b": [20, 30]})
     {'a': 11, 'b': [22, 33]}
@@ -122,8 +122,8 @@ def pack_sequence_as(structure: Any, flat_sequence: Any, expand_composites: bool
       A structure like the given one with the new values.
 
     Raises:
-      TypeError: `flat_sequence` is no sequence.
-      ValueError: it has too few or too many values.
+      TypeError: if `flat_sequence` is no sequence.
+      ValueError: if it has too few or too many values.
 
     >>> tf.nest.pack_sequence_as({"b": 0, "a": [0, 0]}, [1, 2, 3])
     {'b': 3, 'a': [1, 2]}
@@ -192,8 +192,8 @@ def assert_same_structure(nest1: Any, nest2: Any, check_types: bool = True, expa
       expand_composites: accepted and ignored.
 
     Raises:
-      TypeError: the kinds of sequences differ.
-      ValueError: something is nested in one and not in the other, or of another length, or has other keys.
+      TypeError: if the kinds of sequences differ.
+      ValueError: if something is nested in one and not in the other, or of another length, or has other keys.
 
     >>> tf.nest.assert_same_structure([1, (2, 3)], ["a", ("b", "c")])
     """

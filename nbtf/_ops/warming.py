@@ -57,7 +57,7 @@ def chosen(ops: str | Sequence[str]) -> dict[str, Callable[[], object]]:
     """Returns the groups that were asked for.
 
     Raises:
-      ValueError: there is no such group.
+      ValueError: if there is no such group.
     """
     groups = core()
     names: list[Any] = [ops] if isinstance(ops, str) else check_several(ops, "ops", "names of groups of ops, or 'core'")

@@ -37,7 +37,7 @@ def bitcast(input: TensorLike, type: DTypeLike, name: str | None = None) -> Tens
       A tensor with the same bits; it shares the memory.
 
     Raises:
-      InvalidArgumentError: the last axis does not fit, or the dtype is no number's.
+      InvalidArgumentError: if the last axis does not fit, or the dtype is no number's.
 
     >>> tf.bitcast([1.0, 2.0], tf.int32).numpy().tolist()
     [1065353216, 1073741824]

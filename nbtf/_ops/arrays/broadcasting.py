@@ -56,7 +56,7 @@ def reshape(tensor: TensorLike, shape: Any, name: str | None = None) -> Tensor:
       The same values, sharing memory with `tensor` where they are on one device.
 
     Raises:
-      InvalidArgumentError: the number of elements does not fit.
+      InvalidArgumentError: if the number of elements does not fit.
 
     >>> tf.reshape([1, 2, 3, 4], [2, -1]).numpy()
     array([[1, 2],

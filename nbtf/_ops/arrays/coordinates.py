@@ -75,7 +75,7 @@ def gather_nd(
       What stands there, shape `[..., *params.shape[depth:]]`.
 
     Raises:
-      InvalidArgumentError: a position is outside (a real GPU reads zeros there), or too long for `params`.
+      InvalidArgumentError: if a position is outside (a real GPU reads zeros there), or too long for `params`.
 
     >>> tf.gather_nd([[1, 2], [3, 4]], [[0, 1], [1, 0]]).numpy()
     array([2, 3], dtype=int32)
@@ -150,7 +150,7 @@ def scatter_nd(
       A tensor of `updates`' dtype.
 
     Raises:
-      InvalidArgumentError: a position is outside (a real GPU writes nothing there), or the shapes do not fit.
+      InvalidArgumentError: if a position is outside (a real GPU writes nothing there), or the shapes do not fit.
 
     >>> tf.scatter_nd([[1], [3], [1]], [5, 6, 7], [5]).numpy()
     array([ 0, 12,  0,  6,  0], dtype=int32)

@@ -38,8 +38,8 @@ def constant(
       A tensor on the current device.
 
     Raises:
-      TypeError: the value does not suit `dtype` or `shape`.
-      ValueError: lists of unequal length, or something that cannot be a tensor.
+      TypeError: if the value does not suit `dtype` or `shape`.
+      ValueError: if lists of unequal length, or something that cannot be a tensor.
 
     >>> tf.constant([1, 2, 3, 4], shape=[2, 2]).numpy()
     array([[1, 2],
@@ -97,8 +97,8 @@ def convert_to_tensor(
       dtype_hint: what the result becomes if the value suits it; without effect on tensors.
 
     Raises:
-      TypeError: a Python value does not suit `dtype`.
-      ValueError: a tensor of another dtype, or something that cannot be a tensor.
+      TypeError: if a Python value does not suit `dtype`.
+      ValueError: if a tensor of another dtype, or something that cannot be a tensor.
 
     >>> one = tf.constant(1)
     >>> tf.convert_to_tensor([[one, 2], [3, 4]]).numpy()
@@ -143,7 +143,7 @@ def fill(dims: Any, value: TensorLike, name: str | None = None, layout: None = N
       A tensor of that shape and of `value`'s dtype.
 
     Raises:
-      InvalidArgumentError: a length is negative, or `value` is no scalar.
+      InvalidArgumentError: if a length is negative, or `value` is no scalar.
 
     >>> tf.fill([2, 3], 9).numpy()
     array([[9, 9, 9],
@@ -171,8 +171,8 @@ def lengths_of(shape: Any) -> Any:
     """Returns the lengths of a shape given in Python values; tensors as they are.
 
     Raises:
-      TypeError: a length is no integer, in TensorFlow's words.
-      ValueError: a length is None.
+      TypeError: if a length is no integer, in TensorFlow's words.
+      ValueError: if a length is None.
     """
     if shape.__class__ is Tensor or (shape.__class__ is list and {*map(type, shape)} == {int}):
         return shape
@@ -212,7 +212,7 @@ def ones(shape: Any, dtype: DTypeLike = float32, name: str | None = None, layout
       layout: accepted and ignored; there are no distributed layouts.
 
     Raises:
-      TypeError: a length is no integer, or the dtype is string.
+      TypeError: if a length is no integer, or the dtype is string.
 
     >>> tf.ones([3], tf.int32).numpy()
     array([1, 1, 1], dtype=int32)
@@ -273,7 +273,7 @@ def ones_like(
       A tensor of ones.
 
     Raises:
-      InvalidArgumentError: `input` has strings.
+      InvalidArgumentError: if `input` has strings.
 
     >>> tf.ones_like([[1, 2]], dtype=tf.float32).numpy()
     array([[1., 1.]], dtype=float32)
@@ -285,7 +285,7 @@ def ones_like(
 
 
 def is_tensor(x: object) -> bool:
-    """Tells whether something is a tensor or a variable.
+    """Returns whether something is a tensor or a variable.
 
     Args:
       x: anything.
@@ -303,7 +303,7 @@ def is_tensor(x: object) -> bool:
 
 
 def executing_eagerly() -> bool:
-    """Tells whether ops run at once; not so while a graph is built.
+    """Returns whether ops run at once; not so while a graph is built.
 
     Returns:
       True outside graphs.
@@ -315,7 +315,7 @@ def executing_eagerly() -> bool:
 
 
 def inside_function() -> bool:
-    """Tells whether ops are recorded for a `tf.function` or a part of one.
+    """Returns whether ops are recorded for a `tf.function` or a part of one.
 
     >>> tf.inside_function(), tf.function(tf.inside_function)()
     (False, <tf.Tensor: shape=(), dtype=bool, numpy=True>)

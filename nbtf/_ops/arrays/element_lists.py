@@ -46,7 +46,7 @@ def elements_of(tensor: Tensor) -> Elements:
     """Returns the list that a tensor holds.
 
     Raises:
-      InvalidArgumentError: the tensor holds no list.
+      InvalidArgumentError: if the tensor holds no list.
     """
     value = tensor._array[()] if tensor._dtype is variant and not tensor._array.shape else None
     if not isinstance(value, Elements):
@@ -60,7 +60,7 @@ def with_tensors(elements: Elements, tensors: Sequence[Any]) -> Tensor:
 
 
 def is_list(value: Any) -> bool:
-    """Tells whether a value is a tensor that holds a list."""
+    """Returns whether a value is a tensor that holds a list."""
     return value.__class__ is Tensor and value._dtype is variant and isinstance(value._array[()], Elements)
 
 
@@ -144,7 +144,7 @@ def common_shape(elements: Elements, shape: TensorShape) -> TensorShape:
     """Returns what the elements have in common, from the shapes that are known of them.
 
     Raises:
-      InvalidArgumentError: elements have different shapes.
+      InvalidArgumentError: if elements have different shapes.
     """
     merged = elements.shape.merge_with(shape)
     for tensor in elements.tensors:
@@ -229,7 +229,7 @@ def check_vectors(tensors: Sequence[Any]) -> None:
     """Checks that no element is a scalar.
 
     Raises:
-      InvalidArgumentError: one is.
+      InvalidArgumentError: if one is.
     """
     for number, tensor in enumerate(tensors):
         if not tensor.shape.rank:

@@ -128,7 +128,7 @@ def gather(
       The slices, with the axes of `indices` in the place of `axis`.
 
     Raises:
-      InvalidArgumentError: a number is outside (not on a real GPU), or there are no such axes.
+      InvalidArgumentError: if a number is outside (not on a real GPU), or there are no such axes.
 
     >>> tf.gather([[1, 2, 3], [4, 5, 6]], [2, 0], axis=1).numpy()
     array([[3, 1],
@@ -192,7 +192,7 @@ def boolean_mask(tensor: TensorLike, mask: TensorLike, axis: Any = None, name: s
       The marked slices, with one axis in the place of those the mask covers.
 
     Raises:
-      ValueError: the mask is a scalar, or its shape does not fit.
+      ValueError: if the mask is a scalar, or its shape does not fit.
 
     >>> tf.boolean_mask([[1, 2], [3, 4], [5, 6]], [True, False, True]).numpy()
     array([[1, 2],
@@ -221,8 +221,8 @@ def repeat(input: TensorLike, repeats: Any, axis: int | None = None, name: str |
       The longer tensor.
 
     Raises:
-      TypeError: `repeats` are no integers.
-      ValueError: there is no such axis, or not one number for each slice.
+      TypeError: if `repeats` are no integers.
+      ValueError: if there is no such axis, or not one number for each slice.
 
     >>> tf.repeat([[1, 2], [3, 4]], [1, 2], axis=0).numpy()
     array([[1, 2],

@@ -96,7 +96,7 @@ def ensure_shape(x: TensorLike, shape: ShapeLike, name: str | None = None) -> Te
       A tensor with the same values.
 
     Raises:
-      InvalidArgumentError: it has another shape.
+      InvalidArgumentError: if it has another shape.
 
     >>> tf.ensure_shape([[1, 2], [3, 4]], [None, 2]).shape
     TensorShape([2, 2])

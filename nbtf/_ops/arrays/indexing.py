@@ -36,8 +36,8 @@ def getitem(tensor: Any, key: Any) -> Tensor:
       The part, with the axes that are left.
 
     Raises:
-      InvalidArgumentError: an element outside, more parts than axes, a step of 0.
-      TypeError: a part of the key is nothing of the above.
+      InvalidArgumentError: if an element outside, more parts than axes, a step of 0.
+      TypeError: if a part of the key is nothing of the above.
 
     >>> t = tf.constant([[1, 2, 3], [4, 5, 6]])
     >>> t[0, 1].numpy(), t[:, ::2].numpy().tolist(), t[..., tf.newaxis].shape
@@ -105,7 +105,7 @@ def slice_spec(key: Any) -> tuple[list[Any], list[Any], list[Any], Masks]:
       key: one part or a list of them: a number, a slice, `...`, None, or an integer tensor.
 
     Raises:
-      TypeError: a part is none of these, in TensorFlow's words.
+      TypeError: if a part is none of these, in TensorFlow's words.
     """
     items: list[Any] = [*key] if isinstance(key, list | tuple) else [key]
     meanings = [_meaning(item) for item in items]
@@ -239,7 +239,7 @@ def strided_slice(
       The part.
 
     Raises:
-      InvalidArgumentError: an element outside, a step of 0, or more places than axes.
+      InvalidArgumentError: if an element outside, a step of 0, or more places than axes.
 
     >>> tf.strided_slice([1, 2, 3, 4, 5], [0], [5], [2]).numpy()
     array([1, 3, 5], dtype=int32)

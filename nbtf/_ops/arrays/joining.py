@@ -77,7 +77,7 @@ def concat(values: Any, axis: Any, name: str | None = "concat") -> Tensor:
       One tensor of the same rank.
 
     Raises:
-      InvalidArgumentError: dtypes or shapes do not fit, or there is no such axis.
+      InvalidArgumentError: if dtypes or shapes do not fit, or there is no such axis.
 
     >>> tf.concat([[[1, 2]], [[3, 4]]], axis=0).numpy()
     array([[1, 2],
@@ -155,7 +155,7 @@ def stack(values: Any, axis: int = 0, name: str | None = "stack") -> Tensor:
       One tensor of a rank one higher. A list of Python values along axis 0 is a constant, and no op runs.
 
     Raises:
-      ValueError: there cannot be such an axis.
+      ValueError: if there cannot be such an axis.
 
     >>> tf.stack([[1, 2], [3, 4]], axis=1).numpy()
     array([[1, 3],
@@ -224,8 +224,8 @@ def unstack(value: TensorLike, num: int | None = None, axis: int = 0, name: str 
       A list of tensors of a rank one lower.
 
     Raises:
-      InvalidArgumentError: the axis is not `num` long.
-      ValueError: there is no such axis, or its length is not known.
+      InvalidArgumentError: if the axis is not `num` long.
+      ValueError: if there is no such axis, or its length is not known.
 
     >>> [t.numpy().tolist() for t in tf.unstack([[1, 2], [3, 4]], axis=1)]
     [[1, 3], [2, 4]]
@@ -316,8 +316,8 @@ def split(
       A list of tensors of the same rank.
 
     Raises:
-      InvalidArgumentError: the parts do not make up the axis, or there is no such axis.
-      ValueError: `num_or_size_splits` is a scalar tensor.
+      InvalidArgumentError: if the parts do not make up the axis, or there is no such axis.
+      ValueError: if `num_or_size_splits` is a scalar tensor.
 
     >>> [t.numpy().tolist() for t in tf.split([1, 2, 3, 4, 5], [2, -1])]
     [[1, 2], [3, 4, 5]]

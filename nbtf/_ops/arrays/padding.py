@@ -27,7 +27,7 @@ def as_pairs(value: Any) -> Pairs:
     """Returns the paddings of every axis.
 
     Raises:
-      InvalidArgumentError: they are not pairs, in TensorFlow's words.
+      InvalidArgumentError: if they are not pairs, in TensorFlow's words.
     """
     rows = (
         value.numpy().tolist()
@@ -137,8 +137,8 @@ def pad(
       The larger tensor.
 
     Raises:
-      InvalidArgumentError: `paddings` do not fit the tensor, or a mirror would have to show more than there is.
-      ValueError: there is no such mode.
+      InvalidArgumentError: if `paddings` do not fit the tensor, or a mirror would have to show more than there is.
+      ValueError: if there is no such mode.
 
     >>> tf.pad([1, 2, 3], [[2, 1]], mode="REFLECT").numpy()
     array([3, 2, 1, 2, 3, 2], dtype=int32)
@@ -242,7 +242,7 @@ def tile(input: TensorLike, multiples: Any, name: str | None = None) -> Tensor:
       The larger tensor.
 
     Raises:
-      InvalidArgumentError: there is not one number for each axis, or one is negative.
+      InvalidArgumentError: if there is not one number for each axis, or one is negative.
 
     >>> tf.tile([[1, 2]], [2, 2]).numpy()
     array([[1, 2, 1, 2],

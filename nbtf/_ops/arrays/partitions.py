@@ -39,7 +39,7 @@ def sequence_mask(lengths: TensorLike, maxlen: Any = None, dtype: DTypeLike = bo
       A tensor of shape `[*lengths.shape, maxlen]`, True or 1 where an element belongs to its sequence.
 
     Raises:
-      ValueError: `maxlen` is no scalar.
+      ValueError: if `maxlen` is no scalar.
 
     >>> tf.sequence_mask([1, 3]).numpy()
     array([[ True, False, False],
@@ -96,7 +96,7 @@ def dynamic_partition(
       A list of tensors; slices keep their order.
 
     Raises:
-      InvalidArgumentError: a number is outside `[0, num_partitions)`, or shapes do not fit.
+      InvalidArgumentError: if a number is outside `[0, num_partitions)`, or shapes do not fit.
 
     >>> [t.numpy().tolist() for t in tf.dynamic_partition([1, 2, 3, 4], [0, 1, 0, 1], 2)]
     [[1, 3], [2, 4]]

@@ -51,7 +51,7 @@ def as_number(value: Any) -> Any:
     """Returns a Python number; of a tensor, its value.
 
     Raises:
-      InvalidArgumentError: it is a list of several.
+      InvalidArgumentError: if it is a list of several.
     """
     if value.__class__ is int or value.__class__ is float:
         return value
@@ -111,8 +111,8 @@ def range(
       A vector.
 
     Raises:
-      InvalidArgumentError: the step is 0 or leads away from `limit`.
-      TypeError: a number does not suit `dtype`.
+      InvalidArgumentError: if the step is 0 or leads away from `limit`.
+      TypeError: if a number does not suit `dtype`.
 
     >>> tf.range(3).numpy(), tf.range(1, 2, 0.25).numpy()
     (array([0, 1, 2], dtype=int32), array([1.  , 1.25, 1.5 , 1.75], dtype=float32))
@@ -182,8 +182,8 @@ def linspace(start: TensorLike, stop: TensorLike, num: Any, name: str | None = N
       A tensor with one axis more than `start` and `stop`, which broadcast.
 
     Raises:
-      InvalidArgumentError: `num` is negative.
-      TypeError: `num` is no integer, or `stop` does not suit `start`'s dtype.
+      InvalidArgumentError: if `num` is negative.
+      TypeError: if `num` is no integer, or `stop` does not suit `start`'s dtype.
 
     >>> tf.linspace(0.0, 1.0, 5).numpy()
     array([0.  , 0.25, 0.5 , 0.75, 1.  ], dtype=float32)
@@ -281,8 +281,8 @@ def one_hot(
       A tensor with one axis more than `indices`.
 
     Raises:
-      InvalidArgumentError: `depth` is negative, or there is no such axis.
-      TypeError: the values' dtypes differ.
+      InvalidArgumentError: if `depth` is negative, or there is no such axis.
+      TypeError: if the values' dtypes differ.
 
     >>> tf.one_hot([0, 2], 3).numpy()
     array([[1., 0., 0.],
@@ -357,8 +357,8 @@ def meshgrid(*args: TensorLike, **kwargs: Any) -> list[Tensor]:
       One tensor for each vector, all of the grid's shape.
 
     Raises:
-      ValueError: there is no such indexing.
-      TypeError: an unknown keyword.
+      ValueError: if there is no such indexing.
+      TypeError: if an unknown keyword.
 
     >>> x, y = tf.meshgrid([1, 2], [3, 4, 5])
     >>> x.numpy().tolist(), y.numpy().tolist()

@@ -68,7 +68,7 @@ def tensor_scatter_nd_update(
         last counts.
 
     Raises:
-      InvalidArgumentError: a position is outside (a real GPU writes nothing there), or the shapes do not fit.
+      InvalidArgumentError: if a position is outside (a real GPU writes nothing there), or the shapes do not fit.
 
     >>> tf.tensor_scatter_nd_update([1, 2, 3], [[0], [2]], [9, 8]).numpy()
     array([9, 2, 8], dtype=int32)
@@ -108,7 +108,7 @@ def tensor_scatter_nd_add(
       bad_indices_policy: accepted and ignored; positions outside: see Raises.
 
     Raises:
-      InvalidArgumentError: a position is outside (a real GPU writes nothing there), or the shapes do not fit.
+      InvalidArgumentError: if a position is outside (a real GPU writes nothing there), or the shapes do not fit.
 
     >>> tf.tensor_scatter_nd_add([1, 2, 3], [[0], [0]], [10, 20]).numpy()
     array([31,  2,  3], dtype=int32)
@@ -143,7 +143,7 @@ def tensor_scatter_nd_sub(
       bad_indices_policy: accepted and ignored; positions outside: see Raises.
 
     Raises:
-      InvalidArgumentError: a position is outside (a real GPU writes nothing there), or the shapes do not fit.
+      InvalidArgumentError: if a position is outside (a real GPU writes nothing there), or the shapes do not fit.
 
     >>> tf.tensor_scatter_nd_sub([10, 20, 30], [[0], [2]], [1, 2]).numpy()
     array([ 9, 20, 28], dtype=int32)
@@ -178,7 +178,7 @@ def tensor_scatter_nd_max(
       bad_indices_policy: accepted and ignored; positions outside: see Raises.
 
     Raises:
-      InvalidArgumentError: a position is outside (a real GPU writes nothing there), or the shapes do not fit.
+      InvalidArgumentError: if a position is outside (a real GPU writes nothing there), or the shapes do not fit.
 
     >>> tf.tensor_scatter_nd_max([1, 5, 3], [[0], [1]], [4, 4]).numpy()
     array([4, 5, 3], dtype=int32)
@@ -218,7 +218,7 @@ def tensor_scatter_nd_min(
       bad_indices_policy: accepted and ignored; positions outside: see Raises.
 
     Raises:
-      InvalidArgumentError: a position is outside (a real GPU writes nothing there), or the shapes do not fit.
+      InvalidArgumentError: if a position is outside (a real GPU writes nothing there), or the shapes do not fit.
 
     >>> tf.tensor_scatter_nd_min([4, 1, 3], [[0], [1]], [2, 2]).numpy()
     array([2, 1, 3], dtype=int32)

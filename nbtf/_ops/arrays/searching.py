@@ -154,8 +154,8 @@ def searchsorted(
       The places, in the shape of `values`.
 
     Raises:
-      InvalidArgumentError: the rows are not equally many.
-      ValueError: there is no such side.
+      InvalidArgumentError: if the rows are not equally many.
+      ValueError: if there is no such side.
 
     >>> tf.searchsorted([1, 3, 5], [0, 3, 9]).numpy()
     array([0, 1, 3], dtype=int32)

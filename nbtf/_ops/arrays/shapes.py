@@ -189,7 +189,7 @@ def transpose(a: TensorLike, perm: Any = None, conjugate: bool = False, name: st
       The tensor with its axes in the new order.
 
     Raises:
-      InvalidArgumentError: `perm` does not name every axis once.
+      InvalidArgumentError: if `perm` does not name every axis once.
 
     >>> tf.transpose([[1, 2, 3], [4, 5, 6]]).numpy()
     array([[1, 4],
@@ -206,7 +206,7 @@ def permuted(shape: tuple[int | None, ...], perm: tuple[int, ...] | int | None) 
     """Returns a shape with its axes in another order.
 
     Raises:
-      InvalidArgumentError: `perm` does not name every axis once, in TensorFlow's words.
+      InvalidArgumentError: if `perm` does not name every axis once, in TensorFlow's words.
     """
     if perm is None:
         return shape[::-1]
@@ -303,7 +303,7 @@ def expand_dims(input: TensorLike, axis: Any, name: str | None = None) -> Tensor
       The same values with one axis more, sharing memory with `input` where they are on one device.
 
     Raises:
-      InvalidArgumentError: there cannot be such an axis.
+      InvalidArgumentError: if there cannot be such an axis.
 
     >>> tf.expand_dims([1, 2], -1).shape
     TensorShape([2, 1])
@@ -354,7 +354,7 @@ def squeeze(input: TensorLike, axis: Any = None, name: str | None = None) -> Ten
       The same values with fewer axes, sharing memory with `input` where they are on one device.
 
     Raises:
-      InvalidArgumentError: an axis does not exist or has another length.
+      InvalidArgumentError: if an axis does not exist or has another length.
 
     >>> tf.squeeze([[[1], [2]]]).numpy()
     array([1, 2], dtype=int32)
@@ -394,7 +394,7 @@ def broadcast_static_shape(shape_x: TensorShape, shape_y: TensorShape) -> Tensor
       The common shape.
 
     Raises:
-      ValueError: they do not fit.
+      ValueError: if they do not fit.
 
     >>> tf.broadcast_static_shape(tf.TensorShape([1, 2]), tf.TensorShape([3, 2]))
     TensorShape([3, 2])
@@ -422,7 +422,7 @@ def broadcast_dynamic_shape(shape_x: TensorLike, shape_y: TensorLike) -> Tensor:
       An int32 vector with the common shape.
 
     Raises:
-      InvalidArgumentError: they do not fit.
+      InvalidArgumentError: if they do not fit.
 
     >>> tf.broadcast_dynamic_shape([1, 2], [3, 1]).numpy()
     array([3, 2], dtype=int32)

@@ -54,7 +54,7 @@ def slice(input_: TensorLike, begin: Any, size: Any, name: str | None = None) ->
       The block, of the same rank.
 
     Raises:
-      InvalidArgumentError: the block reaches outside, or there is not one number for each axis.
+      InvalidArgumentError: if the block reaches outside, or there is not one number for each axis.
 
     >>> tf.slice([[1, 2, 3], [4, 5, 6]], [1, 0], [1, -1]).numpy()
     array([[4, 5, 6]], dtype=int32)
@@ -104,7 +104,7 @@ def reverse(tensor: TensorLike, axis: Any, name: str | None = None) -> Tensor:
       axis: a list of axes, counted from the end if negative.
 
     Raises:
-      InvalidArgumentError: `axis` is no list, names an axis twice, or one that there is not.
+      InvalidArgumentError: if `axis` is no list, names an axis twice, or one that there is not.
 
     >>> tf.reverse([1, 2, 3], [0]).numpy()
     array([3, 2, 1], dtype=int32)
@@ -160,7 +160,7 @@ def roll(input: TensorLike, shift: Any, axis: Any, name: str | None = None) -> T
       axis: along which axis; a list if `shift` is one.
 
     Raises:
-      InvalidArgumentError: `shift` and `axis` are not equally many, or there is no such axis.
+      InvalidArgumentError: if `shift` and `axis` are not equally many, or there is no such axis.
 
     >>> tf.roll([1, 2, 3, 4], shift=1, axis=0).numpy()
     array([4, 1, 2, 3], dtype=int32)

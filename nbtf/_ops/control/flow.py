@@ -30,8 +30,8 @@ def cond(
       false_fn: called if it is not.
 
     Raises:
-      TypeError: a function is missing or cannot be called.
-      ValueError: `pred` has several elements.
+      TypeError: if a function is missing or cannot be called.
+      ValueError: if `pred` has several elements.
 
     >>> x = tf.constant(3)
     >>> tf.cond(x > 2, lambda: "large", lambda: "small")
@@ -71,8 +71,8 @@ def case(
       strict: accepted and ignored; results stay as they are.
 
     Raises:
-      InvalidArgumentError: no condition is true and there is no default; or several are and `exclusive` is set.
-      TypeError: these are no pairs of tensors and functions.
+      InvalidArgumentError: if no condition is true and there is no default; or several are and `exclusive` is set.
+      TypeError: if these are no pairs of tensors and functions.
 
     >>> x = tf.constant(3)
     >>> tf.case([(x < 0, lambda: "below"), (x > 2, lambda: "above")], default=lambda: "between")
@@ -153,8 +153,8 @@ def switch_case(
       default: called if there is no function of that number; the last when None.
 
     Raises:
-      TypeError: `branch_index` is no tensor, or something cannot be called.
-      ValueError: the numbers do not run from 0 up.
+      TypeError: if `branch_index` is no tensor, or something cannot be called.
+      ValueError: if the numbers do not run from 0 up.
 
     >>> tf.switch_case(tf.constant(1), [lambda: "zero", lambda: "one"])
     'one'
@@ -213,8 +213,8 @@ def while_loop(
       The last values.
 
     Raises:
-      TypeError: a function cannot be called, or `body` does not return a list.
-      ValueError: there are no variables, or `body` returns another structure.
+      TypeError: if a function cannot be called, or `body` does not return a list.
+      ValueError: if there are no variables, or `body` returns another structure.
 
     >>> i, total = tf.while_loop(lambda i, total: i < 4, lambda i, total: (i + 1, total + i), (tf.constant(0), 0))
     >>> i.numpy().item(), total.numpy().item()
@@ -269,7 +269,7 @@ def control_dependencies(control_inputs: Any) -> AbstractContextManager[None]:
         None, in a graph, waits for nothing.
 
     Raises:
-      TypeError: if, in a graph, one of them is neither a tensor nor a node.
+      TypeError: if if, in a graph, one of them is neither a tensor nor a node.
 
     >>> v = tf.Variable(1.0)
     >>> with tf.control_dependencies([v.assign_add(1.0)]):
@@ -294,7 +294,7 @@ def group(*inputs: Any, **kwargs: Any) -> Any:
       **kwargs: `name`: accepted and ignored.
 
     Raises:
-      ValueError: an unknown keyword.
+      ValueError: if an unknown keyword.
 
     >>> tf.group(tf.constant(1), tf.constant(2))
     """

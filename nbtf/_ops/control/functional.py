@@ -40,9 +40,9 @@ def map_fn(
       The stacked results.
 
     Raises:
-      InvalidArgumentError: a result has another dtype than the signature.
-      TypeError: `fn` cannot be called.
-      ValueError: `elems` are scalars or not equally long, or results have another structure or unequal shapes.
+      InvalidArgumentError: if a result has another dtype than the signature.
+      TypeError: if `fn` cannot be called.
+      ValueError: if `elems` are scalars or not equally long, or results have another structure or unequal shapes.
 
     >>> tf.map_fn(lambda x: x * x, tf.constant([1, 2, 3])).numpy()
     array([1, 4, 9], dtype=int32)
@@ -123,7 +123,7 @@ def vectorized_map(fn: Callable[..., Any], elems: Any, fallback_to_while_loop: b
       The stacked results, in the structure in which `fn` returns them.
 
     Raises:
-      ValueError: `elems` are scalars or not equally long.
+      ValueError: if `elems` are scalars or not equally long.
 
     >>> tf.vectorized_map(lambda x: x * x, tf.constant([1, 2, 3])).numpy()
     array([1, 4, 9], dtype=int32)
@@ -164,7 +164,7 @@ def foldl(
       What came out last.
 
     Raises:
-      OutOfRangeError: there is nothing to begin with.
+      OutOfRangeError: if there is nothing to begin with.
 
     >>> tf.foldl(lambda total, x: total + x, tf.constant([1, 2, 3])).numpy()
     np.int32(6)
@@ -194,7 +194,7 @@ def foldr(
       What came out last.
 
     Raises:
-      OutOfRangeError: there is nothing to begin with.
+      OutOfRangeError: if there is nothing to begin with.
 
     >>> tf.foldr(lambda total, x: total - x, tf.constant([1, 2, 10])).numpy()
     np.int32(7)
@@ -227,9 +227,9 @@ def scan(
       The stacked results; that of the first slice in front, also in reverse.
 
     Raises:
-      InvalidArgumentError: a result has another dtype than the first.
-      OutOfRangeError: there is nothing to begin with.
-      ValueError: results have another structure or unequal shapes.
+      InvalidArgumentError: if a result has another dtype than the first.
+      OutOfRangeError: if there is nothing to begin with.
+      ValueError: if results have another structure or unequal shapes.
 
     >>> tf.scan(lambda total, x: total + x, tf.constant([1, 2, 3])).numpy()
     array([1, 3, 6], dtype=int32)

@@ -41,7 +41,7 @@ def print(*inputs: Any, **kwargs: Any) -> None:  # TensorFlow's name
         and ignored.
 
     Raises:
-      ValueError: another keyword, or another stream.
+      ValueError: if another keyword, or another stream.
 
     >>> import sys
     >>> tf.print("x", tf.constant([1.0, 2.5]), [1, tf.constant(2)], output_stream=sys.stdout)

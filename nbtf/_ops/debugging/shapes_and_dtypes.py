@@ -28,8 +28,8 @@ def assert_rank(x: Any, rank: Any, message: str | None = None, name: str | None 
       message: what the error begins with.
 
     Raises:
-      ValueError: it has more or fewer, or `rank` is no scalar.
-      TypeError: `rank` is no integer.
+      ValueError: if it has more or fewer, or `rank` is no scalar.
+      TypeError: if `rank` is no integer.
 
     >>> tf.debugging.assert_rank([[1, 2]], 2)
     """
@@ -82,7 +82,7 @@ def assert_scalar(tensor: Any, message: str | None = None, name: str | None = No
       message: what the error begins with.
 
     Raises:
-      ValueError: it has axes.
+      ValueError: if it has axes.
 
     >>> tf.debugging.assert_scalar(1)
     """
@@ -100,7 +100,7 @@ def assert_type(tensor: Any, tf_type: DTypeLike, message: str | None = None, nam
       message: what the error begins with.
 
     Raises:
-      TypeError: it has another.
+      TypeError: if it has another.
 
     >>> tf.debugging.assert_type(tf.constant(1), tf.int32)
     """
@@ -122,7 +122,7 @@ def assert_integer(x: Any, message: str | None = None, name: str | None = None) 
       message: what the error begins with.
 
     Raises:
-      TypeError: it is not.
+      TypeError: if it is not.
 
     >>> tf.debugging.assert_integer(tf.constant(1))
     """
@@ -139,7 +139,7 @@ def assert_proper_iterable(values: Any) -> None:
       values: what is checked.
 
     Raises:
-      TypeError: it is one thing, or cannot be iterated at all.
+      TypeError: if it is one thing, or cannot be iterated at all.
 
     >>> tf.debugging.assert_proper_iterable([1])
     """
@@ -160,7 +160,7 @@ def assert_same_float_dtype(tensors: Sequence[Any] | None = None, dtype: DTypeLi
       The dtype; float32 without any.
 
     Raises:
-      ValueError: dtypes differ, or they are not of floating-point numbers.
+      ValueError: if dtypes differ, or they are not of floating-point numbers.
 
     >>> tf.debugging.assert_same_float_dtype([tf.constant(1.0), tf.constant(2.0)])
     tf.float32
@@ -193,7 +193,7 @@ def assert_shapes(
       message: what the error begins with.
 
     Raises:
-      ValueError: a shape is another.
+      ValueError: if a shape is another.
 
     >>> tf.debugging.assert_shapes([(tf.ones([2, 3]), ("N", "M")), (tf.ones([3]), ("M",))])
     """

@@ -72,7 +72,7 @@ def check_numerics(tensor: TensorLike, message: str, name: str | None = None) ->
       message: what the error begins with.
 
     Raises:
-      InvalidArgumentError: an element is infinite or not a number.
+      InvalidArgumentError: if an element is infinite or not a number.
 
     >>> tf.debugging.check_numerics([1.0], "loss").numpy()
     array([1.], dtype=float32)
@@ -88,7 +88,7 @@ def assert_all_finite(x: TensorLike, message: str, name: str | None = None) -> T
       message: what the error begins with.
 
     Raises:
-      InvalidArgumentError: an element is infinite or not a number.
+      InvalidArgumentError: if an element is infinite or not a number.
 
     >>> tf.debugging.assert_all_finite([1.0], "loss").numpy()
     array([1.], dtype=float32)
@@ -106,8 +106,8 @@ def Assert(condition: Any, data: Any, summarize: int | None = None, name: str | 
       summarize: how many elements of each are shown, 3 by default, -1 for all.
 
     Raises:
-      InvalidArgumentError: it does not hold.
-      TypeError: `data` is no list.
+      InvalidArgumentError: if it does not hold.
+      TypeError: if `data` is no list.
 
     >>> tf.debugging.Assert(True, ["never shown"])
     """
@@ -144,7 +144,7 @@ def assert_equal(
       summarize: how many elements of each the error shows, 3 by default, -1 for all.
 
     Raises:
-      InvalidArgumentError: they differ somewhere.
+      InvalidArgumentError: if they differ somewhere.
 
     >>> tf.debugging.assert_equal([1, 2], [1, 2])
     """
@@ -258,8 +258,8 @@ def assert_near(
       summarize: how many elements of each the error shows, 3 by default, -1 for all.
 
     Raises:
-      InvalidArgumentError: they differ by more somewhere.
-      ValueError: a tolerance is not given and the dtype has no precision.
+      InvalidArgumentError: if they differ by more somewhere.
+      ValueError: if a tolerance is not given and the dtype has no precision.
 
     >>> tf.debugging.assert_near([1.0, 2.0], [1.0, 2.1], atol=0.2)
     """
@@ -300,7 +300,7 @@ def assert_positive(
       summarize: how many elements the error shows, 3 by default, -1 for all.
 
     Raises:
-      InvalidArgumentError: it does not hold somewhere.
+      InvalidArgumentError: if it does not hold somewhere.
 
     >>> tf.debugging.assert_positive([1, 2])
     """

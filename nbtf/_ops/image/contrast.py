@@ -50,7 +50,7 @@ def adjust_contrast(images: TensorLike, contrast_factor: TensorLike) -> Tensor:
       The images, of their shape and dtype.
 
     Raises:
-      InvalidArgumentError: `images` has fewer than three axes, or `contrast_factor` is not a scalar.
+      InvalidArgumentError: if `images` has fewer than three axes, or `contrast_factor` is not a scalar.
 
     >>> tf.image.adjust_contrast([[[1.0], [3.0]]], 2.0).numpy().tolist()
     [[[0.0], [4.0]]]

@@ -279,7 +279,7 @@ def eigh(tensor: TensorLike, name: str | None = None) -> tuple[Tensor, Tensor]:
       The eigenvalues, smallest first, shape `[..., n]`, and the eigenvectors in the columns of a matrix.
 
     Raises:
-      InvalidArgumentError: the matrices are not square, or one is not finite and has no eigenvalues.
+      InvalidArgumentError: if the matrices are not square, or one is not finite and has no eigenvalues.
 
     >>> values, vectors = tf.linalg.eigh([[2.0, 0.0], [0.0, 1.0]])
     >>> values.numpy()
@@ -359,7 +359,7 @@ def matrix_rank(
       int32 numbers, shape `[...]`.
 
     Raises:
-      ValueError: `a` has less than two axes.
+      ValueError: if `a` has less than two axes.
 
     >>> tf.linalg.matrix_rank([[1.0, 2.0], [2.0, 4.0]]).numpy()
     np.int32(1)

@@ -79,7 +79,7 @@ def diag(
       Matrices, shape `[..., rows, columns]`.
 
     Raises:
-      InvalidArgumentError: the diagonals do not fit the matrices.
+      InvalidArgumentError: if the diagonals do not fit the matrices.
 
     >>> tf.linalg.diag([1, 2]).numpy()
     array([[1, 0],
@@ -155,7 +155,7 @@ def diag_part(
       The diagonal, shape `[..., length]`; those of a range, the highest first, shape `[..., count, length]`.
 
     Raises:
-      InvalidArgumentError: there are no matrices, or no such diagonals.
+      InvalidArgumentError: if there are no matrices, or no such diagonals.
 
     >>> tf.linalg.diag_part([[1, 2], [3, 4]]).numpy()
     array([1, 4], dtype=int32)
@@ -211,7 +211,7 @@ def set_diag(
       align: where shorter diagonals of a range stand in their rows, above and below the main one.
 
     Raises:
-      InvalidArgumentError: the diagonals do not fit.
+      InvalidArgumentError: if the diagonals do not fit.
 
     >>> tf.linalg.set_diag([[1, 2], [3, 4]], [0, 0]).numpy()
     array([[0, 2],
@@ -260,7 +260,7 @@ def band_part(input: TensorLike, num_lower: Any, num_upper: Any, name: str | Non
       num_upper: how many above.
 
     Raises:
-      InvalidArgumentError: there are no matrices, or not as many diagonals.
+      InvalidArgumentError: if there are no matrices, or not as many diagonals.
 
     >>> tf.linalg.band_part([[1, 2], [3, 4]], 0, -1).numpy()
     array([[1, 2],
@@ -367,7 +367,7 @@ def tensor_diag_part(input: TensorLike, name: str | None = None) -> Tensor:
       A tensor of shape `[d0, ..., dn]`; a number is its own diagonal.
 
     Raises:
-      InvalidArgumentError: the shape does not have two equal halves.
+      InvalidArgumentError: if the shape does not have two equal halves.
 
     >>> tf.linalg.tensor_diag_part([[1, 2], [3, 4]]).numpy()
     array([1, 4], dtype=int32)

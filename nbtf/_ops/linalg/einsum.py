@@ -36,8 +36,8 @@ def tensordot(a: TensorLike, b: TensorLike, axes: Any, name: str | None = None) 
       A tensor with the axes of `a` that are left, then those of `b`.
 
     Raises:
-      ValueError: the axes do not pair up.
-      InvalidArgumentError: paired axes differ in length.
+      ValueError: if the axes do not pair up.
+      InvalidArgumentError: if paired axes differ in length.
 
     >>> tf.tensordot([[1.0, 2.0]], [[3.0], [4.0]], axes=1).numpy()
     array([[11.]], dtype=float32)
@@ -110,8 +110,8 @@ def einsum(equation: str, *inputs: TensorLike, **kwargs: Any) -> Tensor:
       The result of the equation.
 
     Raises:
-      ValueError: the equation makes no sense.
-      InvalidArgumentError: a tensor does not suit it.
+      ValueError: if the equation makes no sense.
+      InvalidArgumentError: if a tensor does not suit it.
 
     >>> tf.einsum("ij,kj->ik", [[1.0, 2.0]], [[3.0, 4.0]]).numpy()
     array([[11.]], dtype=float32)

@@ -48,7 +48,7 @@ def norm(
       The norms.
 
     Raises:
-      ValueError: there is no such norm, or `axis` is neither one axis nor two.
+      ValueError: if there is no such norm, or `axis` is neither one axis nor two.
 
     >>> tf.norm([3.0, 4.0]).numpy()
     np.float32(5.0)
@@ -129,7 +129,7 @@ def normalize(
       The result, of `tensor`'s shape, and the norms, whose axes are kept with length 1.
 
     Raises:
-      ValueError: there is no such norm, or `axis` is neither one axis nor two.
+      ValueError: if there is no such norm, or `axis` is neither one axis nor two.
 
     >>> tf.linalg.normalize([3.0, 4.0])[0].numpy()
     array([0.6, 0.8], dtype=float32)
@@ -199,7 +199,7 @@ def global_norm(t_list: Sequence[TensorLike | None], name: str | None = None) ->
       A scalar.
 
     Raises:
-      TypeError: `t_list` is no list.
+      TypeError: if `t_list` is no list.
 
     >>> tf.linalg.global_norm([[3.0], [4.0]]).numpy()
     np.float32(5.0)
@@ -235,7 +235,7 @@ def clip_by_global_norm(
       The list of clipped tensors, nan where the length is not finite, and the length before.
 
     Raises:
-      TypeError: `t_list` is no list.
+      TypeError: if `t_list` is no list.
 
     >>> clipped, length = tf.clip_by_global_norm([[6.0], [8.0]], 5.0)
     >>> [t.numpy() for t in clipped], length.numpy()

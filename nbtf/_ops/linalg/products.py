@@ -86,7 +86,7 @@ def matmul(
       The product, shape `[..., rows, columns]`. Of integers it is made on the CPU: no GPU has that.
 
     Raises:
-      ValueError: a matrix is both transposed and adjoint.
+      ValueError: if a matrix is both transposed and adjoint.
 
     >>> tf.matmul([[1.0, 2.0]], [[3.0], [4.0]]).numpy()
     array([[11.]], dtype=float32)
@@ -262,7 +262,7 @@ def matrix_transpose(a: TensorLike, name: str | None = "matrix_transpose", conju
       A tensor of shape `[..., columns, rows]`.
 
     Raises:
-      ValueError: there are not two axes.
+      ValueError: if there are not two axes.
 
     >>> tf.linalg.matrix_transpose([[1, 2, 3]]).numpy()
     array([[1],
@@ -289,7 +289,7 @@ def adjoint(matrix: TensorLike, name: str | None = None) -> Tensor:
       A tensor of shape `[..., columns, rows]`.
 
     Raises:
-      ValueError: there are not two axes.
+      ValueError: if there are not two axes.
 
     >>> tf.linalg.adjoint(tf.constant([[1 + 2j, 3j]])).numpy()
     array([[1.-2.j],
@@ -309,7 +309,7 @@ def cross(a: TensorLike, b: TensorLike, name: str | None = None) -> Tensor:
       The products, of the same shape.
 
     Raises:
-      FailedPreconditionError: the vectors do not have three elements.
+      FailedPreconditionError: if the vectors do not have three elements.
 
     >>> tf.linalg.cross([1.0, 0.0, 0.0], [0.0, 1.0, 0.0]).numpy()
     array([0., 0., 1.], dtype=float32)

@@ -168,7 +168,7 @@ def inv(input: TensorLike, adjoint: bool = False, name: str | None = None) -> Te
       The inverses, of `input`'s shape.
 
     Raises:
-      InvalidArgumentError: the matrices are not square, or one has no inverse.
+      InvalidArgumentError: if the matrices are not square, or one has no inverse.
 
     >>> tf.linalg.inv([[2.0, 0.0], [0.0, 4.0]]).numpy()
     array([[0.5 , 0.  ],
@@ -211,7 +211,7 @@ def solve(matrix: TensorLike, rhs: TensorLike, adjoint: bool = False, name: str 
       The solutions `x`, shape `[..., n, k]`.
 
     Raises:
-      InvalidArgumentError: the shapes do not fit, or a matrix is not invertible.
+      InvalidArgumentError: if the shapes do not fit, or a matrix is not invertible.
 
     >>> tf.linalg.solve([[2.0, 0.0], [0.0, 4.0]], [[1.0], [2.0]]).numpy()
     array([[0.5],

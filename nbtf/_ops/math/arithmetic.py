@@ -171,8 +171,8 @@ def scalar_mul(scalar: TensorLike, x: Tensor, name: str | None = None) -> Tensor
       x: a tensor.
 
     Raises:
-      ValueError: `scalar` has axes.
-      TypeError: `scalar` does not suit `x`'s dtype.
+      ValueError: if `scalar` has axes.
+      TypeError: if `scalar` does not suit `x`'s dtype.
 
     >>> tf.scalar_mul(3, tf.constant([1.0, 2.0])).numpy()
     array([3., 6.], dtype=float32)
@@ -196,7 +196,7 @@ def conj(x: TensorLike, name: str | None = None) -> Tensor:
       A tensor of `x`'s dtype; for real numbers `x` itself.
 
     Raises:
-      TypeError: `x` holds no numbers.
+      TypeError: if `x` holds no numbers.
 
     >>> tf.math.conj([1 + 2j]).numpy()
     array([1.-2.j])
@@ -272,8 +272,8 @@ def cast(x: TensorLike, dtype: DTypeLike, name: str | None = None) -> Tensor:
       A tensor of that dtype; `x` itself if it has it already, and then no op runs.
 
     Raises:
-      TypeError: `dtype` stands for no dtype.
-      UnimplementedError: from or to strings; see `tf.strings.as_string` and `tf.strings.to_number`.
+      TypeError: if `dtype` stands for no dtype.
+      UnimplementedError: if from or to strings; see `tf.strings.as_string` and `tf.strings.to_number`.
 
     >>> tf.cast([1.8, -1.8], tf.int32).numpy()
     array([ 1, -1], dtype=int32)
@@ -324,7 +324,7 @@ def add_n(inputs: Iterable[Any], name: str | None = None) -> Tensor:
       Their sum; of a single tensor, itself.
 
     Raises:
-      ValueError: the list is empty.
+      ValueError: if the list is empty.
 
     >>> tf.add_n([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]).numpy()
     array([ 9., 12.], dtype=float32)

@@ -47,7 +47,7 @@ def equal(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
       A bool tensor. nan equals nothing.
 
     Raises:
-      InvalidArgumentError: dtypes differ or shapes do not fit; the operator `==` gives False for the latter.
+      InvalidArgumentError: if dtypes differ or shapes do not fit; the operator `==` gives False for the latter.
 
     >>> tf.equal([1, 2], [1, 3]).numpy()
     array([ True, False])
@@ -84,7 +84,7 @@ def not_equal(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
       A bool tensor. nan differs from everything.
 
     Raises:
-      InvalidArgumentError: dtypes differ or shapes do not fit; the operator `!=` gives True for the latter.
+      InvalidArgumentError: if dtypes differ or shapes do not fit; the operator `!=` gives True for the latter.
 
     >>> tf.not_equal([1, 2], [1, 3]).numpy()
     array([False,  True])
@@ -196,8 +196,8 @@ def where(
       `[count, rank]`: their number depends on the values.
 
     Raises:
-      ValueError: only one of `x` and `y` is given.
-      InvalidArgumentError: dtypes differ or shapes do not fit; or, without `x` and `y`, the condition is a scalar.
+      ValueError: if only one of `x` and `y` is given.
+      InvalidArgumentError: if dtypes differ or shapes do not fit; or, without `x` and `y`, the condition is a scalar.
 
     >>> tf.where([True, False], [1, 2], 0).numpy()
     array([1, 0], dtype=int32)

@@ -36,7 +36,7 @@ def complex(real: TensorLike, imag: TensorLike, name: str | None = None) -> Tens
       A tensor of dtype complex64 or complex128.
 
     Raises:
-      TypeError: the parts are of other dtypes.
+      TypeError: if the parts are of other dtypes.
 
     >>> tf.complex([1.0, 2.0], [0.0, -1.0]).numpy()
     array([1.+0.j, 2.-1.j], dtype=complex64)
@@ -75,7 +75,7 @@ def real(input: TensorLike, name: str | None = None) -> Tensor:
       A tensor of real numbers; `input` itself if it holds such.
 
     Raises:
-      TypeError: `input` holds no numbers.
+      TypeError: if `input` holds no numbers.
 
     >>> tf.math.real([1 + 2j]).numpy()
     array([1.])
@@ -136,7 +136,7 @@ def angle(input: TensorLike, name: str | None = None) -> Tensor:
       Radians, from -pi to pi; of real numbers 0, or pi where they are negative.
 
     Raises:
-      TypeError: `input` holds neither.
+      TypeError: if `input` holds neither.
 
     >>> tf.math.angle([1j, -1 + 0j]).numpy()
     array([1.57079633, 3.14159265])

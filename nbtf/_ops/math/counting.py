@@ -48,8 +48,8 @@ def bincount(
       The count of each number up to the largest one.
 
     Raises:
-      InvalidArgumentError: a number is negative, or the weights have another shape.
-      ValueError: another axis.
+      InvalidArgumentError: if a number is negative, or the weights have another shape.
+      ValueError: if another axis.
 
     >>> tf.math.bincount([1, 1, 3]).numpy()
     array([0, 2, 0, 1], dtype=int32)
@@ -115,7 +115,7 @@ def confusion_matrix(
       A matrix with a row for each label and a column for each prediction.
 
     Raises:
-      InvalidArgumentError: a class is negative or too large, or the lengths differ.
+      InvalidArgumentError: if a class is negative or too large, or the lengths differ.
 
     >>> tf.math.confusion_matrix([1, 2, 2], [1, 2, 1]).numpy()
     array([[0, 0, 0],

@@ -147,7 +147,7 @@ def floordiv(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
     """Divides one tensor by another and rounds down, as the operator `//` does.
 
     Raises:
-      InvalidArgumentError: dtypes differ, shapes do not fit, or an integer is divided by 0.
+      InvalidArgumentError: if dtypes differ, shapes do not fit, or an integer is divided by 0.
 
     >>> tf.math.floordiv([7, -7], 2).numpy()
     array([ 3, -4], dtype=int32)
@@ -170,7 +170,7 @@ def floormod(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
       `x - floordiv(x, y) * y`, of their dtype.
 
     Raises:
-      InvalidArgumentError: dtypes differ, shapes do not fit, or an integer is divided by 0.
+      InvalidArgumentError: if dtypes differ, shapes do not fit, or an integer is divided by 0.
 
     >>> tf.math.floormod([7, -7], 3).numpy()
     array([1, 2], dtype=int32)
@@ -200,7 +200,7 @@ def truncatediv(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor
     """Divides one tensor by another and cuts off towards 0, as C does.
 
     Raises:
-      InvalidArgumentError: dtypes differ, shapes do not fit, or an integer is divided by 0.
+      InvalidArgumentError: if dtypes differ, shapes do not fit, or an integer is divided by 0.
 
     >>> tf.truncatediv([7, -7], 2).numpy()
     array([ 3, -3], dtype=int32)
@@ -228,7 +228,7 @@ def truncatemod(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor
       `x - truncatediv(x, y) * y`, of their dtype.
 
     Raises:
-      InvalidArgumentError: dtypes differ, shapes do not fit, or an integer is divided by 0.
+      InvalidArgumentError: if dtypes differ, shapes do not fit, or an integer is divided by 0.
 
     >>> tf.truncatemod([7, -7], 3).numpy()
     array([ 1, -1], dtype=int32)

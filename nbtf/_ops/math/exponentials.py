@@ -46,7 +46,7 @@ def pow(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
       A tensor of their dtype; nan for roots of negative numbers. Integers wrap when they overflow.
 
     Raises:
-      InvalidArgumentError: dtypes differ, shapes do not fit, or an integer has a negative power.
+      InvalidArgumentError: if dtypes differ, shapes do not fit, or an integer has a negative power.
 
     >>> tf.pow([2, 3], [3, 2]).numpy()
     array([8, 9], dtype=int32)

@@ -53,7 +53,7 @@ def logical_not(x: TensorLike, name: str | None = None) -> Tensor:
       x: bool.
 
     Raises:
-      InvalidArgumentError: `x` is not bool.
+      InvalidArgumentError: if `x` is not bool.
 
     >>> tf.logical_not([True, False]).numpy()
     array([False,  True])

@@ -100,7 +100,7 @@ def square(x: TensorLike, name: str | None = None) -> Tensor:
       `x * x`, of its dtype.
 
     Raises:
-      InvalidArgumentError: `x` holds no numbers.
+      InvalidArgumentError: if `x` holds no numbers.
 
     >>> tf.square([-2.0, 3.0]).numpy()
     array([4., 9.], dtype=float32)
@@ -213,7 +213,7 @@ def clip_by_value(
       A tensor of `t`'s shape and dtype.
 
     Raises:
-      ValueError: the bounds have a larger shape than `t`.
+      ValueError: if the bounds have a larger shape than `t`.
 
     >>> tf.clip_by_value([-1.5, 0.5, 2.5], 0.0, 1.0).numpy()
     array([0. , 0.5, 1. ], dtype=float32)
@@ -235,7 +235,7 @@ def saturate_cast(value: TensorLike, dtype: DTypeLike, name: str | None = None) 
       A tensor of that dtype. nan stays nan, or what `tf.cast` makes of it.
 
     Raises:
-      TypeError: one of the dtypes has no least and largest number.
+      TypeError: if one of the dtypes has no least and largest number.
 
     >>> tf.saturate_cast([300, -5, 7], tf.uint8).numpy()
     array([255,   0,   7], dtype=uint8)

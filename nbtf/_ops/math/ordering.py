@@ -127,7 +127,7 @@ def top_k(
       A named tuple of `values` and `indices`, shape `[..., k]` each. Of equal elements the first comes first.
 
     Raises:
-      InvalidArgumentError: there are not as many elements.
+      InvalidArgumentError: if there are not as many elements.
 
     >>> tf.math.top_k([1, 5, 3], k=2).indices.numpy()
     array([1, 2], dtype=int32)
@@ -172,7 +172,7 @@ def sort(values: TensorLike, axis: int = -1, direction: str = "ASCENDING", name:
       The same elements, of `values`' shape.
 
     Raises:
-      ValueError: another direction.
+      ValueError: if another direction.
 
     >>> tf.sort([3, 1, 2]).numpy()
     array([1, 2, 3], dtype=int32)
@@ -221,7 +221,7 @@ def argsort(
       Positions along `axis`, int32: `tf.gather` with them gives the elements in order.
 
     Raises:
-      ValueError: another direction.
+      ValueError: if another direction.
 
     >>> tf.argsort([3, 1, 2]).numpy()
     array([1, 2, 0], dtype=int32)
@@ -273,7 +273,7 @@ def InTopKV2(xp: Any, predictions: Any, targets: Any, k: int) -> Any:
 
 
 def in_top_k(targets: TensorLike, predictions: TensorLike, k: Any, name: str | None = None) -> Tensor:
-    """Tells whether targets are among the `k` largest predictions.
+    """Returns whether targets are among the `k` largest predictions.
 
     Args:
       targets: a column number per row, int32 or int64, shape `[batch]`.

@@ -106,7 +106,7 @@ def segment_sum(data: TensorLike, segment_ids: TensorLike, name: str | None = No
       A row for each segment up to the last one; 0 where none belongs.
 
     Raises:
-      InvalidArgumentError: the ids do not ascend, or are not one for each row.
+      InvalidArgumentError: if the ids do not ascend, or are not one for each row.
 
     >>> tf.math.segment_sum([1, 2, 3], [0, 0, 2]).numpy()
     array([3, 0, 3], dtype=int32)
@@ -135,7 +135,7 @@ def segment_mean(data: TensorLike, segment_ids: TensorLike, name: str | None = N
       A row for each segment up to the last one; 0 where none belongs.
 
     Raises:
-      InvalidArgumentError: the ids do not ascend, or are not one for each row.
+      InvalidArgumentError: if the ids do not ascend, or are not one for each row.
 
     >>> tf.math.segment_mean([1.0, 2.0, 3.0], [0, 0, 2]).numpy()
     array([1.5, 0. , 3. ], dtype=float32)
@@ -170,7 +170,7 @@ def segment_max(data: TensorLike, segment_ids: TensorLike, name: str | None = No
       A row for each segment up to the last one; 0 where none belongs.
 
     Raises:
-      InvalidArgumentError: the ids do not ascend, or are not one for each row.
+      InvalidArgumentError: if the ids do not ascend, or are not one for each row.
 
     >>> tf.math.segment_max([1, 5, 3], [0, 0, 2]).numpy()
     array([5, 0, 3], dtype=int32)
@@ -194,7 +194,7 @@ def segment_min(data: TensorLike, segment_ids: TensorLike, name: str | None = No
       A row for each segment up to the last one; 0 where none belongs.
 
     Raises:
-      InvalidArgumentError: the ids do not ascend, or are not one for each row.
+      InvalidArgumentError: if the ids do not ascend, or are not one for each row.
 
     >>> tf.math.segment_min([1, 5, 3], [0, 0, 2]).numpy()
     array([1, 0, 3], dtype=int32)
@@ -227,7 +227,7 @@ def segment_prod(data: TensorLike, segment_ids: TensorLike, name: str | None = N
       A row for each segment up to the last one; 1 where none belongs.
 
     Raises:
-      InvalidArgumentError: the ids do not ascend, or are not one for each row.
+      InvalidArgumentError: if the ids do not ascend, or are not one for each row.
 
     >>> tf.math.segment_prod([2, 5, 3], [0, 0, 2]).numpy()
     array([10,  1,  3], dtype=int32)

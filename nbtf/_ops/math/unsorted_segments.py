@@ -95,7 +95,7 @@ def unsorted_segment_sum(
       A row for each segment; 0 where none belongs.
 
     Raises:
-      InvalidArgumentError: shapes do not fit, or an id is too large.
+      InvalidArgumentError: if shapes do not fit, or an id is too large.
 
     >>> tf.math.unsorted_segment_sum([1, 2, 3], [2, 0, 2], 4).numpy()
     array([2, 0, 4, 0], dtype=int32)
@@ -135,7 +135,7 @@ def unsorted_segment_max(
       A row for each segment; the smallest number of the dtype where none belongs.
 
     Raises:
-      InvalidArgumentError: shapes do not fit, or an id is too large.
+      InvalidArgumentError: if shapes do not fit, or an id is too large.
 
     >>> tf.math.unsorted_segment_max([1, 2, 3], [1, 0, 1], 2).numpy()
     array([2, 3], dtype=int32)
@@ -162,7 +162,7 @@ def unsorted_segment_min(
       A row for each segment; the largest number of the dtype where none belongs.
 
     Raises:
-      InvalidArgumentError: shapes do not fit, or an id is too large.
+      InvalidArgumentError: if shapes do not fit, or an id is too large.
 
     >>> tf.math.unsorted_segment_min([1, 2, 3], [1, 0, 1], 2).numpy()
     array([2, 1], dtype=int32)
@@ -200,7 +200,7 @@ def unsorted_segment_prod(
       A row for each segment; 1 where none belongs.
 
     Raises:
-      InvalidArgumentError: shapes do not fit, or an id is too large.
+      InvalidArgumentError: if shapes do not fit, or an id is too large.
 
     >>> tf.math.unsorted_segment_prod([4, 2, 3], [1, 0, 1], 3).numpy()
     array([ 2, 12,  1], dtype=int32)

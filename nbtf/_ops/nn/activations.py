@@ -212,7 +212,7 @@ def gelu(features: TensorLike, approximate: bool = False, name: str | None = Non
       approximate: computes it by `tanh`, which is off by at most 5e-4.
 
     Raises:
-      ValueError: `features` are not floats.
+      ValueError: if `features` are not floats.
 
     Source: Hendrycks, Gimpel, arXiv:1606.08415, section 2.
 
@@ -310,7 +310,7 @@ def silu(features: TensorLike, beta: TensorLike = 1.0) -> Tensor:
       beta: how steep it is.
 
     Raises:
-      InvalidArgumentError: `features` are not floats.
+      InvalidArgumentError: if `features` are not floats.
 
     Source: Ramachandran, Zoph, Le, arXiv:1710.05941.
 

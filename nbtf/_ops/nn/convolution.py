@@ -124,8 +124,8 @@ def conv2d(
       A tensor of shape `[batch, rows, columns, results]`.
 
     Raises:
-      ValueError: strides or dilations are not 1, 2 or 4 numbers.
-      InvalidArgumentError: shapes that do not fit each other.
+      ValueError: if strides or dilations are not 1, 2 or 4 numbers.
+      InvalidArgumentError: if shapes that do not fit each other.
 
     >>> image = tf.reshape(tf.range(9.0), [1, 3, 3, 1])
     >>> tf.nn.conv2d(image, tf.ones([2, 2, 1, 1]), strides=1, padding="VALID").numpy().reshape(2, 2)
@@ -333,7 +333,7 @@ def conv2d_transpose(
       A tensor of shape `output_shape`.
 
     Raises:
-      InvalidArgumentError: the shapes do not belong together.
+      InvalidArgumentError: if the shapes do not belong together.
 
     >>> tf.nn.conv2d_transpose(tf.ones([1, 2, 2, 1]), tf.ones([2, 2, 1, 1]), [1, 4, 4, 1], 2).numpy().sum()
     np.float32(16.0)
@@ -373,8 +373,8 @@ def conv1d(
       A tensor of shape `[batch, places, results]`.
 
     Raises:
-      ValueError: an unknown data format.
-      InvalidArgumentError: the shapes do not fit each other.
+      ValueError: if an unknown data format.
+      InvalidArgumentError: if the shapes do not fit each other.
 
     >>> tf.nn.conv1d([[[1.0], [2.0], [4.0]]], [[[1.0]], [[10.0]]], stride=1, padding="VALID").numpy().tolist()
     [[[21.0], [42.0]]]
@@ -423,7 +423,7 @@ def convolution(
       A tensor with as many axes as `input`.
 
     Raises:
-      ValueError: another number of axes.
+      ValueError: if another number of axes.
 
     >>> tf.nn.convolution(tf.ones([1, 4, 4, 1]), tf.ones([2, 2, 1, 1])).shape
     TensorShape([1, 3, 3, 1])

@@ -35,7 +35,7 @@ def _inside(length: int, steps: Steps, axis: int, w: Window) -> list[tuple[slice
 
 
 def serves(xp: Any, images: Any, w: Window, steps: Pair) -> bool:
-    """Tells whether much of what lies under windows are zeros around images, so that it pays to leave them out."""
+    """Returns whether much of what lies under windows are zeros around images, so that it pays to leave them out."""
     if images.shape[3] < FEWEST_CHANNELS or xp is not CPU.xp:
         return False
     share = 1.0

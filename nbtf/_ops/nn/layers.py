@@ -28,7 +28,7 @@ def as_channels_first(data_format: Any) -> bool:
     """Reads where the channels are: `N...C`, at the end, or `NC...`, in front.
 
     Raises:
-      ValueError: it is neither.
+      ValueError: if it is neither.
     """
     if data_format is None:
         return False
@@ -60,8 +60,8 @@ def bias_add(value: TensorLike, bias: TensorLike, data_format: str | None = None
       A tensor of `value`'s shape.
 
     Raises:
-      ValueError: another `data_format`.
-      InvalidArgumentError: there are not as many biases as channels.
+      ValueError: if another `data_format`.
+      InvalidArgumentError: if there are not as many biases as channels.
 
     >>> tf.nn.bias_add([[1.0, 2.0], [3.0, 4.0]], [10.0, 20.0]).numpy()
     array([[11., 22.],
@@ -119,8 +119,8 @@ def dropout(
       A tensor of `x`'s shape; `x` itself where `rate` is the number 0.
 
     Raises:
-      ValueError: `rate` is no number in `[0, 1)`, or `x` are no floats.
-      InvalidArgumentError: `noise_shape` does not fit.
+      ValueError: if `rate` is no number in `[0, 1)`, or `x` are no floats.
+      InvalidArgumentError: if `noise_shape` does not fit.
 
     >>> tf.random.set_seed(1)
     >>> tf.nn.dropout([1.0, 1.0, 1.0, 1.0], rate=0.5, seed=3).numpy().max()
@@ -175,8 +175,8 @@ def embedding_lookup(params: Any, ids: TensorLike, max_norm: float | None = None
       The rows, shape `ids.shape + params.shape[1:]`.
 
     Raises:
-      ValueError: there is no table.
-      InvalidArgumentError: there is no such row (on the CPU; on a GPU it is 0).
+      ValueError: if there is no table.
+      InvalidArgumentError: if there is no such row (on the CPU; on a GPU it is 0).
 
     >>> tf.nn.embedding_lookup([[1.0, 2.0], [3.0, 4.0]], [1, 1]).numpy()
     array([[3., 4.],

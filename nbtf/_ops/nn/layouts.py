@@ -153,7 +153,7 @@ def _phases(length: int, steps: Steps, axis: int, w: Window) -> list[Phase]:
 
 
 def has_phases(w: Window) -> bool:
-    """Tells whether the window reaches elements in turn; it does unless it both strides and is dilated."""
+    """Returns whether the window reaches elements in turn; it does unless it both strides and is dilated."""
     return all(stride == 1 or dilation == 1 for stride, dilation in zip(w.strides, w.dilations, strict=True))
 
 

@@ -60,7 +60,7 @@ def lrn(
       A tensor of `input`'s shape and dtype: `input / (bias + alpha * squares) ** beta`.
 
     Raises:
-      InvalidArgumentError: `input` has not four axes, or is of another dtype.
+      InvalidArgumentError: if `input` has not four axes, or is of another dtype.
 
     >>> tf.nn.lrn([[[[3.0, 4.0]]]], bias=0.0).numpy().round(3)
     array([[[[0.6, 0.8]]]], dtype=float32)

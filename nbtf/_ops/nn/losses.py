@@ -41,8 +41,8 @@ def sparse_softmax_cross_entropy_with_logits(labels: TensorLike, logits: TensorL
       The losses, shape `[d0, ..., dn]`.
 
     Raises:
-      ValueError: something is missing, or the shapes do not fit.
-      InvalidArgumentError: there is no class of that number (checked on the CPU alone), or the dtypes do not suit.
+      ValueError: if something is missing, or the shapes do not fit.
+      InvalidArgumentError: if there is no class of that number (checked on the CPU alone), or the dtypes do not suit.
 
     >>> tf.nn.sparse_softmax_cross_entropy_with_logits(labels=[0], logits=[[0.0, 0.0]]).numpy()
     array([0.6931472], dtype=float32)
@@ -169,7 +169,7 @@ def softmax_cross_entropy_with_logits(
       The losses, of `logits`' shape without `axis`.
 
     Raises:
-      ValueError: something is missing.
+      ValueError: if something is missing.
 
     >>> tf.nn.softmax_cross_entropy_with_logits(labels=[[0.5, 0.5]], logits=[[0.0, 0.0]]).numpy()
     array([0.6931472], dtype=float32)
@@ -237,7 +237,7 @@ def sigmoid_cross_entropy_with_logits(
       The losses, of the same shape.
 
     Raises:
-      ValueError: something is missing, or the shapes differ.
+      ValueError: if something is missing, or the shapes differ.
 
     >>> tf.nn.sigmoid_cross_entropy_with_logits(labels=[1.0, 0.0], logits=[0.0, 100.0]).numpy()
     array([  0.6931472, 100.       ], dtype=float32)
@@ -267,7 +267,7 @@ def weighted_cross_entropy_with_logits(
       The losses, of the same shape.
 
     Raises:
-      ValueError: the shapes differ.
+      ValueError: if the shapes differ.
 
     >>> tf.nn.weighted_cross_entropy_with_logits([1.0], [0.0], pos_weight=2.0).numpy()
     array([1.3862944], dtype=float32)
@@ -295,9 +295,9 @@ def compute_average_loss(
       A scalar: the sum of the losses divided by `global_batch_size`. The replicas' scalars add up to the average.
 
     Raises:
-      ValueError: `per_example_loss` is a scalar, or `global_batch_size` is none.
-      TypeError: `global_batch_size` is no integer.
-      InvalidArgumentError: it is negative.
+      ValueError: if `per_example_loss` is a scalar, or `global_batch_size` is none.
+      TypeError: if `global_batch_size` is no integer.
+      InvalidArgumentError: if it is negative.
 
     >>> tf.nn.compute_average_loss([1.0, 2.0], global_batch_size=4).numpy()
     np.float32(0.75)

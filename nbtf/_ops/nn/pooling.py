@@ -119,8 +119,8 @@ def max_pool2d(
       A tensor of shape `[batch, rows, columns, channels]`.
 
     Raises:
-      ValueError: `ksize` or `strides` are not 1, 2 or 4 numbers.
-      InvalidArgumentError: `input` has not four axes, or a size is not positive.
+      ValueError: if `ksize` or `strides` are not 1, 2 or 4 numbers.
+      InvalidArgumentError: if `input` has not four axes, or a size is not positive.
 
     >>> image = tf.reshape(tf.range(16.0), [1, 4, 4, 1])
     >>> tf.nn.max_pool2d(image, ksize=2, strides=2, padding="VALID").numpy().reshape(2, 2)
@@ -243,8 +243,8 @@ def avg_pool2d(
       A tensor of shape `[batch, rows, columns, channels]`.
 
     Raises:
-      ValueError: `ksize` or `strides` are not 1, 2 or 4 numbers.
-      InvalidArgumentError: `input` has not four axes, or a size is not positive.
+      ValueError: if `ksize` or `strides` are not 1, 2 or 4 numbers.
+      InvalidArgumentError: if `input` has not four axes, or a size is not positive.
 
     >>> image = tf.reshape(tf.range(16.0), [1, 4, 4, 1])
     >>> tf.nn.avg_pool2d(image, ksize=2, strides=2, padding="VALID").numpy().reshape(2, 2)
@@ -371,7 +371,7 @@ def max_pool(
       A tensor with as many axes as `input`.
 
     Raises:
-      ValueError: another number of axes.
+      ValueError: if another number of axes.
 
     >>> tf.nn.max_pool(tf.ones([1, 4, 4, 1]), 2, 2, "SAME").shape
     TensorShape([1, 2, 2, 1])
@@ -400,7 +400,7 @@ def avg_pool(
       A tensor with as many axes as `input`.
 
     Raises:
-      ValueError: another number of axes.
+      ValueError: if another number of axes.
 
     >>> tf.nn.avg_pool(tf.ones([1, 4, 4, 1]), 2, 2, "SAME").shape
     TensorShape([1, 2, 2, 1])

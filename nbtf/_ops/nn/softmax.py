@@ -55,7 +55,7 @@ def softmax(logits: TensorLike, axis: Any = None, name: str | None = None) -> Te
       axis: along which they add up; the last when None. TensorFlow transposes for another, nbtf does not need to.
 
     Raises:
-      InvalidArgumentError: there is no such axis, or `logits` are not floats.
+      InvalidArgumentError: if there is no such axis, or `logits` are not floats.
 
     >>> tf.nn.softmax([1000.0, 1000.0]).numpy()
     array([0.5, 0.5], dtype=float32)
@@ -91,7 +91,7 @@ def log_softmax(logits: TensorLike, axis: Any = None, name: str | None = None) -
       axis: along which the softmax adds up to 1; the last when None.
 
     Raises:
-      InvalidArgumentError: there is no such axis, or `logits` are not floats.
+      InvalidArgumentError: if there is no such axis, or `logits` are not floats.
 
     >>> tf.nn.log_softmax([0.0, 1000.0]).numpy()
     array([-1000.,     0.], dtype=float32)

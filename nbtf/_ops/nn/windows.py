@@ -41,8 +41,8 @@ def window(size: Pair, strides: Any, padding: Padding, data_format: Any, dilatio
     """Reads how a window moves, in any of TensorFlow's spellings.
 
     Raises:
-      ValueError: strides or dilations are not 1, 2 or 4 numbers.
-      InvalidArgumentError: an unknown padding or data format, or a stride below 1.
+      ValueError: if strides or dilations are not 1, 2 or 4 numbers.
+      InvalidArgumentError: if an unknown padding or data format, or a stride below 1.
     """
     first = channels_first(data_format)
     strides = pair(strides, "strides", first)
@@ -55,10 +55,10 @@ def window(size: Pair, strides: Any, padding: Padding, data_format: Any, dilatio
 
 
 def channels_first(data_format: Any) -> bool:
-    """Tells whether the channels come before height and width; None stands for NHWC.
+    """Returns whether the channels come before height and width; None stands for NHWC.
 
     Raises:
-      InvalidArgumentError: neither NHWC nor NCHW.
+      InvalidArgumentError: if neither NHWC nor NCHW.
     """
     if data_format in (None, "NHWC"):
         return False
@@ -72,7 +72,7 @@ def pair(value: Any, name: str, first: bool) -> Pair:
     """Returns height and width from one number, a list of one or two, or one for each of the four axes.
 
     Raises:
-      ValueError: another number of numbers.
+      ValueError: if another number of numbers.
     """
     if hasattr(value, "__index__"):
         return value.__index__(), value.__index__()
@@ -101,7 +101,7 @@ def steps(length: int, axis: int, w: Window) -> Steps:
     """Returns the places along height (axis 0) or width (axis 1) of an image.
 
     Raises:
-      InvalidArgumentError: there would be less than none.
+      InvalidArgumentError: if there would be less than none.
     """
     size, stride = (w.size[axis] - 1) * w.dilations[axis] + 1, w.strides[axis]
     if w.padding == "SAME":
@@ -128,7 +128,7 @@ def check_rank(subject: str, shape: tuple[int | None, ...]) -> None:
     """Refuses what is no batch of images.
 
     Raises:
-      InvalidArgumentError: there are not four axes.
+      InvalidArgumentError: if there are not four axes.
     """
     if len(shape) != 4:
         raise InvalidArgumentError(f"{subject} must be 4-dimensional: {bracketed(shape)}")

@@ -22,7 +22,7 @@ FEWEST_PLACES = 512
 
 
 def serves(xp: Any, filters: Any, w: Window, target: Any) -> bool:
-    """Tells whether a convolution is one of these; on a GPU, it is each kernel that costs."""
+    """Returns whether a convolution is one of these; on a GPU, it is each kernel that costs."""
     plain = w.size == (3, 3) and w.strides == w.dilations == (1, 1)
     return (
         plain

@@ -65,7 +65,7 @@ class RaggedTensor:
           validate: checks that the splits fit the values.
 
         Raises:
-          InvalidArgumentError: the splits do not begin at 0, decrease, or do not end at the number of values.
+          InvalidArgumentError: if the splits do not begin at 0, decrease, or do not end at the number of values.
 
         >>> tf.RaggedTensor.from_row_splits([1, 2, 3], [0, 2, 2, 3])
         <tf.RaggedTensor [[1, 2], [], [3]]>
@@ -166,7 +166,7 @@ class RaggedTensor:
           ragged_rank: only 1 is supported.
 
         Raises:
-          ValueError: both `lengths` and `padding` are given, or `tensor` has no rows of rows.
+          ValueError: if both `lengths` and `padding` are given, or `tensor` has no rows of rows.
 
         >>> tf.RaggedTensor.from_tensor([[1, 0], [3, 4]], padding=0)
         <tf.RaggedTensor [[1], [3, 4]]>

@@ -41,7 +41,7 @@ def constant(
       A ragged tensor; a tensor where there is nothing to be ragged.
 
     Raises:
-      ValueError: the elements are nested differently deep.
+      ValueError: if the elements are nested differently deep.
 
     >>> tf.ragged.constant([[1, 2, 3], [], [4]])
     <tf.RaggedTensor [[1, 2, 3], [], [4]]>
@@ -95,7 +95,7 @@ def map_flat_values(op: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
       A ragged tensor; what `op` gives if there is none among the arguments.
 
     Raises:
-      InvalidArgumentError: the rows differ in length.
+      InvalidArgumentError: if the rows differ in length.
 
     >>> tf.ragged.map_flat_values(tf.abs, tf.ragged.constant([[-1, 2], [-3]]))
     <tf.RaggedTensor [[1, 2], [3]]>

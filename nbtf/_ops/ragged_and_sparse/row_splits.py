@@ -39,7 +39,7 @@ def check_rowids(rowids: Sequence[int]) -> None:
     """Checks the rows of values.
 
     Raises:
-      InvalidArgumentError: they decrease.
+      InvalidArgumentError: if they decrease.
     """
     if any(a > b for a, b in pairwise(rowids)):
         text = "Arguments to from_value_rowids do not form a valid RowPartition: value_rowids decrease"
@@ -50,7 +50,7 @@ def check_splits(splits: Tensor, count: int) -> None:
     """Checks the places where rows begin and end.
 
     Raises:
-      InvalidArgumentError: they do not begin at 0, decrease, or do not end at the number of values.
+      InvalidArgumentError: if they do not begin at 0, decrease, or do not end at the number of values.
     """
     starts = splits.numpy().tolist()
     if not starts or starts[0] != 0:

@@ -35,7 +35,7 @@ class SparseTensor:
       dense_shape: the lengths of the axes, shape `[rank]`.
 
     Raises:
-      ValueError: the shapes of the three do not fit.
+      ValueError: if the shapes of the three do not fit.
 
     >>> s = tf.sparse.SparseTensor(indices=[[0, 1]], values=[7], dense_shape=[2, 2])
     >>> tf.sparse.to_dense(s).numpy()
@@ -167,8 +167,8 @@ def to_dense(
       A tensor of shape `sp_input.shape`.
 
     Raises:
-      TypeError: not a sparse tensor.
-      InvalidArgumentError: a place is outside, out of order or comes twice.
+      TypeError: if not a sparse tensor.
+      InvalidArgumentError: if a place is outside, out of order or comes twice.
 
     >>> tf.sparse.to_dense(tf.sparse.SparseTensor([[0, 0], [1, 2]], [1, 2], [2, 3])).numpy()
     array([[1, 0, 0],
@@ -235,7 +235,7 @@ def reorder(sp_input: SparseTensor, name: str | None = None) -> SparseTensor:
       The same elements in the order that ops expect.
 
     Raises:
-      TypeError: not a sparse tensor.
+      TypeError: if not a sparse tensor.
 
     >>> tf.sparse.reorder(tf.sparse.SparseTensor([[1], [0]], [5, 6], [2])).values.numpy()
     array([6, 5], dtype=int32)
@@ -306,8 +306,8 @@ def sparse_dense_matmul(
       A tensor of shape `[m, n]`.
 
     Raises:
-      TypeError: `sp_a` is not a sparse tensor.
-      InvalidArgumentError: the matrices do not fit.
+      TypeError: if `sp_a` is not a sparse tensor.
+      InvalidArgumentError: if the matrices do not fit.
 
     >>> tf.sparse.sparse_dense_matmul(tf.sparse.from_dense([[0, 2]]), [[1], [3]]).numpy()
     array([[6]], dtype=int32)
@@ -336,8 +336,8 @@ def map_values(op: Callable[..., Any], *args: Any, **kwargs: Any) -> SparseTenso
       A sparse tensor.
 
     Raises:
-      ValueError: there is no sparse tensor among the arguments.
-      InvalidArgumentError: the places differ.
+      ValueError: if there is no sparse tensor among the arguments.
+      InvalidArgumentError: if the places differ.
 
     >>> tf.sparse.map_values(tf.abs, tf.sparse.from_dense([-1, 0])).values.numpy()
     array([1], dtype=int32)

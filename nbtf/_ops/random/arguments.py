@@ -17,7 +17,7 @@ def as_bound(value: Any, dtype: DType) -> Any:
     """Returns a bound of integers, which have to be in host memory.
 
     Raises:
-      TypeError: it is a Python value that is no integer.
+      TypeError: if it is a Python value that is no integer.
     """
     if not isinstance(value, Tensor):
         array = host_array(value, dtype)[0]
@@ -42,7 +42,7 @@ def drawn_spec(shape: Any, dtype: DType) -> Spec:
     """Returns what a random op will give.
 
     Raises:
-      InvalidArgumentError: the shape is no vector, or has a negative length.
+      InvalidArgumentError: if the shape is no vector, or has a negative length.
     """
     if isinstance(shape, int):
         raise InvalidArgumentError("shape must be a vector of {int32,int64}, got shape []")
@@ -65,7 +65,7 @@ def bounds_of(minval: int, maxval: int, count: int) -> tuple[int, int]:
     """Returns the bounds of integers.
 
     Raises:
-      ValueError: nothing is between them, though something is asked for.
+      ValueError: if nothing is between them, though something is asked for.
     """
     if minval < maxval:
         return minval, maxval
@@ -78,7 +78,7 @@ def count_of(shape: Any) -> int:
     """Returns how many numbers a shape has room for.
 
     Raises:
-      ValueError: it is no shape.
+      ValueError: if it is no shape.
     """
     if isinstance(shape, int) or any(n < 0 for n in shape):
         raise ValueError("lengths are not negative")

@@ -37,7 +37,7 @@ def categorical(
       The numbers of the classes, shape `[rows, num_samples]`; TensorFlow's on a CPU, on every kind of device.
 
     Raises:
-      InvalidArgumentError: `logits` is no matrix or has no classes, or `num_samples` is negative.
+      InvalidArgumentError: if `logits` is no matrix or has no classes, or `num_samples` is negative.
 
     >>> tf.random.categorical([[0.0, -1e9]], 3).numpy()
     array([[0, 0, 0]])
@@ -87,7 +87,7 @@ def stateless_categorical(
       The numbers of the classes, shape `[rows, num_samples]`; TensorFlow's on a CPU, on every kind of device.
 
     Raises:
-      InvalidArgumentError: `logits` is no matrix or has no classes, `num_samples` is negative, or `seed` has another
+      InvalidArgumentError: if `logits` is no matrix or has no classes, `num_samples` is negative, or `seed` has another
         shape.
 
     >>> tf.random.stateless_categorical([[0.0, 1.0, 2.0]], 5, seed=[1, 2]).numpy()

@@ -62,7 +62,7 @@ def as_algorithm_number(alg: Any) -> int:
     """Returns TensorFlow's number of an algorithm.
 
     Raises:
-      ValueError: there is no such algorithm.
+      ValueError: if there is no such algorithm.
     """
     plain = alg.value if isinstance(alg, Algorithm) else alg
     number = ALGORITHMS.get(plain, 0) if isinstance(plain, str) else check_whole(plain, "alg")
@@ -85,7 +85,7 @@ def create_rng_state(seed: Any, alg: Any) -> Tensor:
       The numbers of the counter and one of the key, int64; what the seed leaves open is 0.
 
     Raises:
-      ValueError: there is no such algorithm.
+      ValueError: if there is no such algorithm.
 
     >>> tf.random.create_rng_state(1234, "philox")
     <tf.Tensor: shape=(3,), dtype=int64, numpy=array([1234,    0,    0])>
@@ -130,8 +130,8 @@ class Generator:
           alg: "philox"; or "threefry", with which nothing can be drawn, as in TensorFlow on CPUs and GPUs.
 
         Raises:
-          AssertionError: there is neither a generator nor state and algorithm, or both, as in TensorFlow.
-          ValueError: the state has another length.
+          AssertionError: if there is neither a generator nor state and algorithm, or both, as in TensorFlow.
+          ValueError: if the state has another length.
         """
         scope = SCOPE()
         self._of_strategy = scope is not None and scope.strategy is not None
@@ -181,7 +181,7 @@ class Generator:
           alg: "philox".
 
         Raises:
-          ValueError: the state has another length.
+          ValueError: if the state has another length.
         """
         return cls(state=state, alg=alg)
 
@@ -206,7 +206,7 @@ class Generator:
           alg: "philox".
 
         Raises:
-          ValueError: key or counter have another shape.
+          ValueError: if key or counter have another shape.
         """
         number = as_algorithm_number(alg)
         return cls(state=_state_of(key, counter, number), alg=number)
@@ -232,7 +232,7 @@ class Generator:
         """Goes on from another state.
 
         Raises:
-          ValueError: it has another length.
+          ValueError: if it has another length.
         """
         numbers = _as_state(state)
         self._check(numbers)
@@ -346,8 +346,8 @@ class Generator:
           dtype: float16, float32, float64 or integers of 32 or 64 bits.
 
         Raises:
-          ValueError: integers with one bound.
-          InvalidArgumentError: `minval` is not below `maxval` for integers.
+          ValueError: if integers with one bound.
+          InvalidArgumentError: if `minval` is not below `maxval` for integers.
         """
         result_dtype, lengths = as_dtype(dtype), _lengths(shape)
         if result_dtype.is_integer:

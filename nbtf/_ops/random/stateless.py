@@ -43,8 +43,8 @@ def as_algorithm(alg: Any) -> int:
     """Reads the name or the number of an algorithm.
 
     Raises:
-      ValueError: there is no such algorithm.
-      UnimplementedError: it is TensorFlow's, but not nbtf's.
+      ValueError: if there is no such algorithm.
+      UnimplementedError: if it is TensorFlow's, but not nbtf's.
     """
     number = ALGORITHMS.get(alg, 0) if isinstance(alg, str) else int(alg)
     if number not in ALGORITHMS.values():
@@ -67,7 +67,7 @@ def key_and_counter(xp: Any, seed: Any) -> tuple[Any, Any]:
     """Returns the key and the first counter of the numbers of a seed.
 
     Raises:
-      ValueError: the seed is not two numbers.
+      ValueError: if the seed is not two numbers.
     """
     if seed.shape != (2,):
         raise ValueError("two seeds")
@@ -106,8 +106,8 @@ def stateless_uniform(
       TensorFlow's numbers for this seed, on every kind of device.
 
     Raises:
-      ValueError: another dtype, or bounds that do not suit it.
-      InvalidArgumentError: a seed that is not two integers, a negative length, or `minval` not below `maxval`.
+      ValueError: if another dtype, or bounds that do not suit it.
+      InvalidArgumentError: if a seed that is not two integers, a negative length, or `minval` not below `maxval`.
 
     >>> tf.random.stateless_uniform([2], seed=[1, 2]).numpy()
     array([0.8440604 , 0.19204533], dtype=float32)
@@ -225,7 +225,7 @@ def stateless_normal(
       TensorFlow's numbers for this seed, on every kind of device; the last digit may differ.
 
     Raises:
-      InvalidArgumentError: a seed that is not two integers, or a negative length.
+      InvalidArgumentError: if a seed that is not two integers, or a negative length.
 
     >>> tf.random.stateless_normal([3], seed=[1, 2]).numpy()
     array([0.5441101 , 0.20738031, 0.07356432], dtype=float32)
@@ -265,7 +265,7 @@ def stateless_truncated_normal(
       TensorFlow's numbers for this seed on a CPU, on every kind of device; the last digit may differ.
 
     Raises:
-      InvalidArgumentError: a seed that is not two integers, or a negative length.
+      InvalidArgumentError: if a seed that is not two integers, or a negative length.
 
     >>> tf.random.stateless_truncated_normal([3], seed=[1, 2]).shape
     TensorShape([3])

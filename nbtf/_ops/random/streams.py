@@ -83,8 +83,8 @@ def uniform(
       A tensor of that shape and dtype, drawn on the device that runs the op; the same numbers on every kind.
 
     Raises:
-      ValueError: another dtype, or integers without `maxval`.
-      InvalidArgumentError: a negative length, or `minval` not below `maxval` for integers.
+      ValueError: if another dtype, or integers without `maxval`.
+      InvalidArgumentError: if a negative length, or `minval` not below `maxval` for integers.
 
     >>> tf.random.uniform([2, 3], 1, 7, dtype=tf.int32).shape
     TensorShape([2, 3])

@@ -21,7 +21,7 @@ def as_position(value: Any) -> DType:
     """Reads the dtype of positions.
 
     Raises:
-      InvalidArgumentError: it is none of TensorFlow's four.
+      InvalidArgumentError: if it is none of TensorFlow's four.
     """
     dtype = as_dtype(value)
     if dtype.c_name not in _POSITIONS:
@@ -34,7 +34,7 @@ def as_one_axis(value: Any) -> int:
     """Reads one axis; None is the first.
 
     Raises:
-      TypeError: it is no integer.
+      TypeError: if it is no integer.
     """
     if value is None:
         return 0
@@ -89,7 +89,7 @@ def argmax(input: TensorLike, axis: Any = None, output_type: DTypeLike = int64, 
       Positions along `axis`; the shape is `input`'s without it.
 
     Raises:
-      InvalidArgumentError: the axis is outside `[-rank, rank)`, or has no elements.
+      InvalidArgumentError: if the axis is outside `[-rank, rank)`, or has no elements.
 
     >>> tf.argmax([[1, 5, 2], [9, 0, 3]], axis=1).numpy()
     array([1, 0])
@@ -117,7 +117,7 @@ def argmin(input: TensorLike, axis: Any = None, output_type: DTypeLike = int64, 
       Positions along `axis`; the shape is `input`'s without it.
 
     Raises:
-      InvalidArgumentError: the axis is outside `[-rank, rank)`, or has no elements.
+      InvalidArgumentError: if the axis is outside `[-rank, rank)`, or has no elements.
 
     >>> tf.argmin([[1, 5, 2], [9, 0, 3]], axis=1).numpy()
     array([0, 1])

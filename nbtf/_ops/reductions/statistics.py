@@ -175,7 +175,7 @@ def accumulate_n(
       Their sum.
 
     Raises:
-      ValueError: the list is empty, or shapes or dtypes differ.
+      ValueError: if the list is empty, or shapes or dtypes differ.
 
     >>> tf.math.accumulate_n([[1, 2], [3, 4]]).numpy()
     array([4, 6], dtype=int32)

@@ -20,7 +20,7 @@ def Any(xp: typing.Any, input_tensor: typing.Any, axis: typing.Any, keepdims: bo
 
 @Any.express
 def reduce_any(input_tensor: TensorLike, axis: Axis = None, keepdims: bool = False, name: str | None = None) -> Tensor:
-    """Tells whether some elements along axes are true.
+    """Returns whether some elements along axes are true.
 
     Args:
       input_tensor: bool, shape `[d0, ..., dn]`.
@@ -30,7 +30,7 @@ def reduce_any(input_tensor: TensorLike, axis: Axis = None, keepdims: bool = Fal
       A bool tensor; of no elements, False.
 
     Raises:
-      InvalidArgumentError: an axis is outside `[-rank, rank)`, or the elements are not bool.
+      InvalidArgumentError: if an axis is outside `[-rank, rank)`, or the elements are not bool.
 
     >>> tf.reduce_any([[True, False], [False, False]], axis=1).numpy()
     array([ True, False])
@@ -45,7 +45,7 @@ def All(xp: typing.Any, input_tensor: typing.Any, axis: typing.Any, keepdims: bo
 
 @All.express
 def reduce_all(input_tensor: TensorLike, axis: Axis = None, keepdims: bool = False, name: str | None = None) -> Tensor:
-    """Tells whether all elements along axes are true.
+    """Returns whether all elements along axes are true.
 
     Args:
       input_tensor: bool, shape `[d0, ..., dn]`.
@@ -55,7 +55,7 @@ def reduce_all(input_tensor: TensorLike, axis: Axis = None, keepdims: bool = Fal
       A bool tensor; of no elements, True.
 
     Raises:
-      InvalidArgumentError: an axis is outside `[-rank, rank)`, or the elements are not bool.
+      InvalidArgumentError: if an axis is outside `[-rank, rank)`, or the elements are not bool.
 
     >>> tf.reduce_all([[True, True], [True, False]], axis=1).numpy()
     array([ True, False])

@@ -57,7 +57,7 @@ def format(template: str, inputs: Any, placeholder: str = "{}", summarize: int =
       The text, a scalar.
 
     Raises:
-      ValueError: the template has more or fewer placeholders than there are tensors.
+      ValueError: if the template has more or fewer placeholders than there are tensors.
 
     >>> tf.strings.format("{} of {}", (1, tf.constant([1.0, 2.5]))).numpy()
     b'1 of [1 2.5]'

@@ -98,7 +98,7 @@ def reduce_join(
       The joined texts.
 
     Raises:
-      OutOfRangeError: an axis is outside `[-rank, rank)`.
+      OutOfRangeError: if an axis is outside `[-rank, rank)`.
 
     >>> tf.strings.reduce_join([["a", "b"], ["c", "d"]], axis=1, separator="-").numpy()
     array([b'a-b', b'c-d'], dtype=object)

@@ -41,7 +41,7 @@ def decoded(data: bytes, encoding: str, errors: str, replacement: int, control: 
       control: whether it stands for control characters as well.
 
     Raises:
-      InvalidArgumentError: bytes cannot be read and `errors` is `strict`, or there is no such encoding.
+      InvalidArgumentError: if bytes cannot be read and `errors` is `strict`, or there is no such encoding.
     """
     codec = _codec(encoding)
     points: list[int] = []
@@ -114,7 +114,7 @@ def part(text: bytes, pos: int, length: int, unit: str) -> bytes:
     and is refused if `pos` is negative.
 
     Raises:
-      IndexError: `pos` is outside.
+      IndexError: if `pos` is outside.
     """
     units: Any = text if unit == "BYTE" else text.decode("utf-8", "surrogateescape")
     count = len(units)
@@ -134,7 +134,7 @@ def pattern(text: bytes) -> re.Pattern[str]:
     r"""Returns a compiled pattern; digits, blanks and letters of `\d`, `\s`, `\w` are ASCII's, as in RE2.
 
     Raises:
-      InvalidArgumentError: it cannot be read.
+      InvalidArgumentError: if it cannot be read.
     """
     source = text.decode("utf-8", "surrogateescape")
     try:
@@ -147,7 +147,7 @@ def replacement(source: bytes, rewrite: str, everywhere: bool) -> Callable[[byte
     r"""Returns what writes the matches of a pattern anew; `\0` to `\9` in `rewrite` are what was matched.
 
     Raises:
-      InvalidArgumentError: the pattern cannot be read.
+      InvalidArgumentError: if the pattern cannot be read.
     """
     regex, count = pattern(source), 0 if everywhere else 1
     if not _matches_something(regex):
@@ -194,7 +194,7 @@ def _writer(rewrite: Any) -> Any:
 
 
 def _matches_something(regex: re.Pattern[str]) -> bool:
-    """Tells whether every match has a character: then `re` and RE2 find the same ones."""
+    """Returns whether every match has a character: then `re` and RE2 find the same ones."""
     try:
         return import_module("re._parser").parse(regex.pattern, regex.flags).getwidth()[0] > 0
     except (ImportError, AttributeError):  # the parser is private to Python

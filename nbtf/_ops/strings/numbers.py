@@ -89,7 +89,7 @@ def number(text: bytes, dtype: DType) -> Any:
     """Returns the number that a text says.
 
     Raises:
-      InvalidArgumentError: it says none, or one that the dtype does not have.
+      InvalidArgumentError: if it says none, or one that the dtype does not have.
     """
     plain = text.strip().decode("latin-1")
     try:

@@ -172,7 +172,7 @@ def decode_raw(
       Numbers, with one axis more.
 
     Raises:
-      InvalidArgumentError: the texts differ in length, or it is no multiple of a number's.
+      InvalidArgumentError: if the texts differ in length, or it is no multiple of a number's.
 
     >>> tf.io.decode_raw("Duck", tf.uint8).numpy()
     array([ 68, 117,  99, 107], dtype=uint8)

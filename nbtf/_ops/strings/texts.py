@@ -43,7 +43,7 @@ def lower(input: Any, encoding: str = "", name: str | None = None) -> Tensor:
       encoding: `"utf-8"` for all letters; empty for those of ASCII.
 
     Raises:
-      InvalidArgumentError: another encoding.
+      InvalidArgumentError: if another encoding.
 
     >>> tf.strings.lower("Gray WOLF").numpy()
     b'gray wolf'
@@ -68,7 +68,7 @@ def upper(input: Any, encoding: str = "", name: str | None = None) -> Tensor:
       encoding: `"utf-8"` for all letters; empty for those of ASCII.
 
     Raises:
-      InvalidArgumentError: another encoding.
+      InvalidArgumentError: if another encoding.
 
     >>> tf.strings.upper(["a", "b"]).numpy()
     array([b'A', b'B'], dtype=object)
@@ -113,7 +113,7 @@ def length(input: Any, unit: str = "BYTE", name: str | None = None) -> Tensor:
       Lengths, int32, in the same shape.
 
     Raises:
-      InvalidArgumentError: another unit.
+      InvalidArgumentError: if another unit.
 
     >>> tf.strings.length(["wolf", "Bär"], unit="UTF8_CHAR").numpy()
     array([4, 3], dtype=int32)
@@ -154,7 +154,7 @@ def substr(input: Any, pos: Any, len: Any, unit: str = "BYTE", name: str | None 
       The parts, in the same shape.
 
     Raises:
-      InvalidArgumentError: a part begins outside its text.
+      InvalidArgumentError: if a part begins outside its text.
 
     >>> tf.strings.substr("Gray wolf", 5, 4).numpy()
     b'wolf'
@@ -180,7 +180,7 @@ def to_number(input: Any, out_type: DTypeLike = float32, name: str | None = None
       The numbers, in the same shape.
 
     Raises:
-      InvalidArgumentError: a text says no number, or one that the dtype does not have.
+      InvalidArgumentError: if a text says no number, or one that the dtype does not have.
 
     >>> tf.strings.to_number(["1", "2.5"]).numpy()
     array([1. , 2.5], dtype=float32)
@@ -257,7 +257,7 @@ def as_string(
       fill: what fills it: nothing or a blank, `"0"`; `"-"` fills at the right.
 
     Raises:
-      InvalidArgumentError: the dtype cannot be written so.
+      InvalidArgumentError: if the dtype cannot be written so.
 
     >>> tf.strings.as_string(3.14159, precision=2).numpy()
     b'3.14'
@@ -286,7 +286,7 @@ def regex_replace(
       replace_global: replaces all matches, not the first alone.
 
     Raises:
-      InvalidArgumentError: the pattern cannot be read.
+      InvalidArgumentError: if the pattern cannot be read.
 
     >>> tf.strings.regex_replace("Gray wolf", "[aeiou]", "-").numpy()
     b'Gr-y w-lf'
@@ -313,7 +313,7 @@ def regex_full_match(input: Any, pattern: Any, name: str | None = None) -> Tenso
       Truth values, in the same shape.
 
     Raises:
-      InvalidArgumentError: the pattern cannot be read.
+      InvalidArgumentError: if the pattern cannot be read.
 
     >>> tf.strings.regex_full_match(["wolf", "fox"], "w.*").numpy()
     array([ True, False])

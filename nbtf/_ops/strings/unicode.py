@@ -65,7 +65,7 @@ def unicode_decode(
       Code points, int32: a vector for a scalar, else a ragged tensor with one axis more.
 
     Raises:
-      InvalidArgumentError: bytes cannot be read and `errors` is `"strict"`, or there is no such encoding.
+      InvalidArgumentError: if bytes cannot be read and `errors` is `"strict"`, or there is no such encoding.
 
     >>> tf.strings.unicode_decode("Bär", "UTF-8").numpy()
     array([ 66, 228, 114], dtype=int32)
@@ -124,8 +124,8 @@ def unicode_encode(
       The texts, with one axis less.
 
     Raises:
-      ValueError: a scalar.
-      InvalidArgumentError: a number is no code point and `errors` is `"strict"`.
+      ValueError: if a scalar.
+      InvalidArgumentError: if a number is no code point and `errors` is `"strict"`.
 
     >>> tf.strings.unicode_encode([66, 228, 114], "UTF-8").numpy().decode()
     'Bär'
@@ -168,7 +168,7 @@ def unicode_split(
       Texts of one character: a vector for a scalar, else a ragged tensor with one axis more.
 
     Raises:
-      InvalidArgumentError: bytes cannot be read and `errors` is `"strict"`.
+      InvalidArgumentError: if bytes cannot be read and `errors` is `"strict"`.
 
     >>> tf.strings.unicode_split("Bär", "UTF-8").numpy()
     array([b'B', b'\xc3\xa4', b'r'], dtype=object)
@@ -218,7 +218,7 @@ def unicode_transcode(
       replace_control_characters: whether it replaces control characters as well.
 
     Raises:
-      InvalidArgumentError: bytes cannot be read and `errors` is `"strict"`, or there is no such encoding.
+      InvalidArgumentError: if bytes cannot be read and `errors` is `"strict"`, or there is no such encoding.
 
     >>> tf.strings.unicode_transcode("Bär", "UTF-8", "UTF-16-BE").numpy()
     b'\x00B\x00\xe4\x00r'

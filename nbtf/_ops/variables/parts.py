@@ -84,7 +84,7 @@ class VariableParts(Buffer):
           updates: the new values, shape `indices.shape[:-1] + variable.shape[depth:]`.
 
         Raises:
-          InvalidArgumentError: a place is outside (a real GPU writes nothing there), or the shapes do not fit.
+          InvalidArgumentError: if a place is outside (a real GPU writes nothing there), or the shapes do not fit.
 
         >>> tf.Variable([1.0, 2.0, 3.0]).scatter_nd_update([[0], [2]], [9.0, 8.0]).numpy()
         array([9., 2., 8.], dtype=float32)
@@ -99,7 +99,7 @@ class VariableParts(Buffer):
           updates: what is added, shape `indices.shape[:-1] + variable.shape[depth:]`.
 
         Raises:
-          InvalidArgumentError: a place is outside (a real GPU writes nothing there), or the shapes do not fit.
+          InvalidArgumentError: if a place is outside (a real GPU writes nothing there), or the shapes do not fit.
 
         >>> tf.Variable([1.0, 2.0, 3.0]).scatter_nd_add([[0], [0]], [9.0, 8.0]).numpy()
         array([18.,  2.,  3.], dtype=float32)
@@ -114,7 +114,7 @@ class VariableParts(Buffer):
           updates: what is subtracted, shape `indices.shape[:-1] + variable.shape[depth:]`.
 
         Raises:
-          InvalidArgumentError: a place is outside (a real GPU writes nothing there), or the shapes do not fit.
+          InvalidArgumentError: if a place is outside (a real GPU writes nothing there), or the shapes do not fit.
 
         >>> tf.Variable([1.0, 2.0, 3.0]).scatter_nd_sub([[0]], [1.0]).numpy()
         array([0., 2., 3.], dtype=float32)
@@ -129,8 +129,8 @@ class VariableParts(Buffer):
           use_locking: accepted and ignored.
 
         Raises:
-          TypeError: `sparse_delta` is something else.
-          InvalidArgumentError: a row is outside (a real GPU writes nothing there), or the shapes do not fit.
+          TypeError: if `sparse_delta` is something else.
+          InvalidArgumentError: if a row is outside (a real GPU writes nothing there), or the shapes do not fit.
 
         >>> tf.Variable([1.0, 2.0, 3.0]).scatter_update(tf.IndexedSlices([9.0], [1])).numpy()
         array([1., 9., 3.], dtype=float32)
@@ -145,8 +145,8 @@ class VariableParts(Buffer):
           use_locking: accepted and ignored.
 
         Raises:
-          TypeError: `sparse_delta` is something else.
-          InvalidArgumentError: a row is outside (a real GPU writes nothing there), or the shapes do not fit.
+          TypeError: if `sparse_delta` is something else.
+          InvalidArgumentError: if a row is outside (a real GPU writes nothing there), or the shapes do not fit.
 
         >>> tf.Variable([1.0, 2.0, 3.0]).scatter_add(tf.IndexedSlices([9.0], [1])).numpy()
         array([ 1., 11.,  3.], dtype=float32)
@@ -161,8 +161,8 @@ class VariableParts(Buffer):
           use_locking: accepted and ignored.
 
         Raises:
-          TypeError: `sparse_delta` is something else.
-          InvalidArgumentError: a row is outside (a real GPU writes nothing there), or the shapes do not fit.
+          TypeError: if `sparse_delta` is something else.
+          InvalidArgumentError: if a row is outside (a real GPU writes nothing there), or the shapes do not fit.
 
         >>> tf.Variable([1.0, 2.0, 3.0]).scatter_sub(tf.IndexedSlices([2.0], [1])).numpy()
         array([1., 0., 3.], dtype=float32)

@@ -56,7 +56,7 @@ class Variable(VariableParts):
       shape: a wider shape, such as `[None]`, that later values may have.
 
     Raises:
-      ValueError: there is no initial value, or it does not fit `dtype` or `shape`.
+      ValueError: if there is no initial value, or it does not fit `dtype` or `shape`.
 
     >>> v = tf.Variable([1.0, 2.0])
     >>> v.assign_add([1.0, 1.0])
@@ -176,7 +176,7 @@ class Variable(VariableParts):
         return (self.read_value() if self._is_here() else self._bare()).numpy()
 
     def _is_here(self) -> bool:
-        """Tells whether its device is still one: a variable from before a restart can be read, but not by ops."""
+        """Returns whether its device is still one: a variable from before a restart can be read, but not by ops."""
         machine = CURRENT.context.machine
         return machine is not None and machine.by_name.get(self._device.name) is self._device
 
@@ -212,8 +212,8 @@ class Variable(VariableParts):
           read_value: False returns None.
 
         Raises:
-          ValueError: the value is a tensor of another dtype, or does not have the variable's shape.
-          TypeError: a Python value that does not suit the dtype.
+          ValueError: if the value is a tensor of another dtype, or does not have the variable's shape.
+          TypeError: if a Python value that does not suit the dtype.
 
         >>> tf.Variable([1.0, 2.0]).assign([3, 4]).numpy()
         array([3., 4.], dtype=float32)
@@ -245,8 +245,8 @@ class Variable(VariableParts):
           read_value: False returns None.
 
         Raises:
-          ValueError: `delta` is a tensor of another dtype.
-          TypeError: a Python value that does not suit the dtype.
+          ValueError: if `delta` is a tensor of another dtype.
+          TypeError: if a Python value that does not suit the dtype.
 
         >>> tf.Variable(3).assign_add(4).numpy()
         np.int32(7)
@@ -269,8 +269,8 @@ class Variable(VariableParts):
           read_value: False returns None.
 
         Raises:
-          ValueError: `delta` is a tensor of another dtype.
-          TypeError: a Python value that does not suit the dtype.
+          ValueError: if `delta` is a tensor of another dtype.
+          TypeError: if a Python value that does not suit the dtype.
 
         >>> tf.Variable(3.0).assign_sub(1.0).numpy()
         np.float32(2.0)
@@ -320,7 +320,7 @@ class Variable(VariableParts):
         return done
 
     def _updates_here(self, device: Any) -> bool:
-        """Tells whether an update on another device does nothing to an account: no tensor shows the same memory."""
+        """Returns whether an update on another device does nothing to an account: no tensor shows the same memory."""
         if device not in HERE.elsewhere:
             return False
         is_unshared = device.is_exact and self._allocation is not None and sys.getrefcount(self._allocation) == 2

@@ -51,7 +51,7 @@ def _as_floats(images: Spec, size: Any, **attrs: Any) -> Spec:
 def ResizeBilinear(xp: Any, images: Any, size: tuple[int, ...], half_pixel_centers: bool) -> Any:
     _check(images, size)
     pixels = images.astype(xp.float32)
-    for axis in (2, 1):  # as TensorFlow does, which shows in the last bit
+    for axis in (2, 1):  # in TensorFlow's order, which affects the last bit
         taps = interpolation.linear(xp, images.shape[axis], size[axis - 1], half_pixel_centers)
         shape = [1, 1, 1, 1]
         shape[axis] = -1

@@ -48,13 +48,13 @@ class VariableParts(Buffer):
         raise NotImplementedError
 
     def __setitem__(self, key: Any, value: Any) -> NoReturn:
-        """Refuses, in TensorFlow's words."""
+        """Refuses, with TensorFlow's text."""
         error = TypeError("'ResourceVariable' object does not support item assignment")
         error.add_note("Write v[0].assign(value).")
         raise error
 
     def __delitem__(self, key: Any) -> NoReturn:
-        """Refuses, in TensorFlow's words."""
+        """Refuses, with TensorFlow's text."""
         raise TypeError("'ResourceVariable' object doesn't support item deletion")
 
     def __getitem__(self, key: Any) -> Part:

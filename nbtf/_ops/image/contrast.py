@@ -1,4 +1,4 @@
-"""How images are changed."""
+"""Contrast of images."""
 
 from __future__ import annotations
 
@@ -38,16 +38,16 @@ unregistered(AdjustContrastv2)
 
 
 def adjust_contrast(images: TensorLike, contrast_factor: TensorLike) -> Tensor:
-    """Moves the values of each channel of an image away from their mean, or towards it.
+    """Returns images with a changed contrast: values move away from each channel's mean, or towards it.
 
-    TensorFlow has no gradient for it: asking a tape for one is a LookupError.
+    As in TensorFlow, this op has no gradient: requesting one raises LookupError.
 
     Args:
-      images: shape `[..., height, width, channels]`; integers stand for fractions of the largest one.
-      contrast_factor: how far: 1 changes nothing, 0 leaves the mean.
+      images: images, shape `[..., height, width, channels]`; integers count as fractions of the largest integer.
+      contrast_factor: the factor of the distance from the mean: 1 changes nothing, 0 leaves only the mean.
 
     Returns:
-      The images, of their shape and dtype.
+      The images, with the same shape and dtype.
 
     Raises:
       InvalidArgumentError: if `images` has fewer than three axes, or `contrast_factor` is not a scalar.
@@ -64,5 +64,5 @@ def adjust_contrast(images: TensorLike, contrast_factor: TensorLike) -> Tensor:
     changed = AdjustContrastv2(multiply(cast(pictures, float32), 1 / largest), factor)
     if not picture_dtype.is_integer:
         return cast(changed, picture_dtype)
-    # Source: TensorFlow's convert_image_dtype: half a step is added before fractions are cut off.
+    # Source: TensorFlow's convert_image_dtype: half a step is added before truncation.
     return saturate_cast(clip_by_value(multiply(changed, largest + 0.5), 0.0, largest), picture_dtype)

@@ -130,8 +130,7 @@ def _(call: Call, grad_q: Tensor | None, grad_r: Tensor | None) -> Gradients:
     rows, columns = call.inputs[0].shape[-2:]
     if rows < columns or (call.attrs["full_matrices"] and rows != columns):
         raise UnimplementedError(
-            "The gradient of qr requires matrices with at least as many rows as columns and "
-            "full_matrices=False."
+            "The gradient of qr requires matrices with at least as many rows as columns and full_matrices=False."
         )
     grad_q = zeros_like(q) if grad_q is None else grad_q
     grad_r = zeros_like(r) if grad_r is None else grad_r

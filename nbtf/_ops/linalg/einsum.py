@@ -318,7 +318,7 @@ def _back(grad: Tensor, right: str, other_inputs: list[Tensor], terms: list[str]
     labels = _spelled_out(term, len(shape) - len(term.replace("...", "")))
     back = _unstretched(back, [n for n, label in zip(shape, labels, strict=True) if label[0] == "."], len(present))
     missing = "".join(letter for letter in letters if letter not in sources)
-    if missing:  # what was summed over is repeated
+    if missing:  # repeat along the summed axes
         lengths: list[Any] = back.shape.as_list()
         unit_axes = reshape(back, [1] * len(missing) + lengths)
         back = broadcast_to(unit_axes, [shape[labels.index(letter)] for letter in missing] + lengths)

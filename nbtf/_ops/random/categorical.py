@@ -117,7 +117,7 @@ def _counts(logits: Any, num_samples: int) -> tuple[int, int]:
 
 
 def _drawn(xp: Any, logits: Any, samples: int, key: Any, counter: Any, dtype: DType) -> Any:
-    """Returns classes by locating random points in the cumulative sums of probabilities. Source: `MultinomialFunctor`."""
+    """Returns classes: random points in the cumulative sums of probabilities. Source: `MultinomialFunctor`."""
     rows, classes = logits.shape
     points = philox.uniform(xp, key, counter, rows * samples, float64).reshape(rows, samples)
     drawn = xp.empty((rows, samples), dtype.np_dtype)

@@ -26,7 +26,7 @@ class HostInput(NamedTuple):
 
 
 class KnownInput(NamedTuple):
-    """What a graph knows about an input. Lengths and elements that are known only at run time are None."""
+    """A graph's knowledge of an input. Lengths and elements that are known only at run time are None."""
 
     shape: Any
     value: Any

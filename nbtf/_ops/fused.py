@@ -1,6 +1,6 @@
 """Runs several ops as one kernel where the difference cannot be observed.
 
-What TensorFlow computes eagerly with several ops is reported, charged and differentiated as these ops. On the CPU,
+Where TensorFlow runs several ops eagerly, nbtf also reports, charges and differentiates these ops. On the CPU,
 while no observer is registered, one kernel processes the numbers once, block by block, so that intermediate values
 stay in a cache. It computes what the ops compute, in their order: results are bit-identical.
 """

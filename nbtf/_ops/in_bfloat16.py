@@ -1,7 +1,7 @@
 """Support for bfloat16: which ops accept it, and how kernels written for NumPy's floats compute in it.
 
 NumPy's own functions compute in bfloat16. Other kernels get float32 copies, and their results are rounded once per op,
-as in most of TensorFlow's CPU kernels. The dtype sets of the fast lanes do not contain bfloat16, so it always takes
+as most TensorFlow CPU kernels do. The dtype sets of the fast lanes do not contain bfloat16, so it always takes
 the road.
 """
 

@@ -10,7 +10,7 @@ def is_nested(seq: Any) -> bool:
     """Returns whether a value is nested: a list, a tuple, a dictionary or similar.
 
     Args:
-      seq: anything.
+      seq: any object.
 
     Returns:
       True for sequences, named tuples, mappings and their views; False for text, tensors, arrays and sets.

@@ -107,7 +107,7 @@ def _(xp: Any, grad: Any, array: Any, attrs: object) -> Any:
 def BroadcastTo(xp: Any, input: Any, shape: Any) -> Any:
     result = xp.empty(shape, input.dtype)  # 3 times as fast as `broadcast_to`, and faster to read
     if input.ndim > result.ndim:
-        raise ValueError("more axes than there will be")
+        raise ValueError("the input has more axes than the result")
     result[...] = input
     return result
 

@@ -24,7 +24,7 @@ from nbtf._types import ALL, TensorLike, int16, int32, int64
 from nbtf.errors import InvalidArgumentError
 
 POSITIONS = frozenset({int16, int32, int64})
-"""Dtypes of positions. Source: attr `Tindices` of TensorFlow's op definitions."""
+"""Dtypes of positions. Source: attr `Tindices` in TensorFlow's op definitions."""
 
 
 def index_columns(xp: Any, indices: Any, shape: tuple[int, ...], of_what: str) -> tuple[Any, ...]:
@@ -51,7 +51,7 @@ def _refuse(xp: Any, indices: Any, outside: Any, of_what: str) -> None:
 @op("T Tindices -> T", T=ALL, Tindices=POSITIONS)
 def GatherNd(xp: Any, params: Any, indices: Any) -> Any:
     if not indices.ndim or not params.ndim or indices.shape[-1] > params.ndim:
-        raise IndexError("no positions")
+        raise IndexError("positions must have at least one axis")
     columns = index_columns(xp, indices, params.shape, f"param shape {bracketed(params.shape)}, node name: GatherNd")
     return read_at(xp, params, columns) if columns else xp.broadcast_to(params, indices.shape[:-1] + params.shape)
 
@@ -127,7 +127,7 @@ def _(call: Call, grad: Tensor) -> Gradients:
 )
 def ScatterNd(xp: Any, indices: Any, updates: Any, shape: Any, bad_indices_policy: str) -> Any:
     if not indices.ndim or indices.shape[-1] > len(shape):
-        raise ValueError("no positions")
+        raise ValueError("positions must have at least one axis")
     if indices.shape[:-1] + tuple(shape)[indices.shape[-1] :] != updates.shape:
         raise ValueError("shapes do not fit")
     empty = xp.full(shape, b"", updates.dtype) if updates.dtype.kind == "O" else xp.zeros(shape, updates.dtype)

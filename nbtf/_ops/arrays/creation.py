@@ -125,7 +125,7 @@ def convert_to_tensor(
 )
 def Fill(xp: Any, value: Any, dims: Any) -> Any:
     if value.ndim > 1 or value.size != 1:
-        raise ValueError("one value fills")
+        raise ValueError("the value must be a scalar")
     result = xp.empty(dims, value.dtype)
     result[...] = value
     return result

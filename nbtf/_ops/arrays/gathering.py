@@ -54,7 +54,7 @@ def GatherV2(xp: Any, params: Any, indices: Any, validate_indices: Any, axis: An
         xp.arange(n).reshape([-1 if i == axis_number else 1 for i in range(indices.ndim)])
         for axis_number, n in enumerate(indices.shape[:batch])
     ]
-    rows = read_at(xp, xp.moveaxis(params, axis, batch), (*grid, indices))  # batch, positions, axes before, axes behind
+    rows = read_at(xp, xp.moveaxis(params, axis, batch), (*grid, indices))  # batch, positions, axes before, axes after
     positions = range(batch, indices.ndim)
     leading_axes = range(indices.ndim, indices.ndim + axis - batch)
     behind = range(indices.ndim + axis - batch, rows.ndim)

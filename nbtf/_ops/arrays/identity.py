@@ -81,7 +81,7 @@ no_gradient(StopGradient)
 @op("T -> T", T=ALL, plain={"shape": TensorShape}, shares_memory=True)
 def EnsureShape(xp: Any, x: Any, shape: TensorShape) -> Any:
     if not shape.is_compatible_with(x.shape):
-        raise ValueError("another shape")
+        raise ValueError("the shape is not compatible")
     return x
 
 

@@ -19,7 +19,7 @@ from nbtf.errors import InvalidArgumentError
 _POSITIONS = of_integers("Index", as_axis)
 _REST = (Ellipsis,)
 _WHOLE = int16, int32, int64
-"""Dtypes of tensors that a key may contain. Source: `_SUPPORTED_SLICE_DTYPES` of TensorFlow's array_ops.py."""
+"""Dtypes of tensors that a key may contain. Source: `_SUPPORTED_SLICE_DTYPES` in TensorFlow's array_ops.py."""
 _SINGLE = frozenset({int, slice, type(None)})
 
 

@@ -207,7 +207,7 @@ def _unpacked_partly(value: Any, num: int, axis: int) -> list[Dims]:
 @op("T -> T*", T=ALL, partly=_unpacked_partly)
 def Unpack(xp: Any, value: Any, num: int, axis: int) -> Any:
     if value.shape[axis] != num:
-        raise ValueError("another length")
+        raise ValueError("the length differs from num")
     index = (slice(None),) * (axis % value.ndim)
     return [value[(*index, i, ...)] for i in range(num)]
 
@@ -287,7 +287,7 @@ def _misfit_of_parts(value: Lengths, axis: int, num_split: int) -> str | None:
 def Split(xp: Any, value: Any, axis: int, num_split: int) -> Any:
     length, remainder = divmod(value.shape[axis], num_split)
     if remainder or not -value.ndim <= axis < value.ndim:
-        raise ValueError("no equal parts")
+        raise ValueError("the parts would not be equal")
     return _cut(value, [length] * num_split, axis)
 
 

@@ -106,7 +106,7 @@ def _middle(call: Call, grad: Tensor) -> Tensor:
 )
 def PadV2(xp: Any, tensor: Any, constant_values: Any, paddings: Pairs) -> Any:
     if constant_values.ndim:
-        raise ValueError("one value fills")
+        raise ValueError("the value must be a scalar")
     return _filled(xp, tensor, paddings, constant_values)
 
 
@@ -166,7 +166,7 @@ def _(call: Call, grad: Tensor) -> Gradients:
 @op("T -> T", T=ALL, host={"paddings": of_integers("Tpaddings", as_pairs)}, partly=same_rank, index_type="Tpaddings")
 def MirrorPad(xp: Any, tensor: Any, paddings: Pairs, mode: str) -> Any:
     if any(max(pair) > n - (mode == "REFLECT") for pair, n in zip(paddings, tensor.shape, strict=True)):
-        raise ValueError("a mirror shows what is there")
+        raise ValueError("the paddings are too large for a mirror")
     return xp.pad(tensor, paddings, mode=mode.lower())
 
 
@@ -227,7 +227,7 @@ def _misfit_of_multiples(input: Lengths, multiples: Any) -> str:
 )
 def Tile(xp: Any, input: Any, multiples: Any) -> Any:
     if len(multiples) != input.ndim:
-        raise ValueError("one number for each axis")
+        raise ValueError("expected one number per axis")
     return xp.tile(input, multiples)
 
 

@@ -41,7 +41,7 @@ from nbtf._types import (
 from nbtf.errors import InvalidArgumentError
 
 _BY_RANK = (int32, int64, float16, bfloat16, float32, float64)
-"""Dtypes by precedence: if its numbers differ, a range has the last one. Source: `range` of TensorFlow's math_ops."""
+"""Dtypes by precedence: if its numbers differ, a range has the last one. Source: `range` in TensorFlow's math_ops."""
 
 _RANGES = frozenset(_BY_RANK)
 """Dtypes with a kernel. Source: TensorFlow's CPU kernel registrations of Range."""
@@ -156,7 +156,7 @@ no_gradient(Range)
 @op("T T -> T", T=FLOATS, host={"num": of_integers("Tidx", as_int)}, plain={"axis": as_int}, partly=longer)
 def LinSpace(xp: Any, start: Any, stop: Any, num: int, axis: int) -> Any:
     if num < 0:
-        raise ValueError("no such number")
+        raise ValueError("invalid number of values")
     start, stop = xp.broadcast_arrays(start, stop)
     axis = axis if axis >= 0 else axis + start.ndim + 1
     index = (slice(None),) * axis + (None,)

@@ -25,7 +25,7 @@ def _columns_of(xp: Any, tensor: Any, indices: Any, updates: Any) -> tuple[Any, 
     if not indices.ndim or indices.shape[:-1] + tensor.shape[indices.shape[-1] :] != updates.shape:
         raise ValueError("shapes do not fit")
     if indices.shape[-1] > tensor.ndim:
-        raise ValueError("too deep")
+        raise ValueError("the positions have too many numbers")
     return index_columns(xp, indices, tensor.shape, f"shape {bracketed(tensor.shape)}")
 
 

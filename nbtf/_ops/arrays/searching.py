@@ -101,7 +101,7 @@ def unique_with_counts(x: TensorLike, out_idx: DTypeLike = int32, name: str | No
 
 def _bounds(xp: Any, rows: Any, values: Any, side: str, out_type: Any) -> Any:
     if rows.shape[0] != values.shape[0]:
-        raise ValueError("as many rows")
+        raise ValueError("the numbers of rows differ")
     positions = xp.empty(values.shape, out_type.np_dtype)
     for number in range(rows.shape[0]):
         positions[number] = xp.searchsorted(rows[number], values[number], side)
@@ -183,7 +183,7 @@ def _in_rows(tensor: Tensor) -> Tensor:
 @op("T -> T", T=frozenset({int32, int64}))
 def InvertPermutation(xp: Any, x: Any) -> Any:
     if x.ndim != 1:
-        raise ValueError("no vector")
+        raise ValueError("expected a vector")
     if xp is CPU.xp:
         _check_permutation(x)
     inverse = xp.empty_like(x)

@@ -172,7 +172,7 @@ def _misfit_of_order(a: Lengths, perm: Any) -> str | None:
 )
 def Transpose(xp: Any, a: Any, perm: Any) -> Any:
     if perm.__class__ is int:
-        raise TypeError("one number is no order")
+        raise TypeError("expected a list of axes")
     return a.transpose(perm)
 
 
@@ -255,7 +255,7 @@ def inverse(perm: Any) -> list[int] | None:
 )
 def ConjugateTranspose(xp: Any, a: Any, perm: Any) -> Any:
     if perm.__class__ is int:
-        raise TypeError("one number is no order")
+        raise TypeError("expected a list of axes")
     return a.transpose(perm).conj()
 
 
@@ -338,7 +338,7 @@ def as_squeezed(value: Any) -> int | tuple[int, ...] | None:
 @op("T -> T", T=ALL, plain={"axis": as_squeezed}, shares_memory=True, fields={"axis": "squeeze_dims"})
 def Squeeze(xp: Any, input: Any, axis: Any) -> Any:
     if axis.__class__ is Tensor or axis == ():
-        raise TypeError("no list")
+        raise TypeError("expected a list")
     return input.squeeze(axis)
 
 

@@ -32,11 +32,11 @@ def _sliced_partly(input_: Any, begin: Any, size: Any) -> Dims:
 )
 def Slice(xp: Any, input_: Any, begin: Any, size: Any) -> Any:
     if isinstance(begin, Tensor) or isinstance(size, Tensor) or not len(begin) == len(size) == input_.ndim:
-        raise ValueError("one number for each axis")
+        raise ValueError("expected one number per axis")
     ranges: list[builtins.slice] = []
     for length, start, count in zip(input_.shape, begin, size, strict=True):
         if not 0 <= start <= length or not -1 <= count <= length - start:
-            raise ValueError("outside")
+            raise ValueError("out of range")
         ranges.append(builtins.slice(start, None if count == -1 else start + count))
     return input_[tuple(ranges)]
 
@@ -90,7 +90,7 @@ def ReverseV2(xp: Any, tensor: Any, axis: Any) -> Any:
     turned = [False] * tensor.ndim
     for axis_number in axis:
         if turned[axis_number] or axis_number < -tensor.ndim:
-            raise ValueError("twice")
+            raise ValueError("repeated axis")
         turned[axis_number] = True
     return tensor[tuple(builtins.slice(None, None, -1 if yes else 1) for yes in turned)]
 

@@ -143,7 +143,7 @@ class TensorArray:
         """Raises NotImplementedError: use `tf.GradientTape` instead.
 
         Raises:
-          NotImplementedError: if always, as in TensorFlow 2.
+          NotImplementedError: always, as in TensorFlow 2.
         """
         raise NotImplementedError(
             "TensorArray.grad is not supported when executing eagerly; eager's gradient implementation does not "

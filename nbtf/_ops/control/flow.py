@@ -71,7 +71,8 @@ def case(
       strict: accepted and ignored; results are returned unchanged.
 
     Raises:
-      InvalidArgumentError: if no condition is true and there is no default; or several are true and `exclusive` is set.
+      InvalidArgumentError: if no condition is true and `default` is missing, or several are true and `exclusive` is
+        set.
       TypeError: if `pred_fn_pairs` does not consist of pairs of tensors and functions.
 
     >>> x = tf.constant(3)

@@ -31,7 +31,7 @@ no_gradient(PrintV2)
 
 
 def print(*inputs: Any, **kwargs: Any) -> None:  # TensorFlow's name
-    """Prints values in the format of TensorFlow's kernels: `[1 2.5]`, without commas.
+    """Prints values in TensorFlow's kernel format: `[1 2.5]`, without commas.
 
     Args:
       *inputs: tensors, variables, strings and other Python values, also nested in lists, tuples and dictionaries.

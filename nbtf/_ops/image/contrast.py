@@ -19,7 +19,7 @@ from nbtf.errors import InvalidArgumentError
 @op("T float32 -> T", T=frozenset({float16, float32}))
 def AdjustContrastv2(xp: Any, images: Any, contrast_factor: Any) -> Any:
     if images.ndim < 3 or contrast_factor.ndim:
-        raise ValueError("no images")
+        raise ValueError("images must have at least three axes")
     height, width = images.shape[-3:-1]
     mean = join(xp, xp.add, images, (-3, -2), xp.float32, True) / xp.float32(max(height * width, 1))
     return ((images - mean) * contrast_factor + mean).astype(images.dtype)

@@ -32,7 +32,7 @@ from nbtf.errors import UnimplementedError
 @op("T -> T", T=SOLVED)
 def Cholesky(xp: Any, input: Any) -> Any:
     if input.ndim < 2 or input.shape[-1] != input.shape[-2]:
-        raise ValueError("square matrices")
+        raise ValueError("expected square matrices")
     try:
         with failing(xp):
             return xp.linalg.cholesky(input)
@@ -250,7 +250,7 @@ def _eigen_partly(input: Any, compute_v: bool) -> list[Dims]:
 @op("T -> T*", T=SOLVED, partly=_eigen_partly)
 def SelfAdjointEigV2(xp: Any, input: Any, compute_v: bool) -> Any:
     if input.ndim < 2 or input.shape[-1] != input.shape[-2]:
-        raise ValueError("square matrices")
+        raise ValueError("expected square matrices")
     if input.shape[-1] == 1:
         return [input[..., 0], xp.ones_like(input)][: 1 + compute_v]
     triangles, nonfinite = zero_nonfinite(xp, xp.tril(input))

@@ -279,7 +279,7 @@ def band_part(input: TensorLike, num_lower: Any, num_upper: Any, name: str | Non
 def MatrixBandPart(xp: Any, input: Any, num_lower: int, num_upper: int) -> Any:
     rows, columns = input.shape[-2:]
     if num_lower > rows or num_upper > columns:
-        raise ValueError("there are not as many diagonals")
+        raise ValueError("not enough diagonals")
     distance = xp.arange(rows)[:, None] - xp.arange(columns)
     mask = xp.ones(distance.shape, bool)
     if num_lower >= 0:
@@ -379,7 +379,7 @@ def tensor_diag_part(input: TensorLike, name: str | None = None) -> Tensor:
 def DiagPart(xp: Any, input: Any) -> Any:
     half = input.shape[: input.ndim // 2]
     if input.shape != (*half, *half):
-        raise ValueError("two equal halves")
+        raise ValueError("the shape must have two equal halves")
     size = math.prod(half)
     return xp.diagonal(input.reshape(size, size)).reshape(half)
 

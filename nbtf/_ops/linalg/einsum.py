@@ -220,7 +220,7 @@ def _one_each(xp: Any, array: Any, labels: list[str]) -> tuple[Any, list[str]]:
             first = labels.index(label)
             second = labels.index(label, first + 1)
             if array.shape[first] != array.shape[second]:
-                raise ValueError("axes of one name differ in length")
+                raise ValueError("axes with the same letter differ in length")
             array = xp.diagonal(array, 0, first, second)
             labels = [c for i, c in enumerate(labels) if i not in (first, second)] + [label]
     return array, labels

@@ -50,7 +50,7 @@ def _misfit_of_matrices(a: Lengths, b: Lengths, transpose_a: bool, transpose_b: 
 )
 def MatMul(xp: Any, a: Any, b: Any, transpose_a: bool, transpose_b: bool) -> Any:
     if a.ndim != 2 or b.ndim != 2:
-        raise ValueError("batches are for BatchMatMulV2")
+        raise ValueError("batches need BatchMatMulV2")
     # `dot` is 3 times as fast as `matmul` on small matrices.
     return (a.T if transpose_a else a).dot(b.T if transpose_b else b)
 
@@ -183,7 +183,7 @@ def _misfit_of_batches(x: Lengths, y: Lengths, adj_x: bool, adj_y: bool) -> str 
 )
 def BatchMatMulV2(xp: Any, x: Any, y: Any, adj_x: bool, adj_y: bool) -> Any:
     if x.ndim < 2 or y.ndim < 2:
-        raise ValueError("matrices have at least two axes")
+        raise ValueError("matrices must have at least two axes")
     return xp.matmul(_adjoint(x) if adj_x else x, _adjoint(y) if adj_y else y)
 
 
@@ -320,7 +320,7 @@ def cross(a: TensorLike, b: TensorLike, name: str | None = None) -> Tensor:
 @op("T T -> T", T=REALS)
 def Cross(xp: Any, a: Any, b: Any) -> Any:
     if a.shape != b.shape or not a.ndim or a.shape[-1] != 3:
-        raise ValueError("two vectors in space")
+        raise ValueError("expected two vectors with three elements")
     return xp.cross(a, b)
 
 

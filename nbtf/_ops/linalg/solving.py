@@ -194,7 +194,7 @@ def _(call: Call, grad: Tensor) -> Gradients:
 @op("T T -> T", T=SOLVED)
 def MatrixSolve(xp: Any, matrix: Any, rhs: Any, adjoint: bool) -> Any:
     if matrix.ndim != rhs.ndim or matrix.ndim < 2 or matrix.shape[:-2] != rhs.shape[:-2]:
-        raise ValueError("both are stacks of as many matrices")
+        raise ValueError("expected batches with the same number of matrices")
     coefficients = adjoint_of(matrix) if adjoint else matrix
     return _invertible(xp, xp.linalg.solve, "Input matrix is not invertible.", coefficients, rhs)
 
@@ -247,7 +247,7 @@ def _(call: Call, grad: Tensor) -> Gradients:
 @op("T T -> T", T=SOLVED)
 def MatrixTriangularSolve(xp: Any, matrix: Any, rhs: Any, lower: bool, adjoint: bool) -> Any:
     if rhs.ndim < 2:
-        raise ValueError("right-hand sides are columns of a matrix")
+        raise ValueError("right-hand sides must be columns of a matrix")
     # Neither library solves batches of triangular systems; a general solver gives the same result.
     half = xp.tril(matrix) if lower else xp.triu(matrix)
     half = adjoint_of(half) if adjoint else half

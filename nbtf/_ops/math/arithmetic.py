@@ -252,7 +252,7 @@ def _(xp: Any, grad: Any, stored: None, attrs: object) -> Any:
 )
 def Cast(xp: Any, x: Any, dtype: DType) -> Any:
     if x.dtype.kind == "O" or dtype is string:
-        raise TypeError("texts are no numbers")
+        raise TypeError("strings are not numbers")
     if x.dtype.kind == "c" and (dtype in REALS or dtype is bfloat16):
         x = x.real  # prevents NumPy's warning that the imaginary part is lost
     return x.astype(dtype.np_dtype)

@@ -40,7 +40,7 @@ def bincount(
       weights: the weight of each occurrence, with the shape of `arr`; 1 by default.
       minlength: the minimum length of the result.
       maxlength: the maximum length of the result; larger numbers are ignored.
-      dtype: the dtype of the counts; int32 by default. With weights, `bincount` uses theirs.
+      dtype: the dtype of the counts; int32 by default.
       axis: None or 0 counts all numbers together; -1 counts each row of a matrix.
       binary_output: whether to return 1 or 0 for presence instead of counts; False by default.
 
@@ -72,7 +72,7 @@ def bincount(
 @op("Tidx T -> T", Tidx=IDS, T=frozenset({int32, int64, float32, float64}), host={"size": as_int}, partly=last_open)
 def DenseBincount(xp: Any, input: Any, weights: Any, size: int, binary_output: bool) -> Any:
     if weights.size and weights.shape != input.shape:
-        raise ValueError("a weight for each value")
+        raise ValueError("the shapes of weights and values differ")
     if (input < 0).any():
         raise InvalidArgumentError("Input arr must be non-negative!")
     rows = input if input.ndim == 2 else input[None]
@@ -109,7 +109,7 @@ def confusion_matrix(
       predictions: the predicted class of each example.
       num_classes: number of classes; by default inferred from the largest class.
       weights: the weight of each example; 1 by default.
-      dtype: the dtype of the counts; int32 by default. With weights, `bincount` uses theirs.
+      dtype: the dtype of the counts; int32 by default.
 
     Returns:
       A matrix with one row per true class and one column per predicted class.

@@ -106,7 +106,7 @@ def _(call: Call, grad: Tensor) -> Gradients:
 
 def _running(xp: Any, function: Any, x: Any, axis: int, exclusive: bool, reverse: bool) -> Any:
     if axis.__class__ is not int:
-        raise TypeError("one axis")
+        raise TypeError("expected a single axis")
     lead = (slice(None),) * (axis % x.ndim if x.ndim else 0)
     if reverse:
         x = x[(*lead, slice(None, None, -1))]

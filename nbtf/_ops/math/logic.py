@@ -154,7 +154,7 @@ def left_shift(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
 
     Args:
       x: an integer tensor.
-      y: number of positions, limited to the dtype's range of 0 to bits - 1. The same dtype, with a
+      y: number of positions, limited to the range from 0 to the number of bits - 1. The same dtype, with a
         shape that broadcasts with `x`'s.
 
     >>> tf.bitwise.left_shift([1, 3], 2).numpy()
@@ -174,7 +174,7 @@ def right_shift(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor
 
     Args:
       x: an integer tensor.
-      y: number of positions, limited to the dtype's range of 0 to bits - 1. The same dtype, with a
+      y: number of positions, limited to the range from 0 to the number of bits - 1. The same dtype, with a
         shape that broadcasts with `x`'s.
 
     >>> tf.bitwise.right_shift([8, -8], 1).numpy()

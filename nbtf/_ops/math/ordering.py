@@ -44,7 +44,7 @@ Largest.__name__ = "TopKV2"  # the class name that TensorFlow prints
 def TopKV2(xp: Any, input: Any, k: int, sorted: bool, index_type: DType) -> Any:
     length = input.shape[-1]
     if not 0 <= k <= length:
-        raise ValueError("there are not as many")
+        raise ValueError("k exceeds the number of elements")
     if xp is CPU.xp and k and k * FEW <= length:
         order = _first_of_candidates(xp, input, k)
     else:
@@ -186,7 +186,7 @@ def _sorted(xp: Any, tensor: Any, axis: int, descending: bool) -> tuple[Any, Non
     if tensor.dtype.kind == "f" and tensor.size:
         ends = xp.moveaxis(result, axis, 0)
         if xp.isnan(ends[-1]).any() or (((ends[0] <= 0) & (ends[-1] >= 0)).any() and _has_both_zeros(xp, tensor)):
-            raise ValueError("what is not in order by itself stays as it was")
+            raise ValueError("the axis cannot be sorted here")
     return xp.ascontiguousarray(xp.flip(result, axis)) if descending else result, None
 
 
@@ -265,7 +265,7 @@ def _ordered(tensor: Tensor, axis: int) -> Largest:
 def InTopKV2(xp: Any, predictions: Any, targets: Any, k: int) -> Any:
     columns = predictions.shape[-1]
     if predictions.ndim != 2 or targets.shape != predictions.shape[:1]:
-        raise ValueError("one target per row")
+        raise ValueError("expected one target per row")
     inside = (targets >= 0) & (targets < columns)
     chosen = xp.take_along_axis(predictions, xp.where(inside, targets, 0)[:, None], axis=1)
     larger = xp.add.reduce(predictions > chosen, 1, xp.int64)

@@ -19,7 +19,7 @@ from nbtf._types import NUMBERS, REALS, TensorLike, int32, int64
 from nbtf.errors import InvalidArgumentError
 
 IDS = frozenset({int32, int64})
-"""Dtypes of segment ids. Source: attr `Tindices` of TensorFlow's op definitions."""
+"""Dtypes of segment ids. Source: attr `Tindices` in TensorFlow's op definitions."""
 
 
 def folded(xp: Any, join: Any, rows: Any, ids: Any, count: int, start: Any) -> Any:

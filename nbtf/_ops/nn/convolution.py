@@ -67,7 +67,7 @@ def _groups_of(groups: int, *arrays: Any) -> Iterator[tuple[Any, ...]]:
 @op("T T -> T", T=KINDS, partly=of_rank(4))
 def Conv2D(xp: Any, input: Any, filters: Any, strides: Any, padding: Padding, data_format: Any, dilations: Any) -> Any:
     if input.ndim != 4 or filters.ndim != 4:
-        raise ValueError("images and filters have four axes")
+        raise ValueError("images and filters must have four axes")
     w = window((filters.shape[0], filters.shape[1]), strides, padding, data_format, dilations)
     images, filters = _images(xp, input, w), _filters(xp, filters)
     groups = _groups(images.shape[3], filters.shape[2], filters.shape[3])
@@ -203,14 +203,14 @@ def Conv2DBackpropInput(
     dilations: Any,
 ) -> Any:
     if filters.ndim != 4 or grad.ndim != 4:
-        raise ValueError("images and filters have four axes")
+        raise ValueError("images and filters must have four axes")
     w = window((filters.shape[0], filters.shape[1]), strides, padding, data_format, dilations)
     back, filters = _images(xp, grad, w), _filters(xp, filters)
     batch, height, width, channels = image_shape(as_shape(input_sizes), w.first)
     groups = _groups(channels, filters.shape[2], filters.shape[3])
     rows, columns = steps(height, 0, w), steps(width, 1, w)
     if back.shape != (batch, rows.windows, columns.windows, filters.shape[3]):
-        raise ValueError("the gradient has another shape than the convolution")
+        raise ValueError("the shapes of gradient and convolution differ")
     if groups > 1 == filters.shape[2] and layouts.has_phases(w):
         result = depthwise.images_gradient(xp, back, filters, w, (height, width), (rows, columns))
         if filters.shape[3] > channels:
@@ -267,14 +267,14 @@ def Conv2DBackpropFilter(
     dilations: Any,
 ) -> Any:
     if input.ndim != 4 or grad.ndim != 4:
-        raise ValueError("images have four axes")
+        raise ValueError("images must have four axes")
     height, width, depth, filters = as_shape(filter_sizes)
     w = window((height, width), strides, padding, data_format, dilations)
     images, back = _images(xp, input, w), _images(xp, grad, w)
     groups = _groups(images.shape[3], depth, filters)
     rows, columns = steps(images.shape[1], 0, w), steps(images.shape[2], 1, w)
     if back.shape != (len(images), rows.windows, columns.windows, filters):
-        raise ValueError("the gradient has another shape than the convolution")
+        raise ValueError("the shapes of gradient and convolution differ")
     if groups > 1 == depth:
         wide = padded(xp, _for_each_filter(xp, images, filters // groups), rows, columns)
         result = depthwise.filters_gradient(xp, wide, back, w)

@@ -43,7 +43,7 @@ def as_channels_first(data_format: Any) -> bool:
 def BiasAdd(xp: Any, value: Any, bias: Any, data_format: Any) -> Any:
     first = as_channels_first(data_format)
     if bias.ndim != 1 or value.ndim < 2 or bias.shape[0] != value.shape[1 if first else -1]:
-        raise ValueError("as many biases as channels")
+        raise ValueError("the numbers of biases and channels differ")
     return value + (bias.reshape(-1, *(1,) * (value.ndim - 2)) if first else bias)
 
 
@@ -113,7 +113,7 @@ def dropout(
       x: floats.
       rate: the fraction of elements that become 0, in `[0, 1)`: a number or a scalar tensor.
       noise_shape: the shape of the random decisions, broadcast to `x`'s shape; None for a length means `x`'s.
-      seed: see `tf.random.set_seed`.
+      seed: an integer that selects a stream of its own; see `tf.random.set_seed`.
 
     Returns:
       A tensor of `x`'s shape; `x` itself if `rate` is the number 0.

@@ -32,7 +32,7 @@ def _beside(xp: Any, values: Any, depth_radius: int) -> Any:
 @op("T -> T", T=FLOATS)
 def LRN(xp: Any, input: Any, depth_radius: int, bias: float, alpha: float, beta: float) -> Any:
     if input.ndim != 4:
-        raise ValueError("images have four axes")
+        raise ValueError("images must have four axes")
     values = _exact(xp, input)
     norm = bias + alpha * _beside(xp, values * values, depth_radius)
     return (values * norm**-beta).astype(input.dtype)
@@ -88,7 +88,7 @@ def LRNGrad(
     xp: Any, grad: Any, input: Any, output: Any, depth_radius: int, bias: float, alpha: float, beta: float
 ) -> Any:
     if not grad.shape == input.shape == output.shape or input.ndim != 4:
-        raise ValueError("images of one shape")
+        raise ValueError("the images differ in shape")
     values, change = _exact(xp, input), _exact(xp, grad)
     norm = bias + alpha * _beside(xp, values * values, depth_radius)
     through = _beside(xp, change * values * norm ** (-beta - 1), depth_radius)  # through the neighbours' norms

@@ -120,7 +120,7 @@ def _check_labels(labels: Any, classes: int) -> None:
 @fused(float32, float64)
 def _sparse_losses(xp: Any, features: Any, labels: Tensor) -> tuple[Any, Any]:
     if labels._device is not HERE.device or labels._dtype not in _LABELS:
-        raise TypeError("labels that only the op can judge")
+        raise TypeError("only the op can check these labels")
     return SparseSoftmaxCrossEntropyWithLogits.kernel(xp, features, labels._array)
 
 

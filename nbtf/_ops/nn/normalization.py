@@ -83,6 +83,6 @@ def _(xp: Any, inputs: Sequence[Any], kept: Any, grads: Sequence[Any], axes: lis
 def _lines(x: Any, axes: list[int]) -> tuple[Any, int]:
     """Returns examples as rows of a matrix, and their length."""
     if axes != [*range(x.ndim)][-len(axes) :]:
-        raise ValueError("only the last axes lie side by side")
+        raise ValueError("only the last axes are contiguous")
     count = prod(x.shape[-len(axes) :])
     return x.reshape(-1, count), count

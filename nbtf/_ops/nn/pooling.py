@@ -58,7 +58,7 @@ def _infer(value: Spec, ksize: Any, strides: Any, padding: Any, data_format: Any
 def _images(xp: Any, value: Any, w: Window, fill: Any) -> tuple[Any, Steps, Steps]:
     """Returns the padded images and the window's positions."""
     if value.ndim != 4:
-        raise ValueError("images have four axes")
+        raise ValueError("images must have four axes")
     images = channels_last(xp, value, w)
     rows, columns = steps(images.shape[1], 0, w), steps(images.shape[2], 1, w)
     return padded(xp, images, rows, columns, fill), rows, columns

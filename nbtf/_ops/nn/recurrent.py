@@ -64,7 +64,7 @@ def _states(xp: Any, x: Any, state: Any, kernel: Any, gates: int) -> Any:
     """Returns an array for the states before each step and after the last."""
     units = len(kernel)
     if not x.shape[1] or state.shape != (len(x), units) or kernel.shape[1] != gates * units:
-        raise ValueError("no steps, or states of another shape")
+        raise ValueError("no steps, or wrong shape of the states")
     states = xp.empty((x.shape[1] + 1, *state.shape), x.dtype)
     states[0] = state
     return states

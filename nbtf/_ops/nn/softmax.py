@@ -38,7 +38,7 @@ def _along(logits: Spec, axis: Any) -> Spec:
 @op("T -> T", T=FLOATS, partly=like_first, infer=_along)
 def Softmax(xp: Any, logits: Any, axis: Any) -> Any:
     if not logits.ndim:
-        raise ValueError("no axis")
+        raise ValueError("a scalar has no axis")
     if not logits.size:
         return logits
     axis = -1 if axis is None else axis
@@ -75,7 +75,7 @@ def _(call: Call, grad: Tensor) -> Gradients:
 @op("T -> T", T=FLOATS, partly=like_first, infer=_along)
 def LogSoftmax(xp: Any, logits: Any, axis: Any) -> Any:
     if not logits.ndim:
-        raise ValueError("no axis")
+        raise ValueError("a scalar has no axis")
     if not logits.size:
         return logits
     axis = -1 if axis is None else axis

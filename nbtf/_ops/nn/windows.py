@@ -38,7 +38,7 @@ class Steps(NamedTuple):
 
 
 def window(size: Pair, strides: Any, padding: Padding, data_format: Any, dilations: Any = None) -> Window:
-    """Returns a window from arguments in any of TensorFlow's spellings.
+    """Returns a window, accepting all of the spellings that TensorFlow accepts.
 
     Raises:
       ValueError: if strides or dilations are not 1, 2 or 4 numbers.

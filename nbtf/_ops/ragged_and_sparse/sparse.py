@@ -347,7 +347,7 @@ def map_values(op: Callable[..., Any], *args: Any, **kwargs: Any) -> SparseTenso
         raise ValueError("No SparseTensor in argument list of map_values")
     for operand in sparse[1:]:
         if operand.shape != sparse[0].shape or operand.indices.numpy().tolist() != sparse[0].indices.numpy().tolist():
-            raise InvalidArgumentError("sparse tensors that are combined have the same places")
+            raise InvalidArgumentError("Combined sparse tensors must have the same positions")
     result = op(*map(_values, args), **{key: _values(value) for key, value in kwargs.items()})
     return sparse[0].with_values(result)
 

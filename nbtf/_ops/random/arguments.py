@@ -70,7 +70,7 @@ def bounds_of(minval: int, maxval: int, count: int) -> tuple[int, int]:
     if minval < maxval:
         return minval, maxval
     if count:
-        raise ValueError("nothing is between the bounds")
+        raise ValueError("the range between the bounds is empty")
     return 0, 1
 
 
@@ -81,5 +81,5 @@ def count_of(shape: Any) -> int:
       ValueError: if `shape` is not a valid shape.
     """
     if isinstance(shape, int) or any(n < 0 for n in shape):
-        raise ValueError("lengths are not negative")
+        raise ValueError("lengths must not be negative")
     return math.prod(shape)

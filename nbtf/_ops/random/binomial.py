@@ -49,7 +49,7 @@ def StatefulRandomBinomial(xp: Any, key: Any, counter: Any, counts: Any, probs: 
     pairs = xp.broadcast_arrays(counts.astype(xp.float64), probs.astype(xp.float64))
     batch = pairs[0].shape
     if tuple(shape)[len(shape) - len(batch) :] != batch:
-        raise ValueError("the shape ends with that of the parameters")
+        raise ValueError("the shape must end with that of the parameters")
     samples = count_of(shape) // max(1, pairs[0].size)
     trials, chances = pairs[0].reshape(-1).tolist(), pairs[1].reshape(-1).tolist()
     start = int(counter[0]) + (int(counter[1]) << 64)

@@ -112,7 +112,7 @@ def StatelessMultinomial(xp: Any, logits: Any, seed: Any, num_samples: int, outp
 
 def _counts(logits: Any, num_samples: int) -> tuple[int, int]:
     if logits.ndim != 2 or not logits.shape[1] or num_samples < 0:
-        raise ValueError("rows of classes, and a number of samples")
+        raise ValueError("expected rows of classes and a number of samples")
     return logits.shape[0], num_samples
 
 

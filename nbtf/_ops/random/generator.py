@@ -130,7 +130,7 @@ class Generator:
           alg: the algorithm: "philox"; or "threefry", which cannot draw numbers on CPUs and GPUs, as in TensorFlow.
 
         Raises:
-          AssertionError: if neither or both of a generator and a state with algorithm are given, as in TensorFlow.
+          AssertionError: if neither or both of `copy_from` and `state` with `alg` are given, as in TensorFlow.
           ValueError: if the state's length does not fit the algorithm.
         """
         scope = SCOPE()

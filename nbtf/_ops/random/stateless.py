@@ -70,7 +70,7 @@ def key_and_counter(xp: Any, seed: Any) -> tuple[Any, Any]:
       ValueError: if `seed` is not two numbers.
     """
     if seed.shape != (2,):
-        raise ValueError("two seeds")
+        raise ValueError("a seed must be two numbers")
     words = philox.philox(xp, SCRAMBLING_KEY, seed.astype(xp.int64).view(xp.uint64), 1)[0].astype(xp.uint64)
     key, high = words[1::2] << 32 | words[::2]
     return key, xp.stack((xp.zeros_like(high), high))

@@ -14,14 +14,14 @@ from nbtf._types import REALS, DType, DTypeLike, TensorLike, as_dtype, bool_, in
 from nbtf.errors import InvalidArgumentError
 
 _POSITIONS = {index_dtype.c_name: index_dtype for index_dtype in (int16, uint16, int32, int64)}
-"""The dtypes of positions, in the order of TensorFlow's message."""
+"""The dtypes of positions, in the order used by TensorFlow's message."""
 
 
 def as_position(value: Any) -> DType:
     """Returns the dtype of positions.
 
     Raises:
-      InvalidArgumentError: if `value` is not one of TensorFlow's four dtypes.
+      InvalidArgumentError: if TensorFlow does not support this dtype for positions.
     """
     dtype = as_dtype(value)
     if dtype.c_name not in _POSITIONS:
@@ -72,7 +72,7 @@ _along_an_axis = op(
 @_along_an_axis
 def ArgMax(xp: Any, input: Any, axis: int, output_type: DType) -> Any:
     if not input.shape[axis]:
-        raise ValueError("nothing is the largest")
+        raise ValueError("an empty axis has no largest element")
     return input.argmax(axis).astype(output_type.np_dtype, copy=False)
 
 
@@ -100,7 +100,7 @@ def argmax(input: TensorLike, axis: Any = None, output_type: DTypeLike = int64, 
 @_along_an_axis
 def ArgMin(xp: Any, input: Any, axis: int, output_type: DType) -> Any:
     if not input.shape[axis]:
-        raise ValueError("nothing is the smallest")
+        raise ValueError("an empty axis has no smallest element")
     return input.argmin(axis).astype(output_type.np_dtype, copy=False)
 
 

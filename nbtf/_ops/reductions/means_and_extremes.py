@@ -38,7 +38,7 @@ def Mean(xp: Any, input_tensor: Any, axis: Any, keepdims: bool) -> Any:
 
 
 def _mean_of_integers(xp: Any, input_tensor: Any, axis: Any, keepdims: bool) -> Any:
-    """Returns means rounded towards zero, as in C; 0 if there are no elements."""
+    """Returns means rounded towards zero, as in C; 0 for an empty tensor."""
     wide = xp.int64 if input_tensor.dtype.kind == "i" else xp.uint64
     total = join(xp, xp.add, input_tensor, axis, wide, keepdims)
     if not input_tensor.size:
@@ -58,7 +58,7 @@ def reduce_mean(input_tensor: TensorLike, axis: Axis = None, keepdims: bool = Fa
       keepdims: whether to keep the averaged axes with length 1; False by default.
 
     Returns:
-      The mean, with `input_tensor`'s dtype; nan if there are no elements.
+      The mean, with `input_tensor`'s dtype; nan for an empty tensor.
 
     >>> tf.reduce_mean([[1.0, 2.0], [3.0, 4.0]], axis=0).numpy()
     array([2., 3.], dtype=float32)
@@ -82,7 +82,7 @@ def _count(shape: Sequence[int], axis: Any) -> int:
 @Mean.backward
 def _(xp: Any, grad: Any, array: Any, attrs: Mapping[str, Any]) -> Any:
     if grad.dtype.itemsize < 4:
-        raise ValueError("float16 does not count far")
+        raise ValueError("float16 cannot represent large counts")
     count, axis = array.size, attrs["axis"]
     if axis is not None or not count:
         count = _count(array.shape, axis)
@@ -181,7 +181,7 @@ def reduce_prod(input_tensor: TensorLike, axis: Axis = None, keepdims: bool = Fa
       axis: an axis or a list of axes, counted from the end if negative; all axes by default.
 
     Returns:
-      The products, with `input_tensor`'s dtype; 1 if there are no elements.
+      The products, with `input_tensor`'s dtype; 1 for an empty tensor.
 
     >>> tf.reduce_prod([[1.0, 2.0], [3.0, 4.0]]).numpy()
     np.float32(24.0)

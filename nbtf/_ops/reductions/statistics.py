@@ -121,7 +121,7 @@ def zero_fraction(value: TensorLike, name: str | None = None) -> Tensor:
       value: a numeric tensor.
 
     Returns:
-      A float32 scalar; nan if there are no elements.
+      A float32 scalar; nan for an empty tensor.
 
     >>> tf.math.zero_fraction([0.0, 1.0, 0.0, 3.0]).numpy()
     np.float32(0.5)

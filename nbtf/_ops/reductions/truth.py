@@ -27,7 +27,7 @@ def reduce_any(input_tensor: TensorLike, axis: Axis = None, keepdims: bool = Fal
       axis: an axis or a list of axes, counted from the end if negative; all axes by default.
 
     Returns:
-      A bool tensor; False if there are no elements.
+      A bool tensor; False for an empty tensor.
 
     Raises:
       InvalidArgumentError: if an axis is outside `[-rank, rank)`, or the elements are not bool.
@@ -52,7 +52,7 @@ def reduce_all(input_tensor: TensorLike, axis: Axis = None, keepdims: bool = Fal
       axis: an axis or a list of axes, counted from the end if negative; all axes by default.
 
     Returns:
-      A bool tensor; True if there are no elements.
+      A bool tensor; True for an empty tensor.
 
     Raises:
       InvalidArgumentError: if an axis is outside `[-rank, rank)`, or the elements are not bool.

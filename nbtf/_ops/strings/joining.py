@@ -113,7 +113,7 @@ def _joined_rows(ragged: RaggedTensor, axis: Any, separator: str) -> Any:
     if axis is None:
         return reduce_join(ragged.flat_values, separator=separator)
     if as_axis(axis) not in (-1, rank - 1):
-        raise InvalidArgumentError("ragged texts are joined over their last axis")
+        raise InvalidArgumentError("A ragged tensor can be joined only over its last axis")
     if isinstance(ragged.values, RaggedTensor):
         return ragged.with_values(_joined_rows(ragged.values, -1, separator))
     between = separator.encode()

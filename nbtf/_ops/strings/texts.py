@@ -281,7 +281,7 @@ def regex_replace(
 
     Args:
       input: a string tensor of any shape, or a ragged tensor.
-      pattern: a regular expression in the syntax of Python's `re`, which covers most of RE2's.
+      pattern: a regular expression in the Python `re` syntax, which covers most of RE2's.
       rewrite: the replacement; `\1` is the first group of the match.
       replace_global: whether to replace all matches (default) or only the first.
 
@@ -307,7 +307,7 @@ def regex_full_match(input: Any, pattern: Any, name: str | None = None) -> Tenso
 
     Args:
       input: a string tensor of any shape, or a ragged tensor.
-      pattern: a regular expression in the syntax of Python's `re`, which covers most of RE2's.
+      pattern: a regular expression in the Python `re` syntax, which covers most of RE2's.
 
     Returns:
       A bool tensor of the same shape.

@@ -63,14 +63,14 @@ def _(resource: Spec, value: Spec) -> Spec:
 @op("T T -> T", T=NUMBERS, resource=True, shares_memory=True)
 def AssignAddVariableOp(xp: Any, resource: Any, value: Any) -> Any:
     if resource.shape != value.shape:
-        raise ValueError("an update does not broadcast")
+        raise ValueError("an update cannot be broadcast")
     return resource + value
 
 
 @op("T T -> T", T=NUMBERS, resource=True, shares_memory=True)
 def AssignSubVariableOp(xp: Any, resource: Any, value: Any) -> Any:
     if resource.shape != value.shape:
-        raise ValueError("an update does not broadcast")
+        raise ValueError("an update cannot be broadcast")
     return resource - value
 
 

@@ -46,8 +46,8 @@ class Variable(VariableParts):
       initial_value: the initial value, or a function without arguments that returns it.
       trainable: whether tapes watch the variable automatically; True by default, but False with
         `synchronization=ON_READ`.
-      validate_shape, caching_device, import_scope, experimental_enable_variable_lifting: accepted for TensorFlow's
-        sake, without effect.
+      validate_shape, caching_device, import_scope, experimental_enable_variable_lifting: accepted and
+        ignored.
       name: the name; need not be unique.
       variable_def: not supported.
       dtype: the required dtype of the value, to which a Python value is converted.

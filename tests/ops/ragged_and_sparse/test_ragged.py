@@ -181,7 +181,7 @@ def test_rows_are_indexed(key: Any, expected: Any) -> None:
         (4, IndexError, "Row key 4 out of bounds"),
         ((slice(None), 0), ValueError, "Cannot index into an inner ragged dimension."),
         ((0, 9), tf.errors.InvalidArgumentError, "slice index 9 of dimension 0 out of bounds"),
-        (None, tf.errors.UnimplementedError, "a ragged tensor is indexed with integers and slices"),
+        (None, tf.errors.UnimplementedError, "A ragged tensor can be indexed only with integers and slices"),
     ],
 )
 def test_rows_outside_are_refused(key: Any, kind: type[Exception], text: str) -> None:

@@ -35,8 +35,8 @@ def _(call: Call, grad: Tensor) -> Gradients:
 def all_reduce(tensors: Sequence[Tensor], devices: Sequence[str], algorithm: str = AUTO) -> list[Tensor]:
     """Returns the sum of the tensors as one copy on each of their devices, GPUs of a simulated cluster.
 
-    The terms are added in the order of the devices. The algorithm decides only which messages are sent and how long
-    that
+    The terms are added in the order of the devices. The algorithm decides only which messages are sent and how
+    long that takes.
 
     Args:
       tensors: one tensor per device.

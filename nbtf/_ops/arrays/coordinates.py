@@ -1,6 +1,6 @@
 """Reads and writes elements and slices by their coordinates: gather_nd, scatter_nd.
 
-Each is the other's gradient.
+Each op is the other's gradient.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Joins and splits tensors along an axis: concat and split, stack and unstack.
 
-They share a module because each is the other's gradient.
+Each op is the other's gradient, hence the common module.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """Convolutions that skip the zeros around images, for windows with a large part outside, such as 5x5 on 7x7.
 
-Each element of the window is multiplied with the pixels under it, and the products are summed without a layout.
+Each element of the window is multiplied with the pixels under it, and the products are summed without laying out the
+windows.
 """
 
 from __future__ import annotations

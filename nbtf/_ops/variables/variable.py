@@ -46,8 +46,8 @@ class Variable(VariableParts):
       initial_value: the initial value, or a function without arguments that returns it.
       trainable: whether tapes watch the variable automatically; True by default, but False with
         `synchronization=ON_READ`.
-      validate_shape, caching_device, import_scope, experimental_enable_variable_lifting: accepted and
-        ignored.
+      validate_shape, caching_device, import_scope, experimental_enable_variable_lifting: accepted
+        and ignored.
       name: the name; need not be unique.
       variable_def: not supported.
       dtype: the required dtype of the value, to which a Python value is converted.
@@ -287,8 +287,8 @@ class Variable(VariableParts):
         """Runs an update on the express lane; returns whether it did.
 
         Written by hand, with the same conditions as the lanes that `express` generates. It takes no lock: the value
-        is replaced if it is still the one that was read, in one statement without a call, between whose instructions
-        CPython lets neither another thread nor a signal in. Otherwise the road does the update.
+        is replaced if it is still the one that was read, in one statement without a call. Between its instructions,
+        CPython switches to no other thread and handles no signal. Otherwise, the road does the update.
         """
         try:
             device, dtype = self._device, self._dtype

@@ -173,7 +173,7 @@ class ConcreteFunction:
         bound = self._arguments(iter(leaves))
         return map_structure(as_result, function(*bound.args, **bound.kwargs))
 
-    # What it is
+    # Properties
 
     @property
     def name(self) -> bytes:

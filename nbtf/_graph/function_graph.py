@@ -118,7 +118,7 @@ class FunctionGraph(Trace):
         """Raises TensorFlow's error: graphs cannot be pickled."""
         raise TypeError("cannot pickle 'FuncGraph' object")
 
-    # Noting
+    # Recording
 
     def add(self, op: Op, inputs: Sequence[Any], attrs: dict[str, Any], name: str | None) -> Any:
         """Records an op: its node, and the step that runs it.
@@ -322,7 +322,7 @@ class FunctionGraph(Trace):
             node.ask_for_device(f"/device:{scope.request.fields.device_type}:{scope.request.fields.device_index}")
         return node
 
-    # What belongs to it
+    # Captures and other properties
 
     def reaches(self, graph: Any) -> bool:
         """Returns whether the function may use tensors of a graph: its own graph, or an enclosing one."""

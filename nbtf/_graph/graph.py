@@ -89,7 +89,7 @@ class SymbolicGraph:
         self._around = _Surroundings()
         self._unnamed: list[GraphTensor] = []
 
-    # Being the default
+    # The default graph
 
     def as_default(self) -> AbstractContextManager[SymbolicGraph]:
         """Returns a `with` block in which ops are added to this graph."""
@@ -288,7 +288,7 @@ class SymbolicGraph:
                 node.ask_for_device(reference.device)
 
     def _owner_of(self, inputs: Sequence[Any]) -> SymbolicGraph:
-        """Returns the graph that the inputs belong to; this graph if there are no inputs.
+        """Returns the graph that the inputs belong to; without inputs, this graph.
 
         Raises:
           ValueError: if they belong to several graphs.
@@ -414,7 +414,7 @@ class SymbolicGraph:
         element = self.as_graph_element(element)
         return element.op if isinstance(element, GraphTensor) else element
 
-    # Looking things up
+    # Looking up elements
 
     def as_graph_element(self, obj: Any, allow_tensor: bool = True, allow_operation: bool = True) -> Any:
         """Returns the tensor or node that a name, a tensor or a node refers to.

@@ -117,7 +117,7 @@ class Operation:
         """Runs the node in the given session or in the default session.
 
         Raises:
-          ValueError: if there is no session, or if the session has another graph.
+          ValueError: if no session is open, or if the session has another graph.
         """
         self.graph.run_operation(self, feed_dict, session)
 

@@ -154,11 +154,11 @@ class GraphTensor(Operators[Any]):
         """Returns its value, from the given session or the default session.
 
         Raises:
-          ValueError: if there is no session, or if the session has another graph.
+          ValueError: if no session is open, or if the session has another graph.
         """
         return self._graph.evaluate(self, feed_dict, session)
 
-    # Its text
+    # Text
 
     def __str__(self) -> str:
         """Returns `Tensor("a:0", shape=(2, 3), dtype=float32, device=/device:CPU:0)`."""
@@ -175,13 +175,13 @@ class GraphTensor(Operators[Any]):
     numpy: Absent = Absent("'SymbolicTensor' object has no attribute '{name}'")
 
     def __bool__(self) -> NoReturn:
-        """Raises an error: there is no value."""
+        """Raises an error: a symbolic tensor has no value."""
         raise OperatorNotAllowedInGraphError(
             f"Using a symbolic `tf.Tensor` as a Python `bool` is not allowed. {self._graph.advice('use tf.where')}"
         )
 
     def __iter__(self) -> NoReturn:
-        """Raises an error: there are no values."""
+        """Raises an error: a symbolic tensor has no values."""
         raise OperatorNotAllowedInGraphError(
             f"Iterating over a symbolic `tf.Tensor` is not allowed. {self._graph.advice('use tf.unstack')}"
         )
@@ -194,7 +194,7 @@ class GraphTensor(Operators[Any]):
         )
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NoReturn:
-        """Raises an error: there are no values."""
+        """Raises an error: a symbolic tensor has no values."""
         raise NotImplementedError(
             f"Cannot convert a symbolic tf.Tensor ({self.name}) to a numpy array. {self._graph.advice_on_arrays}"
         )

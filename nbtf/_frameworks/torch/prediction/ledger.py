@@ -90,7 +90,7 @@ class Ledger:
         """Returns the purpose of an allocation."""
         return self._purposes.get(number) or _PURPOSE_OF.get(phase, "temporaries")
 
-    # Learning
+    # Learning what the memory is for
 
     def listen(self) -> Iterator[Any]:
         """Observes modules and optimizers; yields the handles that end the observation."""

@@ -42,7 +42,7 @@ class _Attention:
         scale: float | None = None,
         enable_gqa: bool = False,
     ) -> Any:
-        """Attends."""
+        """Computes the attention."""
         with self._machine.aside(), self._machine.plain():
             lowered = [None if each is None else self._shape_on_cpu(each) for each in (query, key, value, attn_mask)]
             choice = self._choice(*lowered, dropout_p, is_causal, scale=scale, enable_gqa=enable_gqa)

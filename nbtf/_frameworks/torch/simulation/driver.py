@@ -143,7 +143,7 @@ class Driver:
         """Does nothing: an op is finished when it returns."""
 
     def sleep(self, cycles: int) -> None:
-        """Does nothing."""
+        """Does nothing: simulated devices run no cycles."""
 
     def ipc_collect(self) -> None:
         """Does nothing: no memory is shared between processes."""

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 MOST_DEVICES = 8
-"""Number of devices of PyTorch's fake guard. Source: c10/core/impl/FakeGuardImpl.h, kFakeGuardImplMaxDevices."""
+"""Number of devices of the fake guard in PyTorch. Source: c10/core/impl/FakeGuardImpl.h, kFakeGuardImplMaxDevices."""
 
 # c10/core/DeviceType.h
 _CUDA, _LAZY = 1, 17

@@ -20,8 +20,8 @@ _LAYERS = ("lstm", "gru", "rnn_tanh", "rnn_relu")
 _CELLS = ("lstm_cell", "gru_cell")
 
 _KEPT = {"lstm": 5, "gru": 5, "rnn_tanh": 1, "rnn_relu": 1, "lstm_cell": 4, "gru_cell": 5}
-"""Numbers in the reserve for each hidden unit and step: the workspaces of PyTorch's own GPU cells, and the cell state
-or hidden state of a layer. Source: aten/src/ATen/native/cuda/RNN.cu."""
+"""Numbers in the reserve for each hidden unit and step: the workspaces of the PyTorch GPU cells, and the cell state or
+hidden state of a layer. Source: aten/src/ATen/native/cuda/RNN.cu."""
 
 
 def recurrent_ops(machine: Machine) -> dict[str, Callable[..., Any]]:

@@ -27,7 +27,7 @@ class Composite:
     inputs: tuple[str, ...] = ()
 
     def __init__(self, type: str, function: Run, no_gradient: bool = False, does_more: bool = True) -> None:
-        """Takes its op type, its function, and whether the function does more than compute its outputs."""
+        """Stores its op type, its function, and whether the function does more than compute its outputs."""
         self.type = type
         self.does_more = does_more
         self._function = function

@@ -51,7 +51,7 @@ class ConcreteFunction:
         types: Sequence[ArgumentType],
         signature: inspect.Signature,
     ) -> None:
-        """Takes the signature and the argument types to trace."""
+        """Stores the signature and the argument types to trace."""
         self.graph = graph
         self.is_traced = True
         """Whether a plan exists; if tracing failed, the Python code runs instead."""

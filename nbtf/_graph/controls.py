@@ -13,7 +13,7 @@ class ControlBlock:
     __slots__ = ("_inside", "waits_for")
 
     def __init__(self, waits_for: Sequence[Operation]) -> None:
-        """Takes the nodes to wait for."""
+        """Stores the nodes to wait for."""
         self.waits_for = tuple(waits_for)
         self._inside: set[Operation] = set()
 

@@ -14,7 +14,7 @@ class DeviceBlock:
     __slots__ = ("forgets", "function", "text")
 
     def __init__(self, device: Any) -> None:
-        """Takes a string, a spec, a function of the node, or None.
+        """Reads a string, a spec, a function of the node, or None.
 
         Raises:
           ValueError: if a string is not a valid device string.
@@ -34,7 +34,7 @@ class DeviceBlock:
 def ask_for_devices(operation: Any, blocks: Sequence[DeviceBlock]) -> None:
     """Sets the device that a new node requests, from the innermost block to the outermost.
 
-    A function sees the device set by the inner blocks, and its result is final. A string fills the parts still open.
+    A function sees the device set by the inner blocks, and its result replaces it. A string fills the parts still open.
     """
     for block in reversed(blocks):
         if block.forgets:

@@ -205,7 +205,7 @@ class Function:
         """Returns the arguments by name, converted to the tensors of the signature.
 
         Raises:
-          TypeError: TensorFlow's, if they do not fit the function or the signature.
+          TypeError: if they do not fit the function or the signature; the text is TensorFlow's.
         """
         signature = self._traces.signature = self._traces.signature or inspect.signature(self.python_function)
         try:

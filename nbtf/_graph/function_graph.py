@@ -53,7 +53,7 @@ class FunctionSeeds:
     """The random state while a function is traced: each op of the trace has its own random stream."""
 
     def __init__(self, outer: Seeds) -> None:
-        """Takes the program's random state, whose global seed is used."""
+        """Stores the program's random state, whose global seed is used."""
         self._outer = outer
         self._unseeded = 0
 

@@ -33,7 +33,7 @@ class GraphScope(ChangingBlock):
     __slots__ = ("_graph", "_plan")
 
     def __init__(self, graph: SymbolicGraph, plan: Callable[[], Change[Any]] | None = None) -> None:
-        """Takes the graph.
+        """Stores the graph.
 
         Args:
           graph: the graph.

@@ -203,7 +203,7 @@ class IteratorSpec:
     """The spec of an iterator argument, with the spec of its elements."""
 
     def __init__(self, iterator_class: type[ElementIterator], element_spec: Any) -> None:
-        """Takes the class of the iterator, and the structure of its elements."""
+        """Stores the class of the iterator, and the structure of its elements."""
         self.iterator_class = iterator_class
         self.element_spec: Any = element_spec
 

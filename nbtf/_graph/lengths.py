@@ -21,7 +21,7 @@ class UnknownLength:
     __slots__ = ("axis", "tensor")
 
     def __init__(self, tensor: GraphTensor, axis: int) -> None:
-        """Takes the tensor and the axis that the length belongs to."""
+        """Stores the tensor and the axis that the length belongs to."""
         self.tensor = tensor
         self.axis = axis
 
@@ -76,7 +76,7 @@ class LengthsShape(TensorShape):
     __slots__ = ("lengths",)
 
     def __init__(self, lengths: Sequence[Any] | None) -> None:
-        """Takes lengths, some of them unknown; None if the rank is unknown."""
+        """Stores lengths, some of them unknown; None if the rank is unknown."""
         self.lengths = None if lengths is None else Lengths(lengths)
         super().__init__(None if lengths is None else [None if isinstance(n, UnknownLength) else n for n in lengths])
 

@@ -56,7 +56,7 @@ class AttrValue:
     __slots__ = ("_value",)
 
     def __init__(self, value: Any) -> None:
-        """Takes a Python value."""
+        """Stores a Python value."""
         self._value = value
 
     @property
@@ -96,7 +96,7 @@ class NodeDef:
     __slots__ = ("attr", "device", "input", "name", "op")
 
     def __init__(self, node: Any) -> None:
-        """Takes a node of a graph."""
+        """Reads the description of a node."""
         self.name: str = node.name
         self.op: str = node.type
         waits = [f"^{node.name}" for node in node.control_inputs]

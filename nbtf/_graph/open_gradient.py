@@ -36,7 +36,7 @@ class OpenGradient:
     keeps_inputs = keeps_outputs = has_gradient = True
 
     def __init__(self, op: Op) -> None:
-        """Takes the op."""
+        """Stores the op."""
         self.type, self.inputs = op.type, op.inputs
         self._op = op
 

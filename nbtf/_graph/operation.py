@@ -18,7 +18,7 @@ class Source:
     __slots__ = ("type",)
 
     def __init__(self, type: str) -> None:
-        """Takes the op type."""
+        """Stores the op type."""
         self.type = type
 
     def __repr__(self) -> str:

@@ -12,7 +12,7 @@ class ProgramText(ABC):
     """The lines of a function and its global names: tensors are written by slot, other values by name."""
 
     def __init__(self, space: dict[str, Any]) -> None:
-        """Takes the names that every line may use, including `stream`."""
+        """Stores the names that every line may use, including `stream`."""
         self._lines: list[str] = []
         self._space = space
 

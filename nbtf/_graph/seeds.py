@@ -27,7 +27,7 @@ class GraphStream:
     __slots__ = ("seed", "seed2")
 
     def __init__(self, seed: int | None, seed2: int | None) -> None:
-        """Takes both seeds; None for unpredictable numbers."""
+        """Stores both seeds; None for unpredictable numbers."""
         self.seed = seed
         self.seed2 = seed2
 

@@ -53,7 +53,7 @@ class Identity:
     __slots__ = ("value",)
 
     def __init__(self, value: Any) -> None:
-        """Takes the object."""
+        """Stores the object."""
         self.value = value
 
     def __eq__(self, other: object) -> bool:
@@ -82,7 +82,7 @@ def type_of(value: Any, leaves: list[Any]) -> ArgumentType:  # one case after th
     """Returns the type of an argument, and adds the tensors and variables in it to `leaves`.
 
     Raises:
-      TypeError: TensorFlow's, if the argument is not hashable and therefore cannot be compared.
+      TypeError: if the argument is not hashable and therefore cannot be compared; the text is TensorFlow's.
     """
     value_class = value.__class__
     if value_class is Tensor:
@@ -285,7 +285,7 @@ def check_values(value: Any, argument: ArgumentType) -> None:
     """Checks that the Python values in an argument are those of a type.
 
     Raises:
-      TypeError: TensorFlow's, if they differ.
+      TypeError: if they differ; the text is TensorFlow's.
     """
     if isinstance(argument, StructureType):
         components = parts_of(value)

@@ -34,7 +34,7 @@ class Step:
         outputs: list[GraphTensor],
         scope: Scope,
     ) -> None:
-        """Takes the op, its inputs and outputs, and the scope, which determines the device."""
+        """Stores the op, its inputs and outputs, and the scope, which determines the device."""
         self.record = record
         self.inputs = inputs
         self.attrs = attrs
@@ -65,7 +65,7 @@ class EndStep(Step):
     __slots__ = ()
 
     def __init__(self, tensor: GraphTensor) -> None:
-        """Takes the tensor."""
+        """Stores the tensor."""
         super().__init__("End", (tensor,), {}, None, [], EMPTY)
 
 
@@ -77,7 +77,7 @@ class ConstantStep(Step):
     def __init__(
         self, array: Any, dtype: DType, value: Any, requested: DType | None, output: GraphTensor, scope: Scope
     ) -> None:
-        """Takes the array, and the value that it was made from."""
+        """Stores the array, and the value that it was made from."""
         super().__init__("Const", (array, dtype, value, requested), {}, None, [output], scope)
 
     def run(self, inputs: list[Any], attrs: dict[str, Any]) -> Sequence[Any]:

@@ -136,7 +136,10 @@ REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
     "temperature": (lambda: torch.cuda.temperature(), "torch.cuda.temperature reads a sensor of a real card"),
     "utilization": (lambda: torch.cuda.utilization(), "torch.cuda.utilization reads a sensor of a real card"),
     "cudart": (lambda: torch.cuda.cudart().cudaHostRegister(1, 2, 3), "cudaHostRegister is not available"),
-    "storage": (lambda: torch.ones(2, device="cuda").untyped_storage().resize_(0), "Storages of simulated GPUs cannot be resized"),
+    "storage": (
+        lambda: torch.ones(2, device="cuda").untyped_storage().resize_(0),
+        "Storages of simulated GPUs cannot be resized",
+    ),
 }
 
 

@@ -38,7 +38,7 @@ class Attribute:
     """An attribute that a branch or loop sets."""
 
     def __init__(self, title: str, owner: Action, name: str) -> None:
-        """Takes its source text, a function that returns the object, and the attribute's name."""
+        """Stores its source text, a function that returns the object, and the attribute's name."""
         self.title, self._owner, self._name = title, owner, name
 
     def read(self) -> Any:
@@ -57,7 +57,7 @@ class Item:
     """An item that a branch or loop sets."""
 
     def __init__(self, title: str, owner: Action, key: Any) -> None:
-        """Takes its source text, a function that returns the container, and the key."""
+        """Stores its source text, a function that returns the container, and the key."""
         self.title, self._owner, self._key = title, owner, key
 
     def read(self) -> Any:

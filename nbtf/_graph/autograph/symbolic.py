@@ -45,7 +45,7 @@ class State:
     """The variables that a branch or loop changes: named cells, attributes and items."""
 
     def __init__(self, readers: Sequence[Any]) -> None:
-        """Takes the function that reads the variables, and the readers of attributes and items."""
+        """Stores the function that reads the variables, and the readers of attributes and items."""
         reader, *self._containers = readers
         self._cells: Sequence[CellType] = reader.__closure__ or ()
         self._parts: dict[int, tuple[Any, Any]] = {}

@@ -16,7 +16,7 @@ class Files:
     """The objects that a program has saved, by file."""
 
     def __init__(self, torch: Any, ledger: Ledger, host: Host, notes: list[str]) -> None:
-        """Takes PyTorch, the ledger and host that store values aside, and the list that collects notes."""
+        """Stores PyTorch, the ledger, the host that keeps tensors without values, and a list for notes."""
         self._torch, self._ledger, self._host, self._notes = torch, ledger, host, notes
         self._saved: dict[Any, Any] = {}
         self._load = torch.load

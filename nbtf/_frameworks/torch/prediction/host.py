@@ -25,7 +25,7 @@ class Host:
     """Host tensors without values, all over the same shared memory."""
 
     def __init__(self, torch: Any, machine: Machine, ledger: Ledger) -> None:
-        """Takes PyTorch with its simulated devices, and the ledger that records copies to them."""
+        """Stores PyTorch with its simulated devices, and the ledger that records copies to them."""
         self._torch, self._machine, self._ledger = torch, machine, ledger
         self._zeros, self._meta, self._empty = Zeros(torch), torch.device("meta"), torch.empty
         self._unknown = machine.unknown

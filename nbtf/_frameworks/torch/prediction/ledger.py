@@ -19,7 +19,7 @@ FORWARD, BACKWARD, STEP, COPY, NO_GRADIENT = "forward", "backward", "step", "cop
 """Phases in which memory is allocated."""
 
 _PURPOSE_OF = {FORWARD: "activations", COPY: "inputs"}
-"""Names for memory that belongs to no parameter, gradient or optimizer; in other phases such memory is temporary."""
+"""Purposes by phase, for memory of no parameter, gradient or optimizer; in other phases it is temporary."""
 
 
 class Peak(NamedTuple):
@@ -44,12 +44,12 @@ class Ledger:
     """Records allocations and frees, and learns from modules and optimizers what the memory was for."""
 
     def __init__(self, torch: Any, line: Callable[[], str], check: Callable[[], object]) -> None:
-        """Takes a function that returns the current program line, and a check before allocations that may raise."""
+        """Stores a function that returns the current program line, and a check before allocations that may raise."""
         self._torch, self._line, self.check = torch, line, check
         self.phase: str | None = None
         """The phase when PyTorch does not show it: an optimizer step or a copy."""
         self.is_saving = False
-        """Whether values are only being moved aside, not read."""
+        """Whether `torch.save` is copying tensors to the host, which does not count as reading values."""
         self.steps = 0
         self.allocations = 0
         self._steps_at_peak = 0

@@ -42,7 +42,7 @@ class Driver:
     """Implements the driver functions for the devices of a machine."""
 
     def __init__(self, machine: Machine) -> None:
-        """Takes the machine with the devices."""
+        """Stores the machine with the devices."""
         self._machine = machine
         self._raw: dict[int, tuple[int, Any]] = {}
 

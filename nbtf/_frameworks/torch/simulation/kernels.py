@@ -26,7 +26,7 @@ class Kernels:
     def __init__(
         self, machine: Machine, special: dict[str, Callable[..., Any]], composites: dict[str, Callable[..., Any]]
     ) -> None:
-        """Takes the machine and the special kernels.
+        """Stores the machine and the special kernels.
 
         Args:
           machine: machine with the devices.
@@ -128,7 +128,7 @@ class ViewKernel:
     """Makes or changes a view: the CPU kernel does that for every device."""
 
     def __init__(self, machine: Machine, name: str) -> None:
-        """Takes the machine and the full name of the op."""
+        """Stores the machine and the full name of the op."""
         self._machine, self._name = machine, name
         self._op: Any = None
 

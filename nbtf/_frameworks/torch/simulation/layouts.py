@@ -41,7 +41,7 @@ class Layouts:
     """Takes tensors apart and assembles them on another device."""
 
     def __init__(self, machine: Machine) -> None:
-        """Takes the machine with the devices."""
+        """Stores the machine with the devices."""
         self._machine = machine
         aten, key = machine.torch.ops.aten, machine.torch._C.DispatchKey
         keys = {name: machine.torch._C.DispatchKeySet(getattr(key, f"{name}CPU")) for name in LAYOUTS}
@@ -92,7 +92,7 @@ class Layouts:
         """Returns a device tensor that takes over the components of a CPU tensor, each charged to the device.
 
         Raises:
-          OutOfMemoryError: PyTorch's, if the device has too little memory.
+          OutOfMemoryError: if the device has too little memory.
           NotImplementedError: if the device does not support tensors of this layout.
         """
         torch = self._machine.torch
@@ -119,7 +119,7 @@ class _LayoutKernel:
     """Runs the CPU op on the tensors below, or runs ops on the components."""
 
     def __init__(self, machine: Machine, layouts: Layouts, name: str, keys: Any) -> None:
-        """Takes the full name of the op, and the dispatch keys of its CPU kernel."""
+        """Stores the full name of the op, and the dispatch keys of its CPU kernel."""
         self._machine, self._layouts, self._name, self._keys = machine, layouts, name, keys
         base, _, overload = name.partition(".")
         self._label, self._schema = base, machine.torch._C._get_schema(base, overload)

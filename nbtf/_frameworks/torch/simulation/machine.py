@@ -139,7 +139,7 @@ class Machine:
           grants: device memory allocated in advance for its tensors, in their order; consumed by this call.
 
         Raises:
-          OutOfMemoryError: PyTorch's, if the device has too little memory.
+          OutOfMemoryError: if the device has too little memory.
         """
         if isinstance(value, self._tensor_class):
             if value.layout is not self._strided or value.is_nested or value.is_quantized:
@@ -197,10 +197,10 @@ class Machine:
             self.allocators[number].free(memory)
 
     def check_computer(self, error: BaseException, number: int, op: str) -> None:
-        """Raises a clear error if an op failed because this computer ran out of memory, not the card.
+        """Raises an error that names what ran out of memory during an op, the card or this computer.
 
         Raises:
-          OutOfMemoryError: PyTorch's, if the CPU allocator had no memory.
+          OutOfMemoryError: if the CPU allocator could not allocate memory for the op.
         """
         refused = _REFUSED_BYTES.search(str(error))
         if refused is None:

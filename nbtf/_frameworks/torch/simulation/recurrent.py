@@ -87,7 +87,7 @@ class _Recurrent:
         return self._function.apply(run, reserve_size, max(devices), f"aten::{self._layer}", *tensors)
 
     def _outlines(self, arguments: Mapping[str, Any]) -> Any:
-        """Returns outlines of the results, which follow from the inputs and do not depend on the algorithm."""
+        """Returns outlines of the results, derived from the inputs, for padded and for packed sequences."""
         states = arguments["hx"] if arguments["hx"].__class__ is list else [arguments["hx"]]
         last = [self._machine.torch.empty_like(state) for state in states]
         if self._layer in _CELLS:

@@ -82,7 +82,7 @@ def _of_cpu(start: Callable[..., None]) -> Callable[..., None]:
 
 
 def _eagerly(compile: Callable[..., Any]) -> Callable[..., Any]:
-    """Returns a `torch.compile` that warns that it compiles nothing, and returns the code unchanged."""
+    """Returns a `torch.compile` that runs code eagerly, with a warning that nothing is compiled."""
 
     def compiled(model: Any = None, **options: Any) -> Any:
         if options.get("backend", "inductor") != "inductor":

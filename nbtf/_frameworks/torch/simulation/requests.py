@@ -23,7 +23,7 @@ class Requests:
     """The memory requests of one op."""
 
     def __init__(self, machine: Machine, kernel: HostKernel) -> None:
-        """Takes the machine and the kernel of the op."""
+        """Stores the machine and the kernel of the op."""
         self._machine, self._kernel, self._tensor = machine, kernel, machine.torch.Tensor
         self._known_requests: dict[Any, list[tuple[int, Label]]] = {}
 
@@ -31,7 +31,7 @@ class Requests:
         """Allocates memory for the tensors that an op creates, as far as their sizes are known; in their order.
 
         Raises:
-          OutOfMemoryError: PyTorch's, if the device has too little memory for all of them.
+          OutOfMemoryError: if the device has too little memory for all of them.
         """
         try:
             key: Any = (*map(self._key, args), *[(name, self._key(kwargs[name])) for name in kwargs])

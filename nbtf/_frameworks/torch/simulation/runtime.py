@@ -17,7 +17,7 @@ class Runtime:
     cudaError = SimpleNamespace(success=_SUCCESS)  # noqa: N815  # CUDA's names
 
     def __init__(self, driver: Driver) -> None:
-        """Takes the driver that answers for the devices."""
+        """Stores the driver of the devices."""
         self.cudaMemGetInfo = driver.memory_info
 
     def cudaProfilerStart(self) -> int:  # noqa: N802

@@ -28,7 +28,7 @@ class Streams:
     """Supplies the base classes of `torch.cuda.Stream` and `torch.cuda.Event`, which a build without CUDA lacks."""
 
     def __init__(self, machine: Machine) -> None:
-        """Takes the machine with the devices."""
+        """Stores the machine with the devices."""
         self._machine, self._numbers = machine, itertools.count(1)
         self._thread = threading.local()
 
